@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How an agent and its runs are set up.
+
+#include "triage/checkpoint_store.hpp"
+#include "triage/classifier.hpp"
+#include "triage/clock.hpp"
+#include "triage/contract.hpp"
+#include "triage/limits.hpp"
+#include "triage/observer.hpp"
+#include "triage/policy.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace triage::inline v0_1 {
+
+class Attempt;
+
+// When what an attempt records reaches the store. effect() and checkpoint(label) are durable on
+// return in every mode, and every mode drains before a failure is classified and before run returns.
+enum class WriteMode : std::uint8_t {
+  background,  // A thread of the store writes soon. kill -9 loses what is still queued.
+  immediate,   // record_step returns when it is durable. kill -9 loses nothing.
+  deferred,    // Written at drains only; no thread. For tests and simulation.
+};
+
+// What a store that fails does to the run.
+enum class OnStoreError : std::uint8_t {
+  degrade,  // The run goes on from memory, an event says so, every later drain tries again.
+  fail,     // The run ends with the store's error.
+};
+
+// Called in this order after a classification. Exceptions from them are reported beside the failure
+// and never hide it.
+struct Hooks {
+  std::function<void(const FailureContext&)> on_failure{};
+  std::function<void(const FailureContext&, const RecoveryAction&)> on_recovery{};
+  // Asked before any escalation, whatever its cause; an action replaces it once.
+  std::function<std::optional<RecoveryAction>(const FailureContext&)> on_escalate{};
+};
+
+struct AgentOptions {
+  std::string name = "agent";    // 1 to 128 of A-Z a-z 0-9 . _ : -
+  std::string version = "1";     // Part of the fingerprint: change it when old runs must not go on.
+  std::shared_ptr<CheckpointStore> store{};  // Null: nothing outlives the run.
+  Limits limits{};
+  bool auto_checkpoint = true;   // Every step ends a checkpoint. Costs no record of its own.
+  WriteMode write_mode = WriteMode::background;
+  OnStoreError on_store_error = OnStoreError::degrade;
+  std::shared_ptr<Observer> observer{};
+  std::shared_ptr<Clock> clock{};            // Null: the machine's.
+  std::shared_ptr<Random> random{};          // Null: seeded by the operating system.
+  std::shared_ptr<Classifier> classifier{};  // Null: RulesClassifier.
+  AgentContract contract{};
+  Hooks hooks{};
+  // Escalate instead of running the callable again if the failed attempt has a step that is not
+  // marked idempotent.
+  bool strict_idempotency = false;
+  std::size_t queue_capacity = 16'384;  // Records of one run that may wait; 1 to 1,000,000.
+};
+
+// A value that is set wins over the agent's.
+struct RunOptions {
+  RunId run_id{};                         // Empty: made by us.
+  std::optional<TimePoint> deadline{};    // Nothing is started or waited for beyond it.
+  std::stop_token stop_token{};
+  std::optional<Limits> limits{};
+  std::shared_ptr<CheckpointStore> store{};
+  std::optional<bool> auto_checkpoint{};
+  std::string label{};                    // At most 256 bytes; found again by RunQuery::label.
+  Attempt* parent = nullptr;              // The attempt this run works for: lineage, deadline, stop
+                                          // token and classification are shared with it.
+};
+
+struct ResumeOptions {
+  std::string from{};           // Checkpoint id or label; empty: the newest intact position.
+  bool accept_changed = false;  // Go on although name, version, policy or contract differ.
+  RunOptions run{};             // run_id, label and parent are ignored.
+};
+
+}  // namespace triage

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the callable sees of its run: it records what it does here, and learns why it runs again.
+
+#include "triage/contract.hpp"
+#include "triage/failure.hpp"
+#include "triage/json.hpp"
+#include "triage/policy.hpp"
+#include "triage/run_id.hpp"
+#include "triage/state.hpp"
+#include "triage/step.hpp"
+#include "triage/trajectory.hpp"
+#include "triage/usage.hpp"
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace triage::inline v0_1 {
+
+namespace detail {
+class Run;
+}
+
+// Why this attempt was made, if it is not the first one of its run.
+struct Recovery {
+  RecoveryAction::Kind action = RecoveryAction::Kind::retry;
+  FailureType failure_type = FailureType::unknown;
+  std::string reason{};    // Classification::reason of the failure.
+  std::string hint{};      // From the strategy; empty if it gave none.
+  std::string subgoal{};   // resume: the open subgoal.
+  std::vector<Evidence> evidence{};
+  std::string checkpoint_id{};  // What was restored; empty if nothing was.
+  std::vector<std::string> tools{};  // Names in the contract's manifest, if there is one.
+};
+
+// Thrown by effect() when the attempt cannot go on. Let it pass: the attempt's result is discarded
+// even if it is swallowed. It is no std::exception, so that a catch-all for those does not eat it.
+struct AttemptStopped {};
+
+// Thrown by an effect's function to say that surely nothing happened: the key is free again.
+class EffectNotDone : public std::exception {
+ public:
+  explicit EffectNotDone(std::string cause) : cause_(std::move(cause)) {}
+  [[nodiscard]] const char* what() const noexcept override { return cause_.c_str(); }
+
+ private:
+  std::string cause_;
+};
+
+template <class T>
+concept JsonWritable = requires(const T& value) { Json(value); };
+template <class T>
+concept JsonReadable = requires(const Json& json) {
+  { json.template get<T>() } -> std::convertible_to<T>;
+};
+template <class T>
+concept JsonConvertible = JsonWritable<T> && JsonReadable<T>;
+
+// Thread-safety: all members may be called from several threads of one callable at once. The
+// callable joins what it starts: calls that come after it returned do nothing and are counted in
+// the event late_call.
+class Attempt {
+ public:
+  Attempt(detail::Run& run, int number) noexcept : run_(&run), number_(number) {}
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  // 1 for the first attempt of the run.
+  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] const std::string& run_id() const;
+  // Null in the first attempt of a run.
+  [[nodiscard]] const Recovery* recovery() const noexcept;
+  [[nodiscard]] std::stop_token stop_token() const;
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  // What a rollback or resume restored, with this attempt's updates; empty at the start of a run
+  // and after RETRY and REPLAN.
+  [[nodiscard]] State state() const;
+  // The same as a type with nlohmann conversions; a value-initialised T if the state is empty.
+  template <JsonReadable T>
+  [[nodiscard]] T state() const {
+    const State now = state();
+    return now.empty() ? T{} : now.json().template get<T>();
+  }
+  // The steps of this attempt, after those that were restored.
+  [[nodiscard]] Trajectory trajectory() const;
+
+  // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full.
+  // Its index is its place in the trajectory. Errors are sticky: see error().
+  void record_step(Step step);
+  // Merges the top-level keys of a JSON object into the state. Belongs to the checkpoint of the
+  // step before it. O(changed). Anything but an object is a sticky error.
+  void update_state(Json patch);
+  template <class T>
+    requires(!std::same_as<std::remove_cvref_t<T>, Json> && JsonWritable<std::remove_cvref_t<T>> &&
+             !std::is_convertible_v<T, Json::initializer_list_t>)
+  void update_state(const T& value) {
+    update_state(Json(value));
+  }
+  void remove_state(std::string_view key);  // Nothing happens if there is no such key.
+  void replace_state(Json state);           // Must be an object.
+  void record_usage(const Usage& usage);
+  // Declares what this agent promises; checked from now on. Replaces AgentOptions::contract.
+  void set_contract(AgentContract contract);
+
+  // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest one
+  // of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level.
+  Result<CheckpointId> checkpoint(std::string_view label);
+
+  // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and returns
+  // its recorded result ever after. The intent is durable before fn runs, the result before this
+  // returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void.
+  // An exception from fn leaves the effect in doubt, except EffectNotDone, which frees the key.
+  // A second thread on the same key waits. Throws AttemptStopped if the effect is in doubt or the
+  // store cannot keep its promise; the run then ends with that error.
+  template <std::invocable Fn>
+  auto effect(std::string_view key, Fn&& fn) -> std::remove_cvref_t<std::invoke_result_t<Fn&>> {
+    auto done = try_effect(key, std::forward<Fn>(fn));
+    if (!done) stop(std::move(done).error());
+    if constexpr (!std::is_void_v<std::invoke_result_t<Fn&>>) return std::move(done).value();
+  }
+  // The same, reporting instead of throwing. Errors: Errc::in_doubt, Errc::invalid_argument, the
+  // store's. Exceptions from fn pass through.
+  template <std::invocable Fn>
+  auto try_effect(std::string_view key, Fn&& fn)
+      -> Result<std::remove_cvref_t<std::invoke_result_t<Fn&>>>;
+
+  // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
+  [[nodiscard]] Error fail(Failure failure);
+
+  // The first error of a call above that returns void, if there was one. It ends the run when the
+  // callable returns, whatever it returns.
+  [[nodiscard]] std::optional<Error> error() const;
+
+ private:
+  friend class detail::Run;
+  [[noreturn]] void stop(Error error);
+  Result<Json> effect_json(std::string_view key, const std::function<Json()>& fn);
+
+  detail::Run* run_;
+  int number_;
+};
+
+template <std::invocable Fn>
+auto Attempt::try_effect(std::string_view key, Fn&& fn)
+    -> Result<std::remove_cvref_t<std::invoke_result_t<Fn&>>> {
+  using T = std::remove_cvref_t<std::invoke_result_t<Fn&>>;
+  if constexpr (std::is_void_v<T>) {
+    auto done = effect_json(key, [&fn]() -> Json {
+      fn();
+      return nullptr;
+    });
+    if (!done) return outcome::failure(std::move(done).error());
+    return outcome::success();
+  } else {
+    static_assert(JsonConvertible<T>,
+                  "triage: an effect's result is stored: give its type to_json and from_json");
+    auto done = effect_json(key, [&fn]() -> Json { return Json(fn()); });
+    if (!done) return outcome::failure(std::move(done).error());
+    return outcome::success(done.value().template get<T>());
+  }
+}
+
+}  // namespace triage

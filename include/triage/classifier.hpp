@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The seam between the core and whatever finds out why an attempt failed.
+
+#include "triage/classification.hpp"
+#include "triage/contract.hpp"
+#include "triage/failure.hpp"
+#include "triage/trajectory.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace triage::inline v0_1 {
+
+// What a classifier may look at. References are valid during the call only.
+struct ClassifierInput {
+  const Failure& failure;
+  const Trajectory& trajectory;    // Of the failed attempt, restored steps included.
+  std::string_view task{};
+  std::size_t restored_steps = 0;  // How many of them a rollback or resume restored: no new evidence.
+  const AgentContract* contract = nullptr;
+  bool deadline_passed = false;    // Facts that the run loop knows.
+  // The step before which the last attempt failed, if it was rolled back and its trajectory went on
+  // from there: failing at the same step again is a repetition.
+  std::optional<std::size_t> rolled_back_step{};
+};
+
+// Thread-safety: classify() may be called from several threads at once.
+// A classifier that is not sure answers unknown. It may throw; the core reports that beside the
+// failure and goes on with unknown.
+class Classifier {
+ public:
+  virtual ~Classifier() = default;
+  [[nodiscard]] virtual Classification classify(const ClassifierInput& input) = 0;
+};
+
+struct RulesOptions {
+  // How often one period must repeat in a row before it is a loop. Range 2 to 100.
+  int loop_window = 3;
+  std::size_t longest_period = 8;  // Range 1 to 64.
+};
+
+// Evidence first, words last: what the library knows itself, the contract, codes, exception types,
+// then phrases from data/rules.tsv, matched with RE2 in linear time.
+class RulesClassifier final : public Classifier {
+ public:
+  RulesClassifier();  // With the default options.
+  // Errors: Errc::invalid_argument for options out of range.
+  [[nodiscard]] static Result<std::shared_ptr<RulesClassifier>> create(const RulesOptions& options);
+  [[nodiscard]] Classification classify(const ClassifierInput& input) override;
+
+ private:
+  RulesOptions options_{};
+};
+
+// Answers unknown without looking, at no cost; a Failure with `type` set is still honoured.
+[[nodiscard]] const std::shared_ptr<Classifier>& no_classifier();
+// The RulesClassifier with default options; one shared object.
+[[nodiscard]] const std::shared_ptr<Classifier>& default_classifier();
+
+}  // namespace triage

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The compiled core behind TriageAgent<F>: everything that does not depend on F. Not public API.
+
+#include "triage/agent_options.hpp"
+#include "triage/attempt.hpp"
+#include "triage/policy.hpp"
+#include "triage/result.hpp"
+
+#include <memory>
+#include <string>
+
+namespace triage::inline v0_1::detail {
+
+// The callable of one run, erased to a frame on the caller's stack and a table of functions.
+struct CallTable {
+  bool (*invoke)(void* frame, Attempt& attempt);  // True: the result is in the frame.
+  std::string (*task_text)(const void* frame);
+  bool (*task_json)(const void* frame, Json& out);    // False: the task has no conversion.
+  bool (*result_json)(const void* frame, Json& out);  // False: the result has no conversion.
+  bool (*adopt)(void* frame, const Json& result);     // Puts a stored result in the frame.
+};
+struct Call {
+  void* frame;
+  const CallTable* table;
+};
+
+struct AgentCore;  // The agent's policy and options, checked and completed.
+
+[[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
+                                                         bool callable_is_null);
+
+// Null on success: the result is in the call's frame, and *degraded says if a fallback put it there.
+using Outcome = std::unique_ptr<Error>;
+[[nodiscard]] Outcome run(const AgentCore& core, Call call, const RunOptions& options,
+                          bool* degraded);
+[[nodiscard]] Outcome run_or_resume(const AgentCore& core, Call call, const RunId& id,
+                                    const RunOptions& options, bool* degraded);
+
+// Continuing needs the task before the call can be made, so it has two halves.
+class Continuation;
+struct ContinuationDeleter {
+  void operator()(Continuation* continuation) const noexcept;
+};
+using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
+[[nodiscard]] Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
+                                               const ResumeOptions& options);
+[[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+                                                     RecoveryAction action);
+[[nodiscard]] const Json& task_of(const Continuation& continuation) noexcept;
+[[nodiscard]] Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded);
+
+// Hands an Error that the callable returned to the run loop.
+void report_failure(Attempt& attempt, Error error);
+
+}  // namespace triage::detail

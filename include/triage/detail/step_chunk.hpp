@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A block of consecutive steps: the storage behind Trajectory. Not public API.
+
+#include "triage/step.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Slots [0, used) hold steps that never change; a slot is claimed once, by whoever appends first.
+// A chunk that begins with stored bytes holds only such, and decodes itself on first access.
+class StepChunk {
+ public:
+  static constexpr std::uint32_t smallest = 4;  // Most runs are short: 10,000 of them may be open.
+  static constexpr std::uint32_t largest = 64;
+
+  // An empty chunk behind `previous` whose first step has the index `first`.
+  StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std::uint32_t capacity);
+  ~StepChunk();
+  StepChunk(const StepChunk&) = delete;
+  StepChunk& operator=(const StepChunk&) = delete;
+
+  // Stores the step in slot `slot` if that is the next free one; false if it is taken or beyond the
+  // end, and then `step` is untouched.
+  bool try_append(std::uint32_t slot, Step& step);
+  // The same for an encoded step body (docs/checkpoint_format.md) that passed its checksum. Only
+  // before the chunk is shared with other threads.
+  bool try_append_encoded(std::uint32_t slot, std::shared_ptr<const std::string> body);
+  [[nodiscard]] const Step& at(std::uint32_t slot) const;
+
+  [[nodiscard]] const std::shared_ptr<StepChunk>& previous() const noexcept { return previous_; }
+  [[nodiscard]] std::size_t first() const noexcept { return first_; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+
+ private:
+  [[nodiscard]] Step* slot_address(std::uint32_t slot) const noexcept;
+  void decode() const;
+
+  std::shared_ptr<StepChunk> previous_;
+  std::size_t first_;
+  std::uint32_t capacity_;
+  mutable std::atomic<std::uint32_t> used_{0};
+  mutable std::unique_ptr<std::byte[]> slots_;
+  mutable std::once_flag decode_once_;
+  mutable std::atomic<bool> decoded_{false};
+  std::vector<std::shared_ptr<const std::string>> encoded_;
+};
+
+// Where one step lives; keeps it alive.
+struct StepRef {
+  std::shared_ptr<const StepChunk> chunk{};
+  std::uint32_t slot = 0;
+
+  [[nodiscard]] const Step& step() const { return chunk->at(slot); }
+};
+
+// Appends to the chain that ends in `tail` and holds `size` steps; returns where the step is now.
+StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step step);
+void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
+                         std::shared_ptr<const std::string> body);
+
+}  // namespace triage::detail

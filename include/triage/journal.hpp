@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The journal of one run, folded: state, trajectory, checkpoints, effects, history.
+
+#include "triage/checkpoint.hpp"
+#include "triage/policy.hpp"
+#include "triage/record.hpp"
+#include "triage/usage.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+struct JournalReading;  // checkpoint_store.hpp
+
+// One effect, as the whole journal knows it: a rollback does not rewind effects.
+struct EffectState {
+  enum class Status : std::uint8_t { intended, completed, withdrawn };
+  Status status = Status::intended;
+  std::uint64_t generation = 1;
+  std::shared_ptr<const Json> result{};  // When completed.
+};
+
+// Both ways to build it give the same journal: recording live, or applying stored records in order.
+// Thread-safety: none; its owner locks.
+class Journal {
+ public:
+  // A place that can be restored.
+  struct Position {
+    Sequence seq = 0;            // Of the last record that belongs to it.
+    std::uint32_t state_version = 0;
+    std::uint32_t attempt = 0;
+    std::size_t steps = 0;
+    std::shared_ptr<detail::StepChunk> tail{};
+    bool failed = false;         // It contains the step that carries a failure.
+    WallTime time{};
+    std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
+  };
+
+  explicit Journal(RunId run = {}, bool auto_checkpoint = true)
+      : run_(std::move(run)), auto_checkpoint_(auto_checkpoint) {}
+
+  // Folds what a store read. Stops using records at the first damaged one, until a later record
+  // rewinds to before it. Errors: Errc::corrupt if not even the start of the run is intact.
+  [[nodiscard]] static Result<Journal> fold(const JournalReading& reading);
+
+  // --- Recording. Each returns the record to store; the caller has checked the arguments.
+  Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
+  Record add_step(Step step, WallTime time);
+  Record change_state(Json patch, WallTime time);
+  Record remove_state(std::string key, WallTime time);
+  // The whole state as one record: `replaced` by the agent, or repeated so that folds stay short.
+  Record snapshot_state(Json state, bool replaced, WallTime time);
+  // True when replaying the deltas would cost more than reading a snapshot.
+  [[nodiscard]] bool wants_snapshot() const noexcept;
+  Record label_checkpoint(std::string label, WallTime time);
+  // Ends the checkpoint that is open, if there is one and checkpoints are automatic (or `always`).
+  void end_checkpoint(bool always = false);
+  // Continues from a position: later records build on it. Index into positions().
+  void rewind(std::size_t position);
+  // Continues from an empty state and trajectory.
+  void start_over();
+  // Positions of the current attempt that contain the critical step are no rollback targets.
+  void mark_failed(std::size_t critical_step);
+  // Applies a stored record. One that does not follow the last one, or cannot be decoded, is left
+  // out, and so is everything behind it until a record rewinds to before the hole.
+  void apply(const Record& record);
+
+  // --- Reading.
+  [[nodiscard]] const RunId& run() const noexcept { return run_; }
+  void set_run(RunId run) { run_ = std::move(run); }
+  [[nodiscard]] Sequence last() const noexcept { return last_; }
+  [[nodiscard]] State state() const;
+  [[nodiscard]] const Trajectory& trajectory() const noexcept { return trajectory_; }
+  [[nodiscard]] bool auto_checkpoint() const noexcept { return auto_checkpoint_; }
+  // All ended checkpoints, oldest first, abandoned branches included.
+  [[nodiscard]] const std::deque<Position>& positions() const noexcept { return positions_; }
+  // Indexes of those that lie on the current branch, oldest first.
+  [[nodiscard]] const std::vector<std::uint32_t>& branch() const noexcept { return branch_; }
+  [[nodiscard]] std::optional<std::size_t> find(Sequence seq) const;
+  [[nodiscard]] std::optional<std::size_t> find_label(std::string_view label) const;
+  [[nodiscard]] std::string label_of(Sequence seq) const;
+  [[nodiscard]] Checkpoint restore(std::size_t position) const;
+  // The newest position, even inside an open step. Its sequence is 0 where nothing was recorded yet.
+  [[nodiscard]] Checkpoint latest() const;
+  [[nodiscard]] CheckpointInfo info(std::size_t position) const;
+
+  [[nodiscard]] const std::map<std::string, EffectState, std::less<>>& effects() const noexcept {
+    return effects_;
+  }
+  [[nodiscard]] const std::vector<HistoryEntry>& history() const noexcept { return history_; }
+  [[nodiscard]] const Usage& usage() const noexcept { return usage_; }
+  // The first sequence that is missing or unreadable, if the fold stopped there.
+  [[nodiscard]] std::optional<Sequence> broken_at() const noexcept { return broken_at_; }
+  [[nodiscard]] int attempts() const noexcept { return attempts_; }
+  [[nodiscard]] bool started() const noexcept { return !start_.is_null(); }
+  // Body of run_started: task, agent, version, fingerprint, label, parent.
+  [[nodiscard]] const Json& start() const noexcept { return start_; }
+  // Body of the newest `finished`, `stopped` and `suspended`; null if there is none, or if the run
+  // went on after it.
+  [[nodiscard]] const Json& finished() const noexcept { return finished_; }
+  [[nodiscard]] const Json& stopped() const noexcept { return stopped_; }
+  // Targets that default rollbacks of this run have used.
+  [[nodiscard]] const std::set<Sequence>& rolled_back_to() const noexcept { return used_targets_; }
+  [[nodiscard]] const std::vector<std::pair<Sequence, Sequence>>& gaps() const noexcept {
+    return gaps_;
+  }
+
+ private:
+  struct Version {
+    std::uint32_t at = 0;
+    std::shared_ptr<const Json> value{};  // Null: removed.
+  };
+  using Versions = std::map<std::string, std::vector<Version>, std::less<>>;
+
+  Sequence next() noexcept { return ++last_; }
+  void touch(WallTime time) noexcept;
+  void set_key(const std::string& key, std::shared_ptr<const Json> value);
+  void set_keys(const std::shared_ptr<const Json>& patch);
+  void erase_key(const std::string& key);
+  void replace_keys(const State::Values& values);
+  void push_position();
+  [[nodiscard]] State state_at(std::uint32_t version) const;
+  void apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time);
+  void apply_effect(RecordKind kind, const Json& body);
+  void apply_step(const Record& record);
+  bool rewind_to(Sequence seq);
+
+  RunId run_;
+  bool auto_checkpoint_;
+  Sequence last_ = 0;
+  Trajectory trajectory_{};
+  Versions versions_{};
+  std::uint32_t version_ = 0;
+  std::size_t state_cost_ = 0;  // Rough bytes of all current values.
+  std::size_t delta_cost_ = 0;  // Rough bytes of the changes since the last snapshot.
+  mutable std::optional<State> current_{};
+  std::deque<Position> positions_{};
+  std::vector<std::uint32_t> branch_{};
+  std::map<std::string, Sequence, std::less<>> labels_{};
+  bool open_ = false;  // Something was recorded since the last checkpoint ended.
+  WallTime open_time_{};
+  Sequence open_last_ = 0;  // Last record of the open checkpoint.
+  Sequence base_ = 0;       // Checkpoint that the current state continues; 0: the empty start.
+  int attempts_ = 0;
+  std::size_t attempt_first_position_ = 0;
+  std::map<std::string, EffectState, std::less<>> effects_{};
+  std::vector<HistoryEntry> history_{};
+  std::set<Sequence> used_targets_{};
+  std::vector<std::pair<Sequence, Sequence>> gaps_{};
+  Usage usage_{.calls = 0};
+  Json start_{};
+  Json finished_{};
+  Json stopped_{};
+  std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
+};
+
+}  // namespace triage

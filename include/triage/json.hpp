@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The JSON type of the library, and the limits on what it accepts.
+
+#include "triage/result.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1 {
+
+using Json = nlohmann::json;
+
+// Values nested deeper are refused: nlohmann's encoders recurse once a level.
+inline constexpr int max_json_depth = 256;
+
+// Checks what will be stored: depth at most max_json_depth, no non-finite number, no binary or
+// discarded value. `what` names the value in the error's text. O(size), without recursion.
+// Errors: Errc::invalid_argument.
+[[nodiscard]] Result<void> check_json(const Json& value, std::string_view what);
+
+// The value as text. Bytes that are not valid UTF-8 are shown as \xNN; never throws on content.
+// indent < 0 gives one line.
+[[nodiscard]] std::string show(const Json& value, int indent = -1);
+// Text made printable: control characters and bytes that are not valid UTF-8 become escapes.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace triage

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How much a run may try before its failure is escalated.
+
+#include "triage/clock.hpp"
+#include "triage/result.hpp"
+
+#include <cstdint>
+
+namespace triage::inline v0_1 {
+
+struct Limits {
+  int max_attempts = 20;           // In total, the first one included. 1 to 1,000,000.
+  int max_attempts_per_type = 10;  // Attempts that failed with one and the same type. Likewise.
+  Duration max_elapsed{0};         // Since the start of the run; 0: no limit.
+  std::uint64_t max_tokens = 0;    // Input and output, as recorded by record_usage; 0: no limit.
+  double max_cost_usd = 0.0;       // Likewise.
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+// Errors: Errc::invalid_argument, naming the field, its value and what is allowed.
+[[nodiscard]] Result<void> check_limits(const Limits& limits);
+
+}  // namespace triage

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a run tells the outside: every state transition, to one observer.
+
+#include "triage/result.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1 {
+
+struct FailureContext;
+struct RecoveryAction;
+struct Step;
+namespace detail {
+class Run;
+}
+
+// The names (to_string) are fixed; docs/events.md says what each carries.
+enum class EventKind : std::uint8_t {
+  run_started,
+  run_resumed,
+  attempt_started,
+  step_recorded,
+  checkpoint_labelled,
+  effect_intended,
+  effect_completed,
+  effect_reused,
+  effect_in_doubt,
+  attempt_succeeded,
+  attempt_failed,
+  queue_drained,
+  store_detached,
+  store_attached,
+  failure_classified,
+  recovery_chosen,
+  wait_started,
+  wait_ended,
+  rolled_back,
+  late_call,
+  callback_failed,
+  policy_warning,
+  run_finished,
+  run_escalated,
+  run_aborted,
+  run_suspended,
+  run_cancelled,
+  run_failed,
+};
+inline constexpr std::size_t event_kind_count = 28;
+
+[[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
+
+// Valid during the call only. Pointers are null where the kind does not carry them.
+struct Event {
+  EventKind kind = EventKind::run_started;
+  int attempt = 0;                          // 1-based; 0 before the first attempt.
+  const FailureContext* failure = nullptr;
+  const RecoveryAction* action = nullptr;
+  const Step* step = nullptr;
+  const Error* error = nullptr;
+  std::string_view text{};                  // Label, effect key, checkpoint id, message.
+  std::uint64_t number = 0;                 // Count or nanoseconds: see docs/events.md.
+  detail::Run* run = nullptr;               // The library's own.
+
+  // Made when it is first asked for; the same all through the run.
+  [[nodiscard]] const std::string& run_id() const;
+};
+
+// Thread-safety: on_event() may be called from several threads at once if the agent records from
+// several threads or serves several runs. It must not call back into the run. An exception from it
+// is swallowed and counted.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_event(const Event& event) = 0;
+};
+
+// An observer from a function.
+[[nodiscard]] std::shared_ptr<Observer> observe(std::function<void(const Event&)> function);
+
+}  // namespace triage

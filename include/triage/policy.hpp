@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The seam between the core and recovery strategies: facts in, decision out.
+
+#include "triage/classification.hpp"
+#include "triage/clock.hpp"
+#include "triage/result.hpp"
+#include "triage/taxonomy.hpp"
+#include "triage/trajectory.hpp"
+#include "triage/usage.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <array>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+// Which position a rollback restores.
+struct RollbackTarget {
+  enum class Kind : std::uint8_t {
+    last_good,   // The newest intact checkpoint before the step that carries the failure. Each further
+                 // default rollback in a run that would meet a used target goes one further back.
+    latest,      // The newest checkpoint, even at the failure.
+    label,       // The newest checkpoint with this label.
+    checkpoint,  // This checkpoint id.
+    back,        // This many checkpoints before the newest one.
+  };
+  Kind kind = Kind::last_good;
+  std::string name{};     // Label or checkpoint id.
+  int back = 0;           // 0 or more.
+  bool or_start = false;  // With nothing left to restore: start over instead of escalating.
+};
+
+// What to do now. Made by a strategy, carried out by the run loop.
+struct RecoveryAction {
+  enum class Kind : std::uint8_t {
+    retry,     // Again from the start, after a wait.
+    replan,    // Again from the start, told to plan anew.
+    rollback,  // Again from an earlier checkpoint.
+    resume,    // Again from the newest checkpoint, told which subgoal is open.
+    escalate,  // Give the failure to the caller.
+    suspend,   // Wait for a decision from outside.
+    abort,     // Give up on purpose.
+    fallback,  // Answer with a substitute, marked as degraded.
+  };
+  Kind kind = Kind::escalate;
+  std::string hint{};     // Told to the next attempt.
+  std::string subgoal{};  // resume: the open subgoal.
+  std::string message{};  // escalate, suspend, abort: the reason, for people.
+  Duration delay{0};      // retry: wait before the next attempt; not negative.
+  RollbackTarget target{};
+  std::optional<WallTime> until{};             // suspend: when to go on without a decision.
+  std::vector<std::string> allowed_actions{};  // suspend: kinds that decide() accepts; empty: all.
+  std::shared_ptr<const nlohmann::json> value{};  // fallback: the answer. retry: state to start from.
+
+  static RecoveryAction retry(std::string hint = {}, Duration delay = {});
+  static RecoveryAction replan(std::string hint = {});
+  static RecoveryAction rollback(RollbackTarget target = {});
+  static RecoveryAction resume(std::string subgoal = {}, std::string hint = {});
+  static RecoveryAction escalate(std::string message = {});
+  static RecoveryAction suspend(std::string message = {});
+  static RecoveryAction abort(std::string reason = {});
+  static RecoveryAction fallback(nlohmann::json value);
+};
+
+// "retry" and so on: persisted and used in policy files.
+[[nodiscard]] std::string_view to_string(RecoveryAction::Kind kind) noexcept;
+[[nodiscard]] std::optional<RecoveryAction::Kind> parse_recovery_kind(
+    std::string_view name) noexcept;
+// One line for people: "retry after 1.5 s (hint: …)".
+[[nodiscard]] std::string describe(const RecoveryAction& action);
+
+// A failure that this run has already dealt with.
+struct HistoryEntry {
+  FailureType type = FailureType::unknown;
+  RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
+  std::string reason{};
+
+  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
+};
+
+// Everything a strategy may use. A decision can be replayed from it: no clock, no randomness, no I/O
+// is needed beside it. Copies are snapshots.
+struct FailureContext {
+  Classification classification{};
+  int attempt_number = 1;               // Of the attempt that failed; the first one is 1.
+  std::vector<HistoryEntry> history{};  // Earlier failures of this run, oldest first.
+  Trajectory trajectory{};              // Of the failed attempt.
+  std::string task{};                   // As text; JSON if it was not text.
+  Duration elapsed{0};  // Since the start if a deadline, max_elapsed, store or observer is set; else
+                        // since the first failure.
+  double random = 0.0;  // In [0, 1), drawn by the run loop.
+  std::string text{};            // What the failure said.
+  std::string exception_type{};  // Empty if there was none.
+  std::optional<Duration> remaining{};  // Until the nearest deadline, if there is one.
+  Usage usage{.calls = 0};              // Of the run so far.
+  std::vector<std::string> tools{};     // Names in the contract's manifest; empty without one.
+  std::optional<std::string> incomplete_subgoal{};  // From the contract, if one is open.
+  std::string run_id{};                 // Empty if the run has not needed one.
+  std::string last_checkpoint{};        // Id of the newest checkpoint; empty if there is none.
+  std::vector<std::string> notes{};     // What went wrong while this failure was handled: exceptions
+                                        // from hooks, strategies and classifiers, store errors.
+
+  [[nodiscard]] FailureType type() const noexcept { return classification.type; }
+  // How many failures of this type there were before this one.
+  [[nodiscard]] int previous(FailureType type) const noexcept;
+  // Which attempt of this type this is: 1 for the first failure of its type.
+  [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }
+};
+
+// A waiting run, as error.suspension() of Errc::suspended reports it.
+struct Suspension {
+  std::string token{};  // 256 random bits in hexadecimal. Whoever has it can decide, once.
+  std::string run_id{};
+  std::string message{};
+  std::vector<std::string> allowed_actions{};
+  std::optional<WallTime> until{};
+};
+
+// A pure function from FailureContext to RecoveryAction, with a description that goes into the
+// run's fingerprint and into explanations. Anything callable converts.
+class Strategy {
+ public:
+  using Function = std::function<RecoveryAction(const FailureContext&)>;
+
+  Strategy() = default;
+  Strategy(std::string description, Function decide, int max_attempts = 0)
+      : decide_(std::move(decide)),
+        description_(std::move(description)),
+        max_attempts_(max_attempts) {}
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, Strategy> &&
+             std::is_invocable_r_v<RecoveryAction, const std::remove_cvref_t<F>&,
+                                   const FailureContext&>)
+  Strategy(F&& decide)  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
+      : decide_(std::forward<F>(decide)), description_("custom") {}
+
+  [[nodiscard]] RecoveryAction operator()(const FailureContext& context) const {
+    return decide_(context);
+  }
+  explicit operator bool() const noexcept { return static_cast<bool>(decide_); }
+  // "retry_with_backoff(max_attempts=5, …)".
+  [[nodiscard]] const std::string& description() const noexcept { return description_; }
+  // The most attempts it would make for one type; 0 if it does not count. Used to warn of settings
+  // that the run's limits make unreachable.
+  [[nodiscard]] int max_attempts() const noexcept { return max_attempts_; }
+
+ private:
+  Function decide_{};
+  std::string description_{};
+  int max_attempts_ = 0;
+};
+
+// Failure type → strategy. A value.
+class FailurePolicy {
+ public:
+  // The strategy for one type; the last call wins.
+  FailurePolicy& on(FailureType type, Strategy strategy);
+  // The strategy for every type without one.
+  FailurePolicy& otherwise(Strategy strategy);
+
+  // The strategy for this type, else the default, else null.
+  [[nodiscard]] const Strategy* resolve(FailureType type) const noexcept;
+  // Asks that strategy. Without one: escalate, with a message that names the type.
+  [[nodiscard]] RecoveryAction decide(const FailureContext& context) const;
+  // One line a type: what would be done. The same policy gives the same text.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  std::array<Strategy, failure_type_count> by_type_{};
+  Strategy default_{};
+};
+
+}  // namespace triage

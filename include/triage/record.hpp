@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One fact in a run's journal. The journal is the only truth; everything else is folded from it.
+
+#include "triage/clock.hpp"
+#include "triage/detail/step_chunk.hpp"
+#include "triage/json.hpp"
+#include "triage/run_id.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace triage::inline v0_1 {
+
+// These numbers are on disk: do not change the values of existing entries.
+// Every body is a CBOR map, described field by field in docs/checkpoint_format.md.
+enum class RecordKind : std::uint8_t {
+  run_started = 1,          // task, agent, version, fingerprint, label, parent
+  attempt_started = 2,      // number, and whether it begins with an empty state and trajectory
+  step = 3,                 // one Step
+  state_changed = 4,        // the keys that were set, with their new values
+  state_removed = 5,        // the keys that were removed
+  state_snapshot = 6,       // the whole state: nothing before it is needed to know the state
+  usage = 7,                // one Usage
+  checkpoint_labelled = 8,  // label
+  effect_intended = 9,      // key, generation, hash of the arguments
+  effect_completed = 10,    // key, result
+  effect_withdrawn = 11,    // key: the intent above was not carried out
+  failure_classified = 12,  // type, reason, confidence, evidence, text
+  action_taken = 13,        // the recovery action, its wait, who or what decided
+  rolled_back = 14,         // the position that was restored
+  suspended = 15,           // message, allowed actions, until; never the token
+  resumed = 16,             // the position that was restored, and why
+  forked = 17,              // parent checkpoint
+  gap = 18,                 // first and last sequence of records that a failing store lost
+  finished = 19,            // the agent's result
+  stopped = 20,             // how a run ended that did not finish: escalated, aborted, cancelled, …
+};
+
+[[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;
+// True for the values above.
+[[nodiscard]] bool is_known(RecordKind kind) noexcept;
+
+// A value. Steps, state patches and bytes are shared, not copied.
+class Record {
+ public:
+  using Patch = std::shared_ptr<const Json>;
+  using Bytes = std::shared_ptr<const std::string>;
+
+  Record() = default;
+  Record(Sequence seq, RecordKind kind, WallTime time, detail::StepRef step)
+      : seq_(seq), time_(time), kind_(kind), body_(std::move(step)) {}
+  Record(Sequence seq, RecordKind kind, WallTime time, Patch body)
+      : seq_(seq), time_(time), kind_(kind), body_(std::move(body)) {}
+  // From a store: `body` is the encoded body, already verified against its checksum.
+  Record(Sequence seq, RecordKind kind, WallTime time, Bytes body)
+      : seq_(seq), time_(time), kind_(kind), body_(std::move(body)) {}
+
+  [[nodiscard]] Sequence seq() const noexcept { return seq_; }
+  [[nodiscard]] RecordKind kind() const noexcept { return kind_; }
+  [[nodiscard]] WallTime time() const noexcept { return time_; }
+
+  // Appends the encoded body (CBOR) to `out`.
+  void encode_body(std::string& out) const;
+  // The body as JSON; for a step, as the map that docs/checkpoint_format.md describes.
+  // Errors: Errc::corrupt if the bytes are no CBOR map within the limits.
+  [[nodiscard]] Result<Json> body() const;
+  // The step of a record of kind `step`. Errors: Errc::corrupt, Errc::invalid_argument (other kind).
+  [[nodiscard]] Result<Step> step() const;
+
+  // For folding without decoding: the shared parts, null or empty if the record has another form.
+  [[nodiscard]] const detail::StepRef* step_ref() const noexcept {
+    return std::get_if<detail::StepRef>(&body_);
+  }
+  [[nodiscard]] const Bytes* bytes() const noexcept { return std::get_if<Bytes>(&body_); }
+
+ private:
+  Sequence seq_ = 0;
+  WallTime time_{};
+  RecordKind kind_ = RecordKind::gap;
+  std::variant<std::monostate, detail::StepRef, Patch, Bytes> body_{};
+};
+
+// Checksum of a record: CRC-32C over run, epoch, sequence, kind, time and body, so that a record
+// moved to another place is as wrong as one with flipped bits.
+// Source: CRC-32C (Castagnoli), RFC 3720 appendix B.4.
+[[nodiscard]] std::uint32_t record_checksum(std::string_view run, std::uint64_t epoch, Sequence seq,
+                                            RecordKind kind, WallTime time,
+                                            std::string_view body) noexcept;
+
+namespace detail {
+// CBOR with our limits. The decoder refuses depth > 256, sizes beyond the input, and trailing bytes;
+// it never recurses deeper than the limit and never throws.
+void encode_cbor(const Json& value, std::string& out);
+void encode_step(const Step& step, std::string& out);
+[[nodiscard]] Result<Json> decode_cbor(std::string_view bytes);
+[[nodiscard]] Result<Step> decode_step(std::string_view bytes);
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0) noexcept;
+}  // namespace detail
+
+}  // namespace triage

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The error type of the whole library, and the result alias that every fallible function returns.
+
+#include <boost/outcome/result.hpp>
+#include <boost/outcome/success_failure.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace triage::inline v0_1 {
+
+namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
+
+struct FailureContext;  // policy.hpp
+struct Suspension;      // policy.hpp
+
+// What the *library* could not do. What the *agent* did wrong is data: see Failure.
+// Each code says what the caller should do next. The values are stable; add, do not renumber.
+enum class Errc {
+  escalated = 1,     // The agent failed and no recovery fits. Show error.failure() to a person.
+  aborted,           // A strategy gave the run up on purpose. Do not run it again unchanged.
+  suspended,         // The run waits for a decision. Keep error.suspension()->token, then decide().
+  cancelled,         // The stop token was triggered. Resume the run later if you want its result.
+  invalid_argument,  // The caller passed something that is not allowed. Fix the call.
+  not_found,         // No such run, checkpoint or key. Look at what is stored.
+  conflict,          // What is stored does not allow this call. Read it, then decide.
+  busy,              // Someone else holds the run or the store. Try the same call later.
+  fenced,            // Another owner took the run over. Stop writing; the run goes on elsewhere.
+  corrupt,           // Stored bytes fail verification. Restore an older checkpoint or ask a person.
+  unsupported,       // This build, store or file version cannot do it. Use another.
+  io,                // The operating system or a driver refused. See the detail.
+  in_doubt,          // An effect may or may not have happened. Find out before going on.
+};
+
+[[nodiscard]] std::string_view to_string(Errc code) noexcept;
+[[nodiscard]] std::error_code make_error_code(Errc code) noexcept;
+
+// Why the library could not do something. A value; cheap to move.
+struct Error {
+  Errc code = Errc::io;
+  std::string detail{};  // For people: what was wrong, which value, what is allowed. Never parsed.
+
+  Error() = default;
+  Error(Errc c, std::string text) : code(c), detail(std::move(text)) {}
+  Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context)
+      : code(c), detail(std::move(text)), failure_(std::move(context)) {}
+  Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context,
+        std::shared_ptr<const Suspension> token)
+      : code(c),
+        detail(std::move(text)),
+        failure_(std::move(context)),
+        suspension_(std::move(token)) {}
+
+  // The failure that ended a run (escalated, aborted, suspended), else null.
+  [[nodiscard]] const std::shared_ptr<const FailureContext>& failure() const noexcept {
+    return failure_;
+  }
+  // The token of a suspended run, else null. It appears nowhere else: in no text, event or record.
+  [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept {
+    return suspension_;
+  }
+
+ private:
+  std::shared_ptr<const FailureContext> failure_{};
+  std::shared_ptr<const Suspension> suspension_{};
+};
+
+// What Result<T>::value() throws when there is no value: the Error itself rides along.
+class BadResult : public std::system_error {
+ public:
+  explicit BadResult(const Error& error);
+  [[nodiscard]] const Error& error() const noexcept { return *error_; }
+
+ private:
+  std::shared_ptr<const Error> error_;
+};
+
+// These two hooks make Outcome treat Error as an error_code that carries a payload.
+[[nodiscard]] inline std::error_code make_error_code(const Error& error) {
+  return make_error_code(error.code);
+}
+[[noreturn]] void outcome_throw_as_system_error_with_payload(const Error& error);
+
+template <class T>
+using Result = outcome::result<T, Error>;
+
+// True if `result` holds an answer that a fallback supplied instead of the agent.
+// Source: Outcome reserves 16 bits of a result for its user ("spare storage").
+template <class T>
+[[nodiscard]] bool is_degraded(const Result<T>& result) noexcept {
+  return result.has_value() && outcome::hooks::spare_storage(&result) != 0;
+}
+
+}  // namespace triage
+
+template <>
+struct std::is_error_code_enum<triage::Errc> : std::true_type {};

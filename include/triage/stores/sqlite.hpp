@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A store in one SQLite file: journals that survive kill -9, or power loss.
+
+#include "triage/checkpoint_store.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace SQLite {
+class Database;
+}
+
+namespace triage::inline v0_1 {
+
+struct SqliteOptions {
+  // process: PRAGMA synchronous = NORMAL in WAL mode. power: FULL, one fsync a commit.
+  Durability durability = Durability::process;
+  // How long a call waits for another process's lock before it is Errc::busy. 0 to 1 hour.
+  std::chrono::milliseconds busy_timeout{5'000};
+  // How long a lease lives without a commit where the owner cannot be checked (another host).
+  std::chrono::milliseconds lease_timeout{30'000};  // 1 s to 1 day.
+  // The write-ahead log is folded into the file when it grows beyond this, or when idle.
+  std::uint64_t fold_at_bytes = 16U << 20U;
+  bool read_only = false;  // For looking at a store; every write is Errc::unsupported.
+  std::string vfs{};       // Name of a registered SQLite VFS; empty: the default one.
+};
+
+class SqliteStore : public CheckpointStore {
+ public:
+  // path: a file name, "sqlite:PATH", or ":memory:". The file is made if it is missing.
+  // Errors: Errc::invalid_argument (empty path, a folder, options out of range), Errc::corrupt (no
+  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, or a
+  // level it cannot give), Errc::io, Errc::busy.
+  [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(const std::string& path,
+                                                                 const SqliteOptions& options = {});
+  // Uses a connection that is already open (and nothing else uses from now on). Its tables are made
+  // beside what is there; durability is set as asked for.
+  [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(
+      std::unique_ptr<SQLite::Database> connection, const SqliteOptions& options = {});
+};
+
+}  // namespace triage

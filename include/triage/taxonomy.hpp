@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Why an attempt can fail: thirteen failure types, told apart because their recoveries differ.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace triage::inline v0_1 {
+
+// The names are persisted and used in policy files; they never change. Add at the end only.
+enum class FailureType : std::uint8_t {
+  wrong_tool_called,   // The tool, model or endpoint asked for does not exist.
+  constraint_ignored,  // The output breaks an explicit constraint.
+  loop_detected,       // The same actions again and again without progress.
+  plan_incomplete,     // Success was declared with subgoals missing.
+  schema_mismatch,     // An input or output has the wrong shape.
+  context_overflow,    // More context than the model or tool can take.
+  external_fault,      // Somebody else's fault, and temporary: overload, rate limit, lost connection.
+  timeout,             // A deadline passed.
+  unknown,             // Not enough evidence. Better than a wrong confident answer.
+  access_denied,       // Credentials, permission, region. Retrying never helps.
+  quota_exhausted,     // Billing, spend limit, dated quota. Retrying never helps.
+  refused,             // Content policy. Retrying the same request never helps.
+  crashed,             // The agent's process died.
+};
+
+inline constexpr std::size_t failure_type_count = 13;
+inline constexpr std::array<FailureType, failure_type_count> all_failure_types{
+    FailureType::wrong_tool_called, FailureType::constraint_ignored, FailureType::loop_detected,
+    FailureType::plan_incomplete,   FailureType::schema_mismatch,    FailureType::context_overflow,
+    FailureType::external_fault,    FailureType::timeout,            FailureType::unknown,
+    FailureType::access_denied,     FailureType::quota_exhausted,    FailureType::refused,
+    FailureType::crashed};
+
+// "external_fault" and so on.
+[[nodiscard]] std::string_view to_string(FailureType type) noexcept;
+// The inverse of to_string; empty for any other text.
+[[nodiscard]] std::optional<FailureType> parse_failure_type(std::string_view name) noexcept;
+
+}  // namespace triage

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// All of the library but its optional parts (stores with a driver, testing).
+
+#include "triage/agent.hpp"
+#include "triage/journal.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/fallback.hpp"
+#include "triage/policies/registry.hpp"
+#include "triage/policies/replan.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/rollback.hpp"
+#include "triage/policies/stop.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/stores/simple.hpp"
+#include "triage/version.hpp"

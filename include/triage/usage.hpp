@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What an agent spent: tokens, money, calls.
+
+#include <cstdint>
+
+namespace triage::inline v0_1 {
+
+struct Usage {
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
+  double cost_usd = 0.0;  // US dollars; finite, not negative.
+  std::uint64_t calls = 1;
+
+  [[nodiscard]] std::uint64_t tokens() const noexcept { return input_tokens + output_tokens; }
+  Usage& operator+=(const Usage& other) noexcept {
+    input_tokens += other.input_tokens;
+    output_tokens += other.output_tokens;
+    cost_usd += other.cost_usd;
+    calls += other.calls;
+    return *this;
+  }
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
+
+}  // namespace triage

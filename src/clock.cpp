@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "triage/clock.hpp"
+
+#include <sodium.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace triage::inline v0_1 {
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  TimePoint now() override { return std::chrono::steady_clock::now(); }
+  WallTime wall_now() override {
+    return std::chrono::time_point_cast<std::chrono::milliseconds>(
+        std::chrono::system_clock::now());
+  }
+  bool sleep_until(TimePoint when, std::stop_token stop) override {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    wake.wait_until(lock, stop, when, [] { return false; });
+    return !stop.stop_requested();
+  }
+};
+
+class RealRandom final : public Random {
+ public:
+  std::uint64_t next() override {
+    std::uint64_t bits = 0;
+    randombytes_buf(&bits, sizeof bits);  // Thread-safe, and needs no sodium_init on Linux.
+    return bits;
+  }
+};
+
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() override {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
+    std::uint64_t z = state_.fetch_add(golden, std::memory_order_relaxed) + golden;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+
+ private:
+  std::atomic<std::uint64_t> state_;
+};
+
+}  // namespace
+
+const std::shared_ptr<Clock>& real_clock() {
+  static const std::shared_ptr<Clock> clock = std::make_shared<RealClock>();
+  return clock;
+}
+
+const std::shared_ptr<Random>& real_random() {
+  static const std::shared_ptr<Random> random = std::make_shared<RealRandom>();
+  return random;
+}
+
+std::shared_ptr<Random> seeded_random(std::uint64_t seed) {
+  return std::make_shared<SeededRandom>(seed);
+}
+
+}  // namespace triage

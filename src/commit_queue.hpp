@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The queue in front of a store: group commit by leader.
+//
+// Recording appends to the run's own list and returns. Whoever must wait takes the commit lock and
+// writes everything queued, of all runs of the store, in its own thread; a background thread only
+// makes the same call. (A hand-over to a writer thread costs 8 times more than a commit.)
+
+#include "triage/checkpoint_store.hpp"
+#include "triage/record.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// One run's share of the queue. Everything but `durable` is guarded by *mutex, which is the run's.
+struct RunWriter {
+  std::mutex* mutex = nullptr;
+  Lease lease{};
+  RunStatus status = RunStatus::running;
+  bool background = false;            // The store's thread writes soon.
+  std::vector<Record> pending{};      // Recorded, not yet durable, oldest first.
+  Sequence queued = 0;                // Sequence of the newest record ever enqueued.
+  std::atomic<Sequence> durable{0};   // Everything up to here is in the store.
+  std::optional<Error> failure{};     // Why the last commit failed; empty while attached.
+  bool listed = false;                // On the queue's list.
+};
+
+// Thread-safety: all members may be called from several threads at once.
+class CommitQueue {
+ public:
+  explicit CommitQueue(CheckpointStore& store);
+  ~CommitQueue();
+  CommitQueue(const CommitQueue&) = delete;
+  CommitQueue& operator=(const CommitQueue&) = delete;
+
+  // Adds a record. The caller holds *writer.mutex. Never blocks on the store.
+  void enqueue(RunWriter& writer, Record record);
+  // Returns when everything this run has enqueued is durable, or says why it is not; then the
+  // records stay pending and the next drain tries again. The caller does not hold *writer.mutex.
+  // Errors: the store's; Errc::unsupported in a child made by fork().
+  [[nodiscard]] Result<void> drain(RunWriter& writer);
+  // Forgets a run: nothing of it is touched afterwards.
+  void remove(RunWriter& writer);
+  // Joins the background thread. Idempotent.
+  void stop() noexcept;
+
+ private:
+  struct Taken {
+    RunWriter* writer;
+    std::vector<Record> records;
+    Lease lease;
+    RunStatus status;
+  };
+
+  void list(RunWriter& writer);
+  void commit(std::span<RunWriter*> writers);  // The caller holds commit_mutex_.
+  void commit_listed();                        // Likewise.
+  void run_thread(const std::stop_token& stop);
+
+  CheckpointStore& store_;
+  const int pid_;
+  const bool takes_background_;
+  std::mutex commit_mutex_;  // Taken before any run's mutex.
+  std::mutex mutex_;         // Guards the members below; taken after a run's mutex.
+  std::vector<RunWriter*> listed_;
+  std::condition_variable_any wake_;
+  bool asleep_ = false;
+  bool stopped_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace triage::detail

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+#include "triage/journal.hpp"
+
+#include "triage/checkpoint_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// What replaying one more record costs beside its bytes: a row fetched and decoded.
+constexpr std::size_t record_cost = 64;
+// Below this, replaying is cheap whatever the state's size.
+constexpr std::size_t free_delta_cost = 8'192;
+
+std::size_t rough_cost(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::string: return 3 + value.get_ref<const std::string&>().size();
+    case Json::value_t::array:
+    case Json::value_t::object: {
+      std::size_t sum = 3;
+      for (const auto& [key, element] : value.items()) sum += key.size() + rough_cost(element);
+      return sum;
+    }
+    default: return 9;
+  }
+}
+
+template <class T>
+T field(const Json& body, const char* key, T otherwise) {
+  const auto found = body.find(key);
+  if (found == body.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    return otherwise;  // A record that passed its checksum but holds another type: ignored.
+  }
+}
+
+}  // namespace
+
+Result<Journal> Journal::fold(const JournalReading& reading) {
+  Journal journal(reading.info.id);
+  for (const Record& record : reading.records) journal.apply(record);
+  if (!journal.started()) {
+    return Error{Errc::corrupt, "the first record of run " + reading.info.id +
+                                    " is damaged or missing, so nothing of it can be restored"};
+  }
+  if (reading.info.last > journal.last_) {  // The newest records themselves are damaged.
+    if (!journal.broken_at_) journal.broken_at_ = journal.last_ + 1;
+    journal.last_ = reading.info.last;
+  }
+  return outcome::success(std::move(journal));
+}
+
+Record Journal::add(RecordKind kind, WallTime time, Json body) {
+  auto shared = std::make_shared<const Json>(std::move(body));
+  const Sequence seq = next();
+  apply_fact(kind, shared, time);
+  return {seq, kind, time, Record::Patch(std::move(shared))};
+}
+
+Record Journal::add_step(Step step, WallTime time) {
+  end_checkpoint();
+  std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
+  std::size_t size = trajectory_.size();
+  detail::StepRef ref = detail::append_step(tail, size, std::move(step));
+  trajectory_ = Trajectory(std::move(tail), size);
+  const Sequence seq = next();
+  touch(time);
+  return {seq, RecordKind::step, time, std::move(ref)};
+}
+
+Record Journal::change_state(Json patch, WallTime time) {
+  auto shared = std::make_shared<const Json>(std::move(patch));
+  const Sequence seq = next();
+  set_keys(shared);
+  touch(time);
+  return {seq, RecordKind::state_changed, time, Record::Patch(std::move(shared))};
+}
+
+Record Journal::remove_state(std::string key, WallTime time) {
+  return add(RecordKind::state_removed, time, Json{{"keys", Json::array({std::move(key)})}});
+}
+
+Record Journal::snapshot_state(Json state, bool replaced, WallTime time) {
+  return add(RecordKind::state_snapshot, time,
+             Json{{"state", std::move(state)}, {"replaced", replaced}});
+}
+
+bool Journal::wants_snapshot() const noexcept {
+  return delta_cost_ > 2 * state_cost_ + free_delta_cost;
+}
+
+Record Journal::label_checkpoint(std::string label, WallTime time) {
+  return add(RecordKind::checkpoint_labelled, time, Json{{"label", std::move(label)}});
+}
+
+void Journal::end_checkpoint(bool always) {
+  if (open_ && (auto_checkpoint_ || always)) push_position();
+  open_ = false;
+}
+
+void Journal::push_position() {
+  const std::int32_t previous = branch_.empty() ? -1 : static_cast<std::int32_t>(branch_.back());
+  branch_.push_back(static_cast<std::uint32_t>(positions_.size()));
+  positions_.push_back({.seq = open_last_,
+                        .state_version = version_,
+                        .attempt = static_cast<std::uint32_t>(attempts_),
+                        .steps = trajectory_.size(),
+                        .tail = trajectory_.tail(),
+                        .time = open_time_,
+                        .previous = previous});
+  base_ = positions_.back().seq;
+  open_ = false;
+}
+
+void Journal::touch(WallTime time) noexcept {
+  open_ = true;
+  open_time_ = time;
+  open_last_ = last_;
+}
+
+void Journal::rewind(std::size_t position) {
+  const Position& to = positions_[position];
+  trajectory_ = Trajectory(to.tail, to.steps);
+  const State then = state_at(to.state_version);
+  static const State::Values none;
+  replace_keys(then.empty() ? none : *then.values());
+  branch_.clear();
+  for (auto i = static_cast<std::int32_t>(position); i >= 0;
+       i = positions_[static_cast<std::size_t>(i)].previous) {
+    branch_.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::reverse(branch_.begin(), branch_.end());
+  base_ = to.seq;
+  open_ = false;
+}
+
+void Journal::start_over() {
+  end_checkpoint();
+  trajectory_ = {};
+  replace_keys({});
+  base_ = 0;
+}
+
+void Journal::mark_failed(std::size_t critical_step) {
+  for (std::size_t i = attempt_first_position_; i < positions_.size(); ++i) {
+    if (positions_[i].steps > critical_step) positions_[i].failed = true;
+  }
+}
+
+// --- State.
+
+void Journal::set_key(const std::string& key, std::shared_ptr<const Json> value) {
+  auto& versions = versions_[key];
+  const std::size_t before =
+      versions.empty() || !versions.back().value ? 0 : rough_cost(*versions.back().value);
+  const std::size_t after = value ? rough_cost(*value) : 0;
+  state_cost_ = state_cost_ - std::min(state_cost_, before) + after;
+  delta_cost_ += after + key.size();
+  if (!versions.empty() && versions.back().at == version_) {
+    versions.back().value = std::move(value);
+  } else {
+    versions.push_back({version_, std::move(value)});
+  }
+}
+
+void Journal::set_keys(const std::shared_ptr<const Json>& patch) {
+  ++version_;
+  current_.reset();
+  delta_cost_ += record_cost;
+  for (const auto& [key, value] : patch->get_ref<const Json::object_t&>()) {
+    set_key(key, std::shared_ptr<const Json>(patch, &value));
+  }
+}
+
+void Journal::erase_key(const std::string& key) {
+  ++version_;
+  current_.reset();
+  delta_cost_ += record_cost;
+  const auto found = versions_.find(key);
+  if (found != versions_.end() && found->second.back().value) set_key(key, nullptr);
+}
+
+void Journal::replace_keys(const State::Values& values) {
+  ++version_;
+  current_.reset();
+  for (auto& [key, versions] : versions_) {
+    if (versions.back().value && !values.contains(key)) set_key(key, nullptr);
+  }
+  for (const auto& [key, value] : values) {
+    auto& versions = versions_[key];
+    if (versions.empty() || versions.back().value != value) set_key(key, value);
+  }
+}
+
+State Journal::state_at(std::uint32_t version) const {
+  auto values = std::make_shared<State::Values>();
+  for (const auto& [key, versions] : versions_) {
+    const auto after = std::upper_bound(
+        versions.begin(), versions.end(), version,
+        [](std::uint32_t at, const Version& candidate) { return at < candidate.at; });
+    if (after != versions.begin() && std::prev(after)->value) {
+      values->emplace_hint(values->end(), key, std::prev(after)->value);
+    }
+  }
+  return values->empty() ? State() : State(std::move(values));
+}
+
+State Journal::state() const {
+  if (!current_) current_ = state_at(version_);
+  return *current_;
+}
+
+// --- Folding stored records.
+
+void Journal::apply(const Record& record) {
+  const Sequence expected = last_ + 1;
+  std::shared_ptr<const Json> body;
+  if (record.kind() != RecordKind::step) {
+    Result<Json> decoded = record.body();
+    if (decoded && decoded.value().is_object()) {
+      body = std::make_shared<const Json>(std::move(decoded).value());
+    }
+  }
+  const bool readable = record.kind() == RecordKind::step || body != nullptr;
+  const bool explained = readable && record.kind() == RecordKind::gap &&
+                         field<Sequence>(*body, "first", 0) == expected &&
+                         field<Sequence>(*body, "last", 0) + 1 == record.seq();
+  if (!broken_at_ && (!readable || (record.seq() != expected && !explained))) {
+    broken_at_ = expected;
+  }
+  const bool rewinds =
+      record.kind() == RecordKind::rolled_back || record.kind() == RecordKind::resumed;
+  if (broken_at_ && rewinds && readable && field<Sequence>(*body, "to", 0) < *broken_at_) {
+    broken_at_.reset();
+  }
+  last_ = record.seq();
+  if (!broken_at_) {
+    if (record.kind() == RecordKind::step) {
+      apply_step(record);
+    } else if (record.kind() == RecordKind::state_changed) {
+      set_keys(body);
+      touch(record.time());
+    } else {
+      apply_fact(record.kind(), body, record.time());
+    }
+  } else if (readable && body) {
+    apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
+  }
+}
+
+void Journal::apply_step(const Record& record) {
+  end_checkpoint();
+  std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
+  std::size_t size = trajectory_.size();
+  if (const detail::StepRef* ref = record.step_ref()) {
+    // The steps of a journal in memory are shared where the chain of chunks is the same.
+    auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
+    if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
+      tail = std::move(chunk);
+      ++size;
+    } else {
+      detail::append_step(tail, size, ref->step());
+    }
+  } else if (const Record::Bytes* bytes = record.bytes()) {
+    detail::append_encoded_step(tail, size, *bytes);
+  }
+  trajectory_ = Trajectory(std::move(tail), size);
+  touch(record.time());
+}
+
+// What a record other than a step or a state change means; last_ is its sequence.
+void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time) {
+  switch (kind) {
+    case RecordKind::run_started:
+      start_ = *body;
+      auto_checkpoint_ = field(*body, "auto_checkpoint", auto_checkpoint_);
+      break;
+    case RecordKind::attempt_started:
+      end_checkpoint();
+      attempts_ = field(*body, "number", attempts_ + 1);
+      attempt_first_position_ = positions_.size();
+      break;
+    case RecordKind::state_removed:
+      if (const auto keys = body->find("keys"); keys != body->end() && keys->is_array()) {
+        for (const Json& key : *keys) {
+          if (key.is_string()) erase_key(key.get<std::string>());
+        }
+        touch(time);
+      }
+      break;
+    case RecordKind::state_snapshot: {
+      const auto state = body->find("state");
+      if (state == body->end() || !state->is_object()) break;
+      State::Values values;
+      for (const auto& [key, value] : state->get_ref<const Json::object_t&>()) {
+        values.emplace_hint(values.end(), key, std::shared_ptr<const Json>(body, &value));
+      }
+      replace_keys(values);
+      delta_cost_ = 0;
+      // The library's own snapshots repeat what is known; only the agent's change something.
+      if (open_ || field(*body, "replaced", false)) touch(time);
+      break;
+    }
+    case RecordKind::usage:
+      usage_ += Usage{.input_tokens = field<std::uint64_t>(*body, "input_tokens", 0),
+                      .output_tokens = field<std::uint64_t>(*body, "output_tokens", 0),
+                      .cost_usd = field(*body, "cost_usd", 0.0),
+                      .calls = field<std::uint64_t>(*body, "calls", 0)};
+      break;
+    case RecordKind::checkpoint_labelled:
+      open_last_ = last_;
+      open_time_ = time;
+      push_position();
+      labels_[field<std::string>(*body, "label", {})] = positions_.back().seq;
+      break;
+    case RecordKind::effect_intended:
+    case RecordKind::effect_completed:
+    case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
+    case RecordKind::failure_classified:
+      end_checkpoint();
+      if (body->contains("critical_step")) {
+        mark_failed(field<std::size_t>(*body, "critical_step", 0));
+      }
+      break;
+    case RecordKind::action_taken: {
+      end_checkpoint();
+      const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}))
+                              .value_or(RecoveryAction::Kind::escalate);
+      history_.push_back({parse_failure_type(field<std::string>(*body, "type", {}))
+                              .value_or(FailureType::unknown),
+                          action, field<std::string>(*body, "reason", {})});
+      if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
+        start_over();
+      }
+      break;
+    }
+    case RecordKind::rolled_back:
+      end_checkpoint();
+      if (field<Sequence>(*body, "to", 0) == 0) {
+        start_over();
+      } else {
+        rewind_to(field<Sequence>(*body, "to", 0));
+        if (field(*body, "default", false)) used_targets_.insert(field<Sequence>(*body, "to", 0));
+      }
+      break;
+    case RecordKind::resumed:
+      end_checkpoint(true);
+      finished_ = nullptr;
+      stopped_ = nullptr;
+      if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
+      break;
+    case RecordKind::gap:
+      gaps_.emplace_back(field<Sequence>(*body, "first", 0), field<Sequence>(*body, "last", 0));
+      break;
+    case RecordKind::finished:
+      end_checkpoint();
+      finished_ = *body;
+      break;
+    case RecordKind::stopped:
+    case RecordKind::suspended:
+      end_checkpoint();
+      stopped_ = *body;
+      break;
+    default: break;
+  }
+}
+
+void Journal::apply_effect(RecordKind kind, const Json& body) {
+  if (kind != RecordKind::effect_intended && kind != RecordKind::effect_completed &&
+      kind != RecordKind::effect_withdrawn) {
+    return;
+  }
+  EffectState& effect = effects_[field<std::string>(body, "key", {})];
+  effect.generation = field<std::uint64_t>(body, "generation", 1);
+  if (kind == RecordKind::effect_intended) {
+    effect.status = EffectState::Status::intended;
+  } else if (kind == RecordKind::effect_withdrawn) {
+    effect.status = EffectState::Status::withdrawn;
+  } else {
+    effect.status = EffectState::Status::completed;
+    effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
+  }
+}
+
+// Also a position inside an open step, or of a run without automatic checkpoints, can be meant:
+// `resumed` may name the newest record there was.
+bool Journal::rewind_to(Sequence seq) {
+  if (const auto position = find(seq)) {
+    rewind(*position);
+    return true;
+  }
+  return false;
+}
+
+// --- Reading.
+
+std::optional<std::size_t> Journal::find(Sequence seq) const {
+  const auto at = std::lower_bound(
+      positions_.begin(), positions_.end(), seq,
+      [](const Position& position, Sequence wanted) { return position.seq < wanted; });
+  if (at == positions_.end() || at->seq != seq) return std::nullopt;
+  return static_cast<std::size_t>(at - positions_.begin());
+}
+
+std::optional<std::size_t> Journal::find_label(std::string_view label) const {
+  const auto found = labels_.find(label);
+  return found == labels_.end() ? std::nullopt : find(found->second);
+}
+
+std::string Journal::label_of(Sequence seq) const {
+  for (const auto& [label, at] : labels_) {
+    if (at == seq) return label;
+  }
+  return {};
+}
+
+CheckpointInfo Journal::info(std::size_t position) const {
+  const Position& at = positions_[position];
+  return {.id = {run_, at.seq},
+          .steps = at.steps,
+          .label = label_of(at.seq),
+          .time = at.time,
+          .attempt = static_cast<int>(at.attempt)};
+}
+
+Checkpoint Journal::restore(std::size_t position) const {
+  const Position& at = positions_[position];
+  return {info(position), state_at(at.state_version), Trajectory(at.tail, at.steps)};
+}
+
+Checkpoint Journal::latest() const {
+  const Sequence seq = open_ ? open_last_ : base_;
+  return {{.id = {run_, seq},
+           .steps = trajectory_.size(),
+           .label = label_of(seq),
+           .time = open_time_,
+           .attempt = attempts_},
+          state(),
+          trajectory_};
+}
+
+}  // namespace triage

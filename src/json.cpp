@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "triage/json.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1 {
+namespace {
+
+Error refused(std::string_view what, std::string_view why) {
+  return {Errc::invalid_argument, std::string(what) + ": " + std::string(why)};
+}
+
+// Length of the valid UTF-8 sequence at the front of `text`, or 0.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80U) return 1;
+  if (lead >= 0xC2U && lead <= 0xDFU) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0U && lead <= 0xEFU) {
+    if (!tail(1) || !tail(2)) return 0;
+    if (lead == 0xE0U && byte(1) < 0xA0U) return 0;  // Overlong.
+    if (lead == 0xEDU && byte(1) > 0x9FU) return 0;  // Surrogate.
+    return 3;
+  }
+  if (lead >= 0xF0U && lead <= 0xF4U) {
+    if (!tail(1) || !tail(2) || !tail(3)) return 0;
+    if (lead == 0xF0U && byte(1) < 0x90U) return 0;
+    if (lead == 0xF4U && byte(1) > 0x8FU) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+std::string with_bad_bytes_escaped(std::string_view text, bool escape_controls) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto lead = static_cast<unsigned char>(text.front());
+    const bool control = lead < 0x20U || lead == 0x7FU;
+    if (length == 0 || (escape_controls && control)) {
+      char escaped[5];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", lead);
+      out += lead == '\n' ? "\\n" : lead == '\t' ? "\\t" : lead == '\r' ? "\\r" : escaped;
+      text.remove_prefix(1);
+    } else {
+      out.append(text.substr(0, length));
+      text.remove_prefix(length);
+    }
+  }
+  return out;
+}
+
+// A copy in which every string is valid UTF-8.
+Json with_printable_text(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::string:
+      return with_bad_bytes_escaped(value.get_ref<const std::string&>(), false);
+    case Json::value_t::array: {
+      Json out = Json::array();
+      for (const Json& element : value) out.push_back(with_printable_text(element));
+      return out;
+    }
+    case Json::value_t::object: {
+      Json out = Json::object();
+      for (const auto& [key, element] : value.items()) {
+        out[with_bad_bytes_escaped(key, false)] = with_printable_text(element);
+      }
+      return out;
+    }
+    default: return value;
+  }
+}
+
+}  // namespace
+
+Result<void> check_json(const Json& value, std::string_view what) {
+  std::vector<std::pair<const Json*, int>> open{{&value, 1}};
+  while (!open.empty()) {
+    const auto [json, depth] = open.back();
+    open.pop_back();
+    if (depth > max_json_depth) {
+      return refused(what, "nested deeper than " + std::to_string(max_json_depth) +
+                               " levels, which is the most that is allowed");
+    }
+    switch (json->type()) {
+      case Json::value_t::number_float:
+        if (!std::isfinite(json->get<double>())) {
+          return refused(what, std::isnan(json->get<double>())
+                                   ? "contains NaN; only finite numbers are allowed"
+                                   : "contains an infinity; only finite numbers are allowed");
+        }
+        break;
+      case Json::value_t::binary:
+        return refused(what, "contains a binary value; only JSON types are allowed");
+      case Json::value_t::discarded:
+        return refused(what, "is not valid JSON (a discarded value)");
+      case Json::value_t::array:
+      case Json::value_t::object:
+        for (const Json& element : *json) {
+          if (element.is_structured() || element.is_number_float() || element.is_binary() ||
+              element.is_discarded()) {
+            open.emplace_back(&element, depth + 1);
+          }
+        }
+        break;
+      default: break;
+    }
+  }
+  return outcome::success();
+}
+
+std::string show(const Json& value, int indent) {
+  if (!check_json(value, "value")) {
+    // Deep or odd values never reach a store; say what they are instead of recursing into them.
+    return value.is_discarded() ? "<no JSON>" : "<JSON that cannot be shown>";
+  }
+  try {
+    return value.dump(indent);
+  } catch (const Json::exception&) {
+    return with_printable_text(value).dump(indent);
+  }
+}
+
+std::string printable(std::string_view text) { return with_bad_bytes_escaped(text, true); }
+
+}  // namespace triage

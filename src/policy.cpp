@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policy.hpp"
+
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace triage::inline v0_1 {
+namespace {
+
+constexpr std::array all_kinds{
+    RecoveryAction::Kind::retry,    RecoveryAction::Kind::replan,  RecoveryAction::Kind::rollback,
+    RecoveryAction::Kind::resume,   RecoveryAction::Kind::escalate, RecoveryAction::Kind::suspend,
+    RecoveryAction::Kind::abort,    RecoveryAction::Kind::fallback};
+
+std::string describe_target(const RollbackTarget& target) {
+  switch (target.kind) {
+    case RollbackTarget::Kind::last_good: return "the last good checkpoint";
+    case RollbackTarget::Kind::latest: return "the newest checkpoint";
+    case RollbackTarget::Kind::label: return "the checkpoint labelled \"" + printable(target.name) + "\"";
+    case RollbackTarget::Kind::checkpoint: return "checkpoint " + printable(target.name);
+    case RollbackTarget::Kind::back:
+      return std::to_string(target.back) + " checkpoints before the newest";
+  }
+  return "a checkpoint";
+}
+
+}  // namespace
+
+RecoveryAction RecoveryAction::retry(std::string hint, Duration delay) {
+  RecoveryAction action{.kind = Kind::retry, .hint = std::move(hint)};
+  action.delay = std::max(delay, Duration::zero());
+  return action;
+}
+
+RecoveryAction RecoveryAction::replan(std::string hint) {
+  return {.kind = Kind::replan, .hint = std::move(hint)};
+}
+
+RecoveryAction RecoveryAction::rollback(RollbackTarget target) {
+  RecoveryAction action{.kind = Kind::rollback};
+  action.target = std::move(target);
+  return action;
+}
+
+RecoveryAction RecoveryAction::resume(std::string subgoal, std::string hint) {
+  return {.kind = Kind::resume, .hint = std::move(hint), .subgoal = std::move(subgoal)};
+}
+
+RecoveryAction RecoveryAction::escalate(std::string message) {
+  RecoveryAction action{.kind = Kind::escalate};
+  action.message = std::move(message);
+  return action;
+}
+
+RecoveryAction RecoveryAction::suspend(std::string message) {
+  RecoveryAction action{.kind = Kind::suspend};
+  action.message = std::move(message);
+  return action;
+}
+
+RecoveryAction RecoveryAction::abort(std::string reason) {
+  RecoveryAction action{.kind = Kind::abort};
+  action.message = std::move(reason);
+  return action;
+}
+
+RecoveryAction RecoveryAction::fallback(nlohmann::json value) {
+  RecoveryAction action{.kind = Kind::fallback};
+  action.value = std::make_shared<const Json>(std::move(value));
+  return action;
+}
+
+std::string_view to_string(RecoveryAction::Kind kind) noexcept {
+  switch (kind) {
+    case RecoveryAction::Kind::retry: return "retry";
+    case RecoveryAction::Kind::replan: return "replan";
+    case RecoveryAction::Kind::rollback: return "rollback";
+    case RecoveryAction::Kind::resume: return "resume";
+    case RecoveryAction::Kind::escalate: return "escalate";
+    case RecoveryAction::Kind::suspend: return "suspend";
+    case RecoveryAction::Kind::abort: return "abort";
+    case RecoveryAction::Kind::fallback: return "fallback";
+  }
+  return "unknown";
+}
+
+std::optional<RecoveryAction::Kind> parse_recovery_kind(std::string_view name) noexcept {
+  const auto* found = std::find_if(all_kinds.begin(), all_kinds.end(),
+                                   [&](auto kind) { return to_string(kind) == name; });
+  if (found == all_kinds.end()) return std::nullopt;
+  return *found;
+}
+
+std::string describe(const RecoveryAction& action) {
+  std::string text(to_string(action.kind));
+  if (action.kind == RecoveryAction::Kind::rollback) text += " to " + describe_target(action.target);
+  if (action.delay > Duration::zero()) {
+    char seconds[48];
+    std::snprintf(seconds, sizeof seconds, " after %.3g s",
+                  std::chrono::duration<double>(action.delay).count());
+    text += seconds;
+  }
+  if (!action.subgoal.empty()) text += " from subgoal \"" + printable(action.subgoal) + "\"";
+  if (!action.hint.empty()) text += " (hint: " + printable(action.hint) + ")";
+  if (!action.message.empty()) text += ": " + printable(action.message);
+  return text;
+}
+
+int FailureContext::previous(FailureType type) const noexcept {
+  return static_cast<int>(std::count_if(history.begin(), history.end(), [&](const auto& entry) {
+    return entry.type == type;
+  }));
+}
+
+FailurePolicy& FailurePolicy::on(FailureType type, Strategy strategy) {
+  by_type_[static_cast<std::size_t>(type)] = std::move(strategy);
+  return *this;
+}
+
+FailurePolicy& FailurePolicy::otherwise(Strategy strategy) {
+  default_ = std::move(strategy);
+  return *this;
+}
+
+const Strategy* FailurePolicy::resolve(FailureType type) const noexcept {
+  const Strategy& own = by_type_[static_cast<std::size_t>(type)];
+  if (own) return &own;
+  return default_ ? &default_ : nullptr;
+}
+
+RecoveryAction FailurePolicy::decide(const FailureContext& context) const {
+  if (const Strategy* strategy = resolve(context.type())) return (*strategy)(context);
+  return RecoveryAction::escalate("no strategy is set for " +
+                                  std::string(to_string(context.type())) +
+                                  "; a person has to look at it");
+}
+
+std::string FailurePolicy::describe() const {
+  std::string text;
+  for (const FailureType type : all_failure_types) {
+    const Strategy* strategy = resolve(type);
+    text += std::string(to_string(type)) + ": " +
+            (strategy == nullptr ? "escalate (no strategy)" : strategy->description()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "triage/stores/memory.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+struct StoredRun {
+  RunInfo info{};
+  std::uint64_t epoch = 0;
+  std::deque<Record> records{};
+};
+
+Error no_such_run(const RunId& run) {
+  return {Errc::not_found, "no run \"" + run + "\" in this memory store"};
+}
+
+}  // namespace
+
+struct MemoryStore::Data {
+  std::mutex mutex;
+  std::map<RunId, StoredRun, std::less<>> runs;
+  std::map<std::pair<std::string, std::string>, VersionedValue> values;
+
+  Result<StoredRun*> find(const RunId& run) {
+    const auto found = runs.find(run);
+    if (found == runs.end()) return no_such_run(run);
+    return &found->second;
+  }
+  Result<StoredRun*> owned(const Lease& lease) {
+    const auto found = runs.find(lease.run);
+    if (found == runs.end()) return no_such_run(lease.run);
+    if (found->second.epoch != lease.epoch || !found->second.info.owned) {
+      return Error{Errc::fenced, "the lease of run \"" + lease.run + "\" (epoch " +
+                                     std::to_string(lease.epoch) + ") is lost; the newest epoch is " +
+                                     std::to_string(found->second.epoch)};
+    }
+    return &found->second;
+  }
+};
+
+std::shared_ptr<MemoryStore> MemoryStore::create() { return std::make_shared<MemoryStore>(); }
+MemoryStore::MemoryStore() : data_(std::make_unique<Data>()) {}
+MemoryStore::~MemoryStore() = default;
+
+StoreCapabilities MemoryStore::capabilities() const noexcept { return {}; }
+
+Result<Lease> MemoryStore::start(const RunInfo& run, std::span<const Record> records) {
+  if (auto checked = check_run_id(run.id); !checked) return std::move(checked).error();
+  const std::scoped_lock lock(data_->mutex);
+  const auto [at, fresh] = data_->runs.try_emplace(run.id);
+  if (!fresh) return Error{Errc::conflict, "run \"" + run.id + "\" exists already"};
+  StoredRun& stored = at->second;
+  stored.info = run;
+  stored.info.owned = true;
+  stored.epoch = 1;
+  stored.records.assign(records.begin(), records.end());
+  if (!records.empty()) stored.info.last = records.back().seq();
+  return Lease{.run = run.id, .epoch = stored.epoch};
+}
+
+Result<Lease> MemoryStore::acquire(const RunId& run) {
+  const std::scoped_lock lock(data_->mutex);
+  auto found = data_->find(run);
+  if (!found) return std::move(found).error();
+  StoredRun& stored = *found.value();
+  if (stored.info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  stored.info.owned = true;
+  return Lease{.run = run, .epoch = ++stored.epoch};
+}
+
+Result<void> MemoryStore::renew(const Lease& lease) {
+  const std::scoped_lock lock(data_->mutex);
+  auto owned = data_->owned(lease);
+  if (!owned) return std::move(owned).error();
+  return outcome::success();
+}
+
+Result<void> MemoryStore::release(const Lease& lease) {
+  const std::scoped_lock lock(data_->mutex);
+  if (auto owned = data_->owned(lease)) owned.value()->info.owned = false;
+  return outcome::success();
+}
+
+Result<void> MemoryStore::append(const Lease& lease, std::span<const Record> records,
+                                 RunStatus status) {
+  const std::scoped_lock lock(data_->mutex);
+  auto owned = data_->owned(lease);
+  if (!owned) return std::move(owned).error();
+  StoredRun& stored = *owned.value();
+  Sequence last = stored.info.last;
+  for (const Record& record : records) {
+    if (record.seq() <= last) {
+      return Error{Errc::conflict, "record " + std::to_string(record.seq()) + " of run \"" +
+                                       lease.run + "\" is stored already"};
+    }
+    last = record.seq();
+  }
+  stored.records.insert(stored.records.end(), records.begin(), records.end());
+  stored.info.last = last;
+  stored.info.status = status;
+  if (!records.empty()) stored.info.updated = records.back().time();
+  return outcome::success();
+}
+
+Result<JournalReading> MemoryStore::read(const RunId& run, SequenceRange range) {
+  const std::scoped_lock lock(data_->mutex);
+  auto found = data_->find(run);
+  if (!found) return std::move(found).error();
+  const StoredRun& stored = *found.value();
+  JournalReading reading{.info = stored.info};
+  std::copy_if(stored.records.begin(), stored.records.end(), std::back_inserter(reading.records),
+               [&](const Record& record) {
+                 return record.seq() >= range.first && record.seq() <= range.last;
+               });
+  return outcome::success(std::move(reading));
+}
+
+Result<std::vector<RunInfo>> MemoryStore::runs(const RunQuery& query) {
+  const std::scoped_lock lock(data_->mutex);
+  std::vector<RunInfo> matching;
+  for (const auto& [id, stored] : data_->runs) {
+    const RunInfo& info = stored.info;
+    if ((query.agent.empty() || info.agent == query.agent) &&
+        (query.label.empty() || info.label == query.label) &&
+        (query.parent.empty() || info.parent == query.parent) &&
+        (!query.status || info.status == *query.status) &&
+        (!query.started_since || info.started >= *query.started_since) &&
+        (!query.started_until || info.started < *query.started_until)) {
+      matching.push_back(info);
+    }
+  }
+  std::stable_sort(matching.begin(), matching.end(), [](const RunInfo& a, const RunInfo& b) {
+    return a.started != b.started ? a.started > b.started : a.id > b.id;
+  });
+  if (query.limit != 0 && matching.size() > query.limit) matching.resize(query.limit);
+  return outcome::success(std::move(matching));
+}
+
+Result<RunInfo> MemoryStore::run(const RunId& id) {
+  const std::scoped_lock lock(data_->mutex);
+  auto found = data_->find(id);
+  if (!found) return std::move(found).error();
+  return outcome::success(found.value()->info);
+}
+
+Result<void> MemoryStore::erase(const RunId& run) {
+  const std::scoped_lock lock(data_->mutex);
+  auto found = data_->find(run);
+  if (!found) return std::move(found).error();
+  if (found.value()->info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  data_->runs.erase(run);
+  return outcome::success();
+}
+
+Result<std::optional<VersionedValue>> MemoryStore::get(std::string_view space,
+                                                       std::string_view key) {
+  const std::scoped_lock lock(data_->mutex);
+  const auto found = data_->values.find({std::string(space), std::string(key)});
+  if (found == data_->values.end()) return outcome::success(std::optional<VersionedValue>());
+  return outcome::success(std::optional<VersionedValue>(found->second));
+}
+
+Result<std::uint64_t> MemoryStore::put_if(std::string_view space, std::string_view key,
+                                          std::uint64_t expected, std::string_view bytes) {
+  const std::scoped_lock lock(data_->mutex);
+  const std::pair<std::string, std::string> place{space, key};
+  const auto found = data_->values.find(place);
+  const std::uint64_t stored = found == data_->values.end() ? 0 : found->second.version;
+  if (stored != expected) {
+    return Error{Errc::conflict, "key \"" + std::string(key) + "\" has version " +
+                                     std::to_string(stored) + ", expected " +
+                                     std::to_string(expected)};
+  }
+  data_->values[place] = {std::string(bytes), stored + 1};
+  return outcome::success(stored + 1);
+}
+
+Result<std::vector<std::string>> MemoryStore::list(std::string_view space,
+                                                   std::string_view prefix) {
+  const std::scoped_lock lock(data_->mutex);
+  std::vector<std::string> keys;
+  for (const auto& [place, value] : data_->values) {
+    if (place.first == space && place.second.starts_with(prefix)) keys.push_back(place.second);
+  }
+  return outcome::success(std::move(keys));
+}
+
+}  // namespace triage
