@@ -32,8 +32,8 @@ class SqliteStore : public CheckpointStore {
  public:
   // path: a file name, "sqlite:PATH", or ":memory:". The file is made if it is missing.
   // Errors: Errc::invalid_argument (empty path, a folder, options out of range), Errc::corrupt (no
-  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, or a
-  // level it cannot give), Errc::io, Errc::busy.
+  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, or
+  // a level it cannot give), Errc::io, Errc::busy.
   [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(const std::string& path,
                                                                  const SqliteOptions& options = {});
   // Uses a connection that is already open (and nothing else uses from now on). Its tables are made
@@ -42,4 +42,4 @@ class SqliteStore : public CheckpointStore {
       std::unique_ptr<SQLite::Database> connection, const SqliteOptions& options = {});
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1
