@@ -1,11 +1,19 @@
-# Compiles FILE with COMPILER and INCLUDES (separated by |). A file with a line "// expect: TEXT" must fail
-# with TEXT in the message of the first error; one without must compile.
+# With HEADER: precompiles it in WORK. With FILE: compiles that; a file with a line "// expect: TEXT" must fail
+# with TEXT in the message of the first error, one without must compile.
+# COMPILER and INCLUDES (separated by |) say how.
 string(REPLACE "|" ";-I" includes "-I${INCLUDES}")
-execute_process(
-  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -fdiagnostics-color=never ${includes} ${FILE}
-  RESULT_VARIABLE status ERROR_VARIABLE errors OUTPUT_VARIABLE errors)
-
-file(STRINGS ${FILE} expectation REGEX "^// expect: ")
+if(HEADER)
+  file(WRITE ${WORK}/prelude.hpp "#include \"${HEADER}\"\n")
+  set(arguments -x c++-header ${WORK}/prelude.hpp -o ${WORK}/prelude.hpp.gch)
+else()
+  set(arguments -fsyntax-only -include ${WORK}/prelude.hpp ${FILE})
+endif()
+execute_process(COMMAND ${COMPILER} -std=c++20 ${includes} ${arguments}
+  RESULT_VARIABLE status OUTPUT_VARIABLE errors ERROR_VARIABLE errors)
+set(expectation "")
+if(FILE)
+  file(STRINGS ${FILE} expectation REGEX "^// expect: ")
+endif()
 if(NOT expectation)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "must compile, but:\n${errors}")
