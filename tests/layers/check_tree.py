@@ -20,8 +20,9 @@ FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in 
 SEAMS = 2
 MECHANISM = 3
 
-# Plug-ins that combine their siblings; every other one sees only itself.
-COMBINERS = {"policies/registry", "policies/sequence", "policies/chain"}
+# Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
+COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain"}
+SHARED = {"policies/duration", "policies/arguments"}
 
 # Foreign headers that only certain files may see.
 FOREIGN = [
@@ -78,7 +79,7 @@ def may_include(file, header):
             return "a store knows nothing of policies"
         if kind == "policies" and header in {"checkpoint_store", "journal", "record"}:
             return "a policy knows nothing of stores"
-        if plugin and f"{kind}/{name}" not in COMBINERS and kind != "testing":
+        if plugin and f"{kind}/{name}" not in COMBINERS and header not in SHARED and kind != "testing":
             return "siblings never meet"
         if header == "triage" or (floor == MECHANISM and kind != "testing"):
             return "a plug-in sees nothing above the seams"
