@@ -10,16 +10,17 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr std::array all_kinds{
-    RecoveryAction::Kind::retry,    RecoveryAction::Kind::replan,  RecoveryAction::Kind::rollback,
-    RecoveryAction::Kind::resume,   RecoveryAction::Kind::escalate, RecoveryAction::Kind::suspend,
-    RecoveryAction::Kind::abort,    RecoveryAction::Kind::fallback};
+constexpr std::array all_kinds{RecoveryAction::Kind::retry,    RecoveryAction::Kind::replan,
+                               RecoveryAction::Kind::rollback, RecoveryAction::Kind::resume,
+                               RecoveryAction::Kind::escalate, RecoveryAction::Kind::suspend,
+                               RecoveryAction::Kind::abort,    RecoveryAction::Kind::fallback};
 
 std::string describe_target(const RollbackTarget& target) {
   switch (target.kind) {
     case RollbackTarget::Kind::last_good: return "the last good checkpoint";
     case RollbackTarget::Kind::latest: return "the newest checkpoint";
-    case RollbackTarget::Kind::label: return "the checkpoint labelled \"" + printable(target.name) + "\"";
+    case RollbackTarget::Kind::label:
+      return "the checkpoint labelled \"" + printable(target.name) + "\"";
     case RollbackTarget::Kind::checkpoint: return "checkpoint " + printable(target.name);
     case RollbackTarget::Kind::back:
       return std::to_string(target.back) + " checkpoints before the newest";
@@ -96,7 +97,8 @@ std::optional<RecoveryAction::Kind> parse_recovery_kind(std::string_view name) n
 
 std::string describe(const RecoveryAction& action) {
   std::string text(to_string(action.kind));
-  if (action.kind == RecoveryAction::Kind::rollback) text += " to " + describe_target(action.target);
+  if (action.kind == RecoveryAction::Kind::rollback)
+    text += " to " + describe_target(action.target);
   if (action.delay > Duration::zero()) {
     char seconds[48];
     std::snprintf(seconds, sizeof seconds, " after %.3g s",
@@ -110,9 +112,8 @@ std::string describe(const RecoveryAction& action) {
 }
 
 int FailureContext::previous(FailureType type) const noexcept {
-  return static_cast<int>(std::count_if(history.begin(), history.end(), [&](const auto& entry) {
-    return entry.type == type;
-  }));
+  return static_cast<int>(std::count_if(history.begin(), history.end(),
+                                        [&](const auto& entry) { return entry.type == type; }));
 }
 
 Strategy Strategy::invalid(std::string description, std::string problem) {

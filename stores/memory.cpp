@@ -36,9 +36,9 @@ struct MemoryStore::Data {
     const auto found = runs.find(lease.run);
     if (found == runs.end()) return no_such_run(lease.run);
     if (found->second.epoch != lease.epoch || !found->second.info.owned) {
-      return Error{Errc::fenced, "the lease of run \"" + lease.run + "\" (epoch " +
-                                     std::to_string(lease.epoch) + ") is lost; the newest epoch is " +
-                                     std::to_string(found->second.epoch)};
+      return Error{Errc::fenced,
+                   "the lease of run \"" + lease.run + "\" (epoch " + std::to_string(lease.epoch) +
+                       ") is lost; the newest epoch is " + std::to_string(found->second.epoch)};
     }
     return &found->second;
   }
@@ -191,4 +191,4 @@ Result<std::vector<std::string>> MemoryStore::list(std::string_view space,
   return outcome::success(std::move(keys));
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

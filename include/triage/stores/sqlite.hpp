@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace SQLite {
@@ -17,7 +18,8 @@ namespace triage::inline v0_1 {
 
 struct SqliteOptions {
   // process: PRAGMA synchronous = NORMAL in WAL mode. power: FULL, one fsync a commit.
-  Durability durability = Durability::process;
+  // Empty: process for a file, none for ":memory:", which can give no other.
+  std::optional<Durability> durability{};
   // How long a call waits for another process's lock before it is Errc::busy. 0 to 1 hour.
   std::chrono::milliseconds busy_timeout{5'000};
   // How long a lease lives without a commit where the owner cannot be checked (another host).
@@ -32,8 +34,8 @@ class SqliteStore : public CheckpointStore {
  public:
   // path: a file name, "sqlite:PATH", or ":memory:". The file is made if it is missing.
   // Errors: Errc::invalid_argument (empty path, a folder, options out of range), Errc::corrupt (no
-  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, or a
-  // level it cannot give), Errc::io, Errc::busy.
+  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, or
+  // a level it cannot give), Errc::io, Errc::busy.
   [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(const std::string& path,
                                                                  const SqliteOptions& options = {});
   // Uses a connection that is already open (and nothing else uses from now on). Its tables are made
@@ -42,4 +44,4 @@ class SqliteStore : public CheckpointStore {
       std::unique_ptr<SQLite::Database> connection, const SqliteOptions& options = {});
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1
