@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace SQLite {
@@ -17,7 +18,8 @@ namespace triage::inline v0_1 {
 
 struct SqliteOptions {
   // process: PRAGMA synchronous = NORMAL in WAL mode. power: FULL, one fsync a commit.
-  Durability durability = Durability::process;
+  // Empty: process for a file, none for ":memory:", which can give no other.
+  std::optional<Durability> durability{};
   // How long a call waits for another process's lock before it is Errc::busy. 0 to 1 hour.
   std::chrono::milliseconds busy_timeout{5'000};
   // How long a lease lives without a commit where the owner cannot be checked (another host).

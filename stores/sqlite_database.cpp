@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+#include "sqlite_database.hpp"
+
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_busy_timeout = std::chrono::hours{1};
+constexpr milliseconds shortest_lease = std::chrono::seconds{1};
+constexpr milliseconds longest_lease = std::chrono::hours{24};
+// How often opening is tried again while another process makes or converts the same file.
+constexpr milliseconds open_retry{5};
+// A log that readers keep from being folded is cut as soon as possible when this many times too
+// long.
+constexpr std::uint64_t overgrown = 4;
+
+Result<void> check_range(const char* option, milliseconds value, milliseconds least,
+                         milliseconds most) {
+  if (value >= least && value <= most) return outcome::success();
+  return Error{Errc::invalid_argument, std::string("SqliteOptions::") + option + " is " +
+                                           std::to_string(value.count()) + " ms; allowed are " +
+                                           std::to_string(least.count()) + " to " +
+                                           std::to_string(most.count()) + " ms"};
+}
+
+Result<void> check_options(const SqliteOptions& options) {
+  TRIAGE_TRYV(
+      check_range("busy_timeout", options.busy_timeout, milliseconds{0}, longest_busy_timeout));
+  return check_range("lease_timeout", options.lease_timeout, shortest_lease, longest_lease);
+}
+
+std::string in_quotes(std::string_view path) { return "\"" + printable(path) + "\""; }
+
+Error refused(Errc code, const std::string& path, const std::string& why) {
+  return {code, "sqlite store " + in_quotes(path) + " " + why};
+}
+
+// Refuses what SQLite would misread, hang on or report without a reason.
+Result<void> check_file(const std::string& path, bool read_only) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  switch (status.type()) {
+    case fs::file_type::regular: return outcome::success();
+    case fs::file_type::directory:
+      return refused(Errc::invalid_argument, path, "is a folder; give the name of a file in it");
+    case fs::file_type::not_found: break;
+    case fs::file_type::none: return outcome::success();  // Not to be seen: SQLite says why.
+    default:
+      return refused(Errc::invalid_argument, path, "is no regular file; give the name of a file");
+  }
+  if (read_only) return refused(Errc::not_found, path, "does not exist");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+    return refused(Errc::io, path,
+                   "cannot be made: the folder " + in_quotes(folder.string()) + " does not exist");
+  }
+  return outcome::success();
+}
+
+// Undoes SQLite's own meanings of names: Debian's build takes "file:…" for a URI.
+std::string plain_name(const std::string& path) {
+  return path.starts_with("file:") ? "./" + path : path;
+}
+
+Result<Durability> choose_durability(const SqliteOptions& options, bool in_memory,
+                                     const std::string& path) {
+  if (!in_memory) return options.durability.value_or(Durability::process);
+  if (options.durability.value_or(Durability::none) == Durability::none) return Durability::none;
+  return refused(Errc::unsupported, path,
+                 "lives in memory and cannot give durability " +
+                     std::string(to_string(*options.durability)) + "; use a file, or ask for none");
+}
+
+// Settings that make a hostile file harmless and our writes fast; before anything is read from it.
+void restrain(SQLite::Database& database) {
+  sqlite3* raw = database.getHandle();
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  // Another program's log must not be folded by our looking at it.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void use_write_ahead_log(SQLite::Database& database) {
+  // The switch writes the file's header: make it safe whatever the level is.
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("PRAGMA journal_mode = WAL");
+}
+
+bool has_write_ahead_log(SQLite::Database& database) {
+  return database.execAndGet("PRAGMA journal_mode").getString() == "wal";
+}
+
+int count_log_pages(void* pages, sqlite3* /*raw*/, const char* database, int count) {
+  if (std::string_view(database) == "main") {
+    *static_cast<std::uint64_t*>(pages) = static_cast<std::uint64_t>(count);
+  }
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+Error sqlite_error(const SQLite::Exception& e, std::string_view name, std::string_view doing) {
+  const int code = e.getErrorCode() & 0xff;
+  std::string text = "sqlite store " + std::string(name) + ": " + std::string(doing) + ": ";
+  const std::string reason =
+      std::string(e.what()) + " (SQLite's code " + std::to_string(e.getExtendedErrorCode()) + ")";
+  switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {Errc::busy, text +
+                              "another connection holds the file's lock; try again later, or "
+                              "allow a longer busy_timeout; " +
+                              reason};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return {Errc::corrupt, text + "the file is damaged, or is no SQLite database: " + reason};
+    case SQLITE_FULL:
+      return {Errc::io, text + "no room is left for the file; free some and try again: " + reason};
+    case SQLITE_READONLY:
+      return {Errc::io, text +
+                            "the file or its folder cannot be written; change its permissions, "
+                            "or open it with read_only = true: " +
+                            reason};
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return {Errc::io, text +
+                            "the file cannot be opened; the file and its folder must be "
+                            "accessible, and writable unless read_only = true: " +
+                            reason};
+    case SQLITE_TOOBIG:
+      return {Errc::invalid_argument, text + "a value is larger than SQLite allows: " + reason};
+    case SQLITE_CONSTRAINT: return {Errc::conflict, text + reason};
+    case SQLITE_ERROR:
+      return {Errc::corrupt, text + "the tables are not those of a store: " + reason};
+    default: return {Errc::io, text + reason};
+  }
+}
+
+SqliteDatabase::SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::string name,
+                               bool in_memory, const SqliteOptions& options)
+    : database_(std::move(database)),
+      name_(std::move(name)),
+      in_memory_(in_memory),
+      durability_(options.durability.value_or(in_memory ? Durability::none : Durability::process)),
+      fold_at_bytes_(options.fold_at_bytes),
+      busy_timeout_(options.busy_timeout),
+      begin_write_(*database_, "BEGIN IMMEDIATE"),
+      begin_read_(*database_, "BEGIN"),
+      commit_(*database_, "COMMIT"),
+      rollback_(*database_, "ROLLBACK") {
+  configure(options);
+}
+
+SqliteDatabase::~SqliteDatabase() { rollback(); }
+
+void SqliteDatabase::configure(const SqliteOptions& options) {
+  SQLite::Database& database = *database_;
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  database.exec(durability_ == Durability::power     ? "PRAGMA synchronous = FULL"
+                : durability_ == Durability::process ? "PRAGMA synchronous = NORMAL"
+                                                     : "PRAGMA synchronous = OFF");
+  // More pages kept than by default: reading a run back goes through the index and the table.
+  database.exec("PRAGMA cache_size = -8192; PRAGMA cell_size_check = ON");
+  if (in_memory_ || options.read_only) return;
+  page_size_ = static_cast<std::uint64_t>(database.execAndGet("PRAGMA page_size").getInt64());
+  fold_at_pages_ = fold_at_bytes_ / page_size_;
+  database.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = " +
+                std::to_string(std::min<std::uint64_t>(fold_at_bytes_, 1ULL << 62U)));
+  sqlite3_wal_hook(database.getHandle(), count_log_pages, &log_pages_);
+}
+
+namespace {
+
+Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path,
+                                                  const SqliteOptions& options, bool in_memory) {
+  const int flags =
+      (options.read_only ? SQLite::OPEN_READONLY : SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) |
+      SQLITE_OPEN_NOMUTEX;
+  auto database = std::make_unique<SQLite::Database>(in_memory ? path : plain_name(path), flags,
+                                                     static_cast<int>(options.busy_timeout.count()),
+                                                     options.vfs);
+  restrain(*database);
+  if (!in_memory && !options.read_only && sqlite3_db_readonly(database->getHandle(), "main") == 1) {
+    return refused(Errc::io, path,
+                   "cannot be written; change its permissions, or open it with read_only = true");
+  }
+  return outcome::success(std::move(database));
+}
+
+Result<std::unique_ptr<SQLite::Database>> prepare(std::unique_ptr<SQLite::Database> database,
+                                                  const std::string& path,
+                                                  const SqliteOptions& options, bool in_memory,
+                                                  bool beside) {
+  TRIAGE_TRYV(prepare_sqlite_schema(*database, in_quotes(path), beside, options.read_only));
+  if (in_memory || options.read_only) return outcome::success(std::move(database));
+  if (!has_write_ahead_log(*database)) use_write_ahead_log(*database);
+  if (!has_write_ahead_log(*database)) {
+    return refused(Errc::unsupported, path,
+                   "lies where SQLite cannot keep a write-ahead log with shared memory (a network "
+                   "file system?), and without one no durability can be given; use a local file");
+  }
+  return outcome::success(std::move(database));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& path,
+                                                             const SqliteOptions& options) {
+  TRIAGE_TRYV(check_options(options));
+  constexpr std::string_view scheme = "sqlite:";
+  const std::string file = path.starts_with(scheme) ? path.substr(scheme.size()) : path;
+  if (file.empty() || file.find('\0') != std::string::npos) {
+    return refused(Errc::invalid_argument, path,
+                   "is no file name; allowed are PATH, sqlite:PATH and :memory:");
+  }
+  const bool in_memory = file == ":memory:";
+  TRIAGE_TRY(durability, choose_durability(options, in_memory, file));
+  static_cast<void>(durability);
+  if (in_memory && options.read_only) {
+    return refused(Errc::invalid_argument, file, "is new and empty, so it cannot be read-only");
+  }
+  if (!options.vfs.empty() && sqlite3_vfs_find(options.vfs.c_str()) == nullptr) {
+    return refused(Errc::invalid_argument, file,
+                   "cannot be opened: no VFS " + in_quotes(options.vfs) + " is registered");
+  }
+  if (!in_memory && options.vfs.empty()) {
+    TRIAGE_TRYV(check_file(file, options.read_only));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + options.busy_timeout;
+  for (;;) {
+    try {
+      TRIAGE_TRY(fresh, connect(file, options, in_memory));
+      TRIAGE_TRY(database, prepare(std::move(fresh), file, options, in_memory, false));
+      return std::unique_ptr<SqliteDatabase>(
+          new SqliteDatabase(std::move(database), in_quotes(file), in_memory, options));
+    } catch (const SQLite::Exception& e) {
+      // Switching to the write-ahead log reports a busy file at once, without the busy timeout.
+      const bool again = e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED;
+      if (!again || std::chrono::steady_clock::now() >= deadline) {
+        return sqlite_error(e, in_quotes(file), "opening it");
+      }
+    }
+    std::this_thread::sleep_for(open_retry);
+  }
+}
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::adopt(
+    std::unique_ptr<SQLite::Database> connection, const SqliteOptions& options) {
+  TRIAGE_TRYV(check_options(options));
+  if (!connection) {
+    return Error{Errc::invalid_argument, "the SQLite connection is null; give an open one"};
+  }
+  sqlite3* raw = connection->getHandle();
+  const char* file = sqlite3_db_filename(raw, "main");
+  const bool in_memory = file == nullptr || *file == '\0';
+  const std::string path = in_memory ? std::string(":memory:") : std::string(file);
+  if (sqlite3_get_autocommit(raw) == 0) {
+    return refused(Errc::invalid_argument, path,
+                   "has a transaction open; end it before handing the connection over");
+  }
+  if (sqlite3_db_readonly(raw, "main") == 1 && !options.read_only) {
+    return refused(Errc::io, path, "is a read-only connection; set read_only = true");
+  }
+  TRIAGE_TRY(durability, choose_durability(options, in_memory, path));
+  static_cast<void>(durability);
+  try {
+    connection->setBusyTimeout(static_cast<int>(options.busy_timeout.count()));
+    TRIAGE_TRY(database, prepare(std::move(connection), path, options, in_memory, true));
+    return std::unique_ptr<SqliteDatabase>(
+        new SqliteDatabase(std::move(database), in_quotes(path), in_memory, options));
+  } catch (const SQLite::Exception& e) {
+    return sqlite_error(e, in_quotes(path), "opening it");
+  }
+}
+
+void SqliteDatabase::run(SQLite::Statement& statement) {
+  const int code = statement.tryExecuteStep();
+  if (code != SQLITE_DONE) {
+    const SQLite::Exception e(database_->getHandle(), code);
+    statement.tryReset();
+    throw e;
+  }
+  statement.tryReset();
+}
+
+int SqliteDatabase::try_run(SQLite::Statement& statement) noexcept {
+  const int code = statement.tryExecuteStep();
+  const int extended = code == SQLITE_DONE ? code : database_->getExtendedErrorCode();
+  statement.tryReset();
+  return extended;
+}
+
+void SqliteDatabase::rollback() noexcept {
+  if (sqlite3_get_autocommit(database_->getHandle()) == 0) static_cast<void>(try_run(rollback_));
+}
+
+void SqliteDatabase::fold_if_large() noexcept {
+  if (in_memory_ || log_pages_ <= fold_at_pages_) return;
+  const std::uint64_t most = std::max<std::uint64_t>(fold_at_bytes_ / page_size_, 1);
+  const std::uint64_t before = log_pages_;
+  fold();
+  if (log_pages_ == 0) {
+    fold_at_pages_ = fold_at_bytes_ / page_size_;
+    return;
+  }
+  // Someone reads an old state, so part of the log must stay. Try again when it has grown by half.
+  fold_at_pages_ = before + most / 2;
+  if (before > overgrown * most) {
+    sqlite3* raw = database_->getHandle();
+    sqlite3_busy_timeout(raw, 0);  // A slow reader must not hold up a commit.
+    if (sqlite3_wal_checkpoint_v2(raw, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) ==
+        SQLITE_OK) {
+      log_pages_ = 0;
+      fold_at_pages_ = fold_at_bytes_ / page_size_;
+    }
+    sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout_.count()));
+  }
+}
+
+void SqliteDatabase::fold() noexcept {
+  if (in_memory_ || log_pages_ == 0) return;
+  int pages = -1;
+  int folded = -1;
+  const int code = sqlite3_wal_checkpoint_v2(database_->getHandle(), "main",
+                                             SQLITE_CHECKPOINT_PASSIVE, &pages, &folded);
+  if (code == SQLITE_OK && pages == folded) log_pages_ = 0;
+}
+
+Error SqliteDatabase::translate(const SQLite::Exception& e, std::string_view doing) const {
+  return sqlite_error(e, name_, doing);
+}
+
+Error SqliteDatabase::error(Errc code, std::string_view text) const {
+  return {code, "sqlite store " + name_ + ": " + std::string(text)};
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A checked connection to a store's file: opening, transactions, folding the log, errors.
+// Only stores/sqlite*.cpp see SQLiteCpp and sqlite3.
+
+#include "triage/stores/sqlite.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::detail {
+
+// "tria": marks files that are ours alone (PRAGMA application_id).
+inline constexpr std::int64_t sqlite_application_id = 0x74726961;
+// PRAGMA user_version and meta.triage_format. Grows when older versions could misread a file.
+inline constexpr std::int64_t sqlite_format = 1;
+
+// Thread-safety: none; its owner locks. Members throw SQLite::Exception unless they say otherwise.
+class SqliteDatabase {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
+                                                                    const SqliteOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> adopt(
+      std::unique_ptr<SQLite::Database> connection, const SqliteOptions& options);
+  ~SqliteDatabase();
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+
+  [[nodiscard]] SQLite::Database& handle() noexcept { return *database_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  // Quoted.
+  [[nodiscard]] bool in_memory() const noexcept { return in_memory_; }
+  [[nodiscard]] Durability durability() const noexcept { return durability_; }
+
+  // Takes the write lock at once, waiting for other processes at most busy_timeout.
+  void begin_write() { run(begin_write_); }
+  void begin_read() { run(begin_read_); }
+  void commit() { run(commit_); }
+  // Ends a transaction without effect, if one is open. Never throws.
+  void rollback() noexcept;
+
+  // Executes a statement that returns no row, and resets it.
+  void run(SQLite::Statement& statement);
+  // The same, returning SQLite's extended code; throws for none.
+  [[nodiscard]] int try_run(SQLite::Statement& statement) noexcept;
+
+  // Folds the write-ahead log into the file if it is larger than the options allow. A failure is
+  // not an error: everything committed is in the log, and the next call tries again.
+  void fold_if_large() noexcept;
+  void fold() noexcept;
+
+  // `doing` completes the sentence "sqlite store X: …".
+  [[nodiscard]] Error translate(const SQLite::Exception& e, std::string_view doing) const;
+  [[nodiscard]] Error error(Errc code, std::string_view text) const;
+
+ private:
+  SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::string name, bool in_memory,
+                 const SqliteOptions& options);
+  void configure(const SqliteOptions& options);
+
+  std::unique_ptr<SQLite::Database> database_;  // Before the statements: it must close after them.
+  std::string name_;                            // For messages.
+  bool in_memory_;
+  Durability durability_;
+  std::uint64_t fold_at_bytes_;
+  std::chrono::milliseconds busy_timeout_;
+  std::uint64_t page_size_ = 4096;
+  std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
+  std::uint64_t fold_at_pages_ = 0;
+  SQLite::Statement begin_write_;
+  SQLite::Statement begin_read_;
+  SQLite::Statement commit_;
+  SQLite::Statement rollback_;
+};
+
+// Checks what the file is, and makes the tables where it is new or `beside` others.
+// Errors: Errc::unsupported, Errc::corrupt. Throws SQLite::Exception.
+[[nodiscard]] Result<void> prepare_sqlite_schema(SQLite::Database& database,
+                                                 const std::string& name, bool beside,
+                                                 bool read_only);
+
+[[nodiscard]] Error sqlite_error(const SQLite::Exception& e, std::string_view name,
+                                 std::string_view doing);
+
+}  // namespace triage::inline v0_1::detail

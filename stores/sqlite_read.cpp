@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// Reading journals and runs back, erasing them, and the key space of the SQLite store.
+#include "triage/stores/sqlite.hpp"
+
+#include "sqlite_statements.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+};
+// Rows by the thousand are read through SQLite itself: SQLiteCpp makes an object with a counted
+// reference for every column of every row, which doubles the time of a scan.
+using RawStatement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+RawStatement prepare(sqlite3* database, const char* sql) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(database, sql, -1, &raw, nullptr);
+  if (code != SQLITE_OK) throw SQLite::Exception(database, code);
+  return RawStatement(raw);
+}
+
+std::int64_t to_column(Sequence seq) {
+  return static_cast<std::int64_t>(
+      std::min<Sequence>(seq, std::numeric_limits<std::int64_t>::max()));
+}
+
+RunRow row_of(SQLite::Statement& row) {
+  RunRow found;
+  found.run = row.getColumn(0).getInt64();
+  found.epoch = static_cast<std::uint64_t>(row.getColumn(1).getInt64());
+  found.owner = row.getColumn(2).getString();
+  found.unseen_ms = row.getColumn(3).getInt64();
+  found.info.id = row.getColumn(4).getString();
+  found.info.agent = row.getColumn(5).getString();
+  found.info.label = row.getColumn(6).getString();
+  found.info.parent = row.getColumn(7).getString();
+  const int status = row.getColumn(8).getInt();
+  const bool known = status >= 1 && status <= static_cast<int>(RunStatus::failed);
+  found.info.status = known ? static_cast<RunStatus>(status) : RunStatus::failed;
+  found.info.started = WallTime(std::chrono::milliseconds(row.getColumn(9).getInt64()));
+  found.info.updated = WallTime(std::chrono::milliseconds(row.getColumn(10).getInt64()));
+  found.info.last = static_cast<Sequence>(row.getColumn(11).getInt64());
+  return found;
+}
+
+Error damaged(const std::string& run, Sequence seq, const std::string& why) {
+  return {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run + "\" " + why};
+}
+
+// Columns: seq, epoch, kind, time, crc, body; the body is null if it is larger than allowed.
+void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out) {
+  const auto seq = static_cast<Sequence>(sqlite3_column_int64(row, 0));
+  if (sqlite3_column_type(row, 5) != SQLITE_BLOB) {
+    out.damaged.push_back({seq, damaged(run, seq, "has no body, or one that is too large")});
+    return;
+  }
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(row, 5));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(row, 5));
+  const std::string_view body(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : size);
+  const auto epoch = static_cast<std::uint64_t>(sqlite3_column_int64(row, 1));
+  const std::int64_t number = sqlite3_column_int64(row, 2);
+  const auto kind = static_cast<RecordKind>(number);
+  const WallTime time(std::chrono::milliseconds(sqlite3_column_int64(row, 3)));
+  const std::int64_t crc = sqlite3_column_int64(row, 4);
+  if (number < 0 || number > 0xff || !is_known(kind)) {
+    out.damaged.push_back(
+        {seq, damaged(run, seq, "has the unknown kind " + std::to_string(number))});
+  } else if (crc != static_cast<std::int64_t>(record_checksum(run, epoch, seq, kind, time, body))) {
+    out.damaged.push_back({seq, damaged(run, seq, "does not match its checksum")});
+  } else {
+    out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(body));
+  }
+}
+
+constexpr const char* scan_query =
+    "SELECT seq, epoch, kind, time, crc, CASE WHEN length(body) <= 268435456 THEN body END "
+    "FROM records WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq";
+static_assert(largest_record_body == 268435456);
+
+void bind_range(sqlite3_stmt* query, std::int64_t run, SequenceRange range) {
+  sqlite3_bind_int64(query, 1, run);
+  sqlite3_bind_int64(query, 2, to_column(range.first));
+  sqlite3_bind_int64(query, 3, to_column(range.last));
+}
+
+bool is_damage(int code) {
+  const int primary = code & 0xff;
+  return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR;
+}
+
+}  // namespace
+
+std::optional<RunRow> SqliteJournals::find_run(const RunId& run) {
+  SQLite::Statement& find = statements_->find_run;
+  const StatementUse use(find);
+  find.bindNoCopy(1, run);
+  if (!find.executeStep()) return std::nullopt;
+  return row_of(find);
+}
+
+Result<JournalReading> SqliteJournals::read(const RunId& run, SequenceRange range) {
+  TRIAGE_TRYV(check_run_id(run));
+  return guarded("reading run \"" + run + "\"", [&]() -> Result<JournalReading> {
+    database_->begin_read();
+    const std::optional<RunRow> row = find_run(run);
+    if (!row) return no_such_run(run);
+    JournalReading reading{.info = row->info};
+    reading.info.owned = owned(*row);
+    if (!scan(*row, range, reading)) salvage(*row, range, reading);
+    database_->commit();
+    return outcome::success(std::move(reading));
+  });
+}
+
+// False if the file is damaged on the way; `out` is then incomplete.
+bool SqliteJournals::scan(const RunRow& row, SequenceRange range, JournalReading& out) {
+  sqlite3* database = database_->handle().getHandle();
+  const RawStatement query = prepare(database, scan_query);
+  bind_range(query.get(), row.run, range);
+  if (range.last >= row.info.last && range.first <= row.info.last) {
+    // Not trusted beyond what is plausible: the number comes from the file.
+    out.records.reserve(std::min<Sequence>(row.info.last - range.first + 1, 1U << 16U));
+  }
+  for (;;) {
+    const int code = sqlite3_step(query.get());
+    if (code == SQLITE_DONE) return true;
+    if (code != SQLITE_ROW) {
+      if (is_damage(code)) return false;
+      throw SQLite::Exception(database, code);
+    }
+    take_record(query.get(), row.info.id, out);
+  }
+}
+
+// Reads one record at a time, so that a damaged page costs only the records on it. What the index
+// lists and the table does not give is damaged.
+void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalReading& out) {
+  out.records.clear();
+  out.damaged.clear();
+  std::vector<std::int64_t> sequences;
+  {
+    SQLite::Statement& list = statements_->list_sequences;
+    const StatementUse use(list);
+    list.bind(1, row.run);
+    list.bind(2, to_column(range.first));
+    list.bind(3, to_column(range.last));
+    while (list.executeStep()) sequences.push_back(list.getColumn(0).getInt64());
+  }
+  sqlite3* database = database_->handle().getHandle();
+  const RawStatement query = prepare(database, scan_query);
+  for (const std::int64_t number : sequences) {
+    const auto seq = static_cast<Sequence>(number);
+    bind_range(query.get(), row.run, {seq, seq});
+    const int code = sqlite3_step(query.get());
+    if (code == SQLITE_ROW) {
+      take_record(query.get(), row.info.id, out);
+    } else {
+      const std::string reason = sqlite3_errmsg(database);
+      out.damaged.push_back({seq, damaged(row.info.id, seq, "cannot be read: " + reason)});
+    }
+    sqlite3_reset(query.get());
+  }
+}
+
+Result<std::vector<RunInfo>> SqliteJournals::runs(const RunQuery& query) {
+  return guarded("listing runs", [&]() -> Result<std::vector<RunInfo>> {
+    SQLite::Statement& list = statements_->list_runs;
+    const StatementUse use(list);
+    const auto bind_time = [&](int index, const std::optional<WallTime>& time) {
+      if (time) {
+        list.bind(index, std::int64_t{time->time_since_epoch().count()});
+      } else {
+        list.bind(index);
+      }
+    };
+    list.bindNoCopy(1, query.agent);
+    list.bindNoCopy(2, query.label);
+    list.bindNoCopy(3, query.parent);
+    if (query.status) {
+      list.bind(4, static_cast<int>(*query.status));
+    } else {
+      list.bind(4);
+    }
+    bind_time(5, query.started_since);
+    bind_time(6, query.started_until);
+    list.bind(7, query.limit == 0 ? std::int64_t{-1} : to_column(query.limit));
+    std::vector<RunInfo> found;
+    while (list.executeStep()) {
+      RunRow row = row_of(list);
+      row.info.owned = owned(row);
+      found.push_back(std::move(row.info));
+    }
+    return outcome::success(std::move(found));
+  });
+}
+
+Result<RunInfo> SqliteJournals::run(const RunId& id) {
+  TRIAGE_TRYV(check_run_id(id));
+  return guarded("looking up run \"" + id + "\"", [&]() -> Result<RunInfo> {
+    std::optional<RunRow> row = find_run(id);
+    if (!row) return no_such_run(id);
+    row->info.owned = owned(*row);
+    return outcome::success(std::move(row->info));
+  });
+}
+
+Result<void> SqliteJournals::erase(const RunId& run) {
+  TRIAGE_TRYV(check_run_id(run));
+  return guarded_write("erasing run \"" + run + "\"", [&]() -> Result<void> {
+    database_->begin_write();
+    const std::optional<RunRow> row = find_run(run);
+    if (!row) return no_such_run(run);
+    if (owned(*row)) {
+      return database_->error(Errc::busy,
+                              "run \"" + run + "\" is under way, so it cannot be erased");
+    }
+    for (SQLite::Statement* statement : {&statements_->erase_records, &statements_->erase_run}) {
+      statement->bind(1, row->run);
+      database_->run(*statement);
+    }
+    database_->commit();
+    held_.erase(row->run);
+    database_->fold_if_large();
+    return outcome::success();
+  });
+}
+
+// --- The key space.
+
+Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space,
+                                                          std::string_view key) {
+  return guarded("reading a key", [&]() -> Result<std::optional<VersionedValue>> {
+    SQLite::Statement& get = statements_->get_value;
+    const StatementUse use(get);
+    bind_bytes(get, 1, space);
+    bind_bytes(get, 2, key);
+    std::optional<VersionedValue> found;
+    if (get.executeStep()) {
+      found = VersionedValue{get.getColumn(0).getString(),
+                             static_cast<std::uint64_t>(get.getColumn(1).getInt64())};
+    }
+    return outcome::success(std::move(found));
+  });
+}
+
+Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
+                                             std::uint64_t expected, std::string_view bytes) {
+  if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
+    return Error{Errc::invalid_argument, "space, key and value may have at most " +
+                                             std::to_string(largest_record_body) + " bytes each"};
+  }
+  return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
+    database_->begin_write();
+    std::uint64_t stored = 0;
+    {
+      SQLite::Statement& get = statements_->get_value;
+      const StatementUse use(get);
+      bind_bytes(get, 1, space);
+      bind_bytes(get, 2, key);
+      if (get.executeStep()) stored = static_cast<std::uint64_t>(get.getColumn(1).getInt64());
+    }
+    if (stored != expected) {
+      return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
+                                                  std::to_string(stored) + ", expected " +
+                                                  std::to_string(expected));
+    }
+    SQLite::Statement& put = statements_->put_value;
+    bind_bytes(put, 1, space);
+    bind_bytes(put, 2, key);
+    put.bind(3, static_cast<std::int64_t>(stored + 1));
+    bind_bytes(put, 4, bytes);
+    database_->run(put);
+    database_->commit();
+    database_->fold_if_large();
+    return stored + 1;
+  });
+}
+
+Result<std::vector<std::string>> SqliteJournals::list(std::string_view space,
+                                                      std::string_view prefix) {
+  return guarded("listing keys", [&]() -> Result<std::vector<std::string>> {
+    SQLite::Statement& list = statements_->list_keys;
+    const StatementUse use(list);
+    bind_bytes(list, 1, space);
+    bind_bytes(list, 2, prefix);
+    std::vector<std::string> keys;
+    while (list.executeStep()) {
+      std::string key = list.getColumn(0).getString();
+      if (!key.starts_with(prefix)) break;  // Ascending by bytes: the prefix's keys come first.
+      keys.push_back(std::move(key));
+    }
+    return outcome::success(std::move(keys));
+  });
+}
+
+}  // namespace triage::inline v0_1::detail

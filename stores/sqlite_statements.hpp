@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The SQL of the SQLite store, prepared once.
+
+#include "sqlite_store.hpp"
+
+#include <string>
+
+namespace triage::inline v0_1::detail {
+
+struct SqliteJournals::Statements {
+  explicit Statements(SQLite::Database& database) : db(database) {}
+
+  // The database's own clock, in milliseconds since 1970: the only one that all hosts share.
+  static std::string now() {
+    return "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)";
+  }
+  static std::string run_columns() {
+    return "SELECT run, epoch, owner, " + now() +
+           " - seen, run_id, agent, label, parent, status, started, "
+           "coalesce((SELECT time FROM records r WHERE r.run = runs.run ORDER BY seq DESC LIMIT "
+           "1), "
+           "updated), "
+           "coalesce((SELECT max(seq) FROM records r WHERE r.run = runs.run), 0) FROM runs ";
+  }
+
+  SQLite::Database& db;
+  SQLite::Statement check_lease{
+      db, "SELECT epoch, owner IS NOT NULL, status, run_id FROM runs WHERE run = ?1"};
+  SQLite::Statement insert_record{
+      db,
+      "INSERT INTO records(run, seq, epoch, kind, time, crc, body) VALUES(?1,?2,?3,?4,?5,?6,?7)"};
+  SQLite::Statement find_record{
+      db, "SELECT epoch, kind, time, crc, body FROM records WHERE run = ?1 AND seq = ?2"};
+  SQLite::Statement note_commit{db,
+                                "UPDATE runs SET status = ?2, seen = " + now() + " WHERE run = ?1"};
+  SQLite::Statement insert_run{db,
+                               "INSERT INTO runs(run_id, agent, label, parent, status, started, "
+                               "updated, epoch, owner, seen) "
+                               "VALUES(?1,?2,?3,?4,?5,?6,?7,1,?8," +
+                                   now() + ")"};
+  SQLite::Statement acquire{
+      db, "UPDATE runs SET epoch = epoch + 1, owner = ?2, seen = " + now() + " WHERE run = ?1"};
+  SQLite::Statement renew{
+      db, "UPDATE runs SET seen = " + now() +
+              " WHERE run = ?1 AND epoch = ?2 AND run_id = ?3 AND owner IS NOT NULL"};
+  SQLite::Statement release{
+      db, "UPDATE runs SET owner = NULL WHERE run = ?1 AND epoch = ?2 AND run_id = ?3"};
+  SQLite::Statement find_run{db, run_columns() + "WHERE run_id = ?1"};
+  SQLite::Statement list_runs{
+      db,
+      run_columns() +
+          "WHERE (?1 = '' OR agent = ?1) AND (?2 = '' OR label = ?2) AND (?3 = '' OR parent = ?3) "
+          "AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR started >= ?5) "
+          "AND (?6 IS NULL OR started < ?6) ORDER BY started DESC, run_id DESC LIMIT ?7"};
+  SQLite::Statement list_sequences{
+      db, "SELECT seq FROM records WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq"};
+  SQLite::Statement erase_records{db, "DELETE FROM records WHERE run = ?1"};
+  SQLite::Statement erase_run{db, "DELETE FROM runs WHERE run = ?1"};
+  SQLite::Statement get_value{
+      db, "SELECT bytes, version FROM key_values WHERE space = ?1 AND key = ?2"};
+  SQLite::Statement put_value{
+      db,
+      "INSERT INTO key_values(space, key, version, bytes) VALUES(?1, ?2, ?3, ?4) "
+      "ON CONFLICT(space, key) DO UPDATE SET version = ?3, bytes = ?4"};
+  SQLite::Statement list_keys{
+      db, "SELECT key FROM key_values WHERE space = ?1 AND key >= ?2 ORDER BY key"};
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The SQLite store's implementation: statements, leases held, and the lock that guards them.
+
+#include "sqlite_database.hpp"
+#include "sqlite_owner.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// The largest body that is written or read: more is damage, or a mistake.
+inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
+
+// Resets a statement at the end of a scope, whatever happens in it.
+class StatementUse {
+ public:
+  explicit StatementUse(SQLite::Statement& statement) noexcept : statement_(statement) {}
+  ~StatementUse() { statement_.tryReset(); }
+  StatementUse(const StatementUse&) = delete;
+  StatementUse& operator=(const StatementUse&) = delete;
+
+ private:
+  SQLite::Statement& statement_;
+};
+
+// Binds bytes without copying them; they outlive the statement's next reset.
+inline void bind_bytes(SQLite::Statement& statement, int index, std::string_view bytes) {
+  statement.bindNoCopy(index, static_cast<const void*>(bytes.empty() ? "" : bytes.data()),
+                       static_cast<int>(bytes.size()));
+}
+
+// A row of the table `runs`, and what its records add to it.
+struct RunRow {
+  std::int64_t run = 0;
+  std::uint64_t epoch = 0;
+  std::string owner{};         // Empty: no one.
+  std::int64_t unseen_ms = 0;  // Since the lease's last renewal, by the database's clock.
+  RunInfo info{};
+};
+
+class SqliteJournals final : public SqliteStore {
+ public:
+  SqliteJournals(std::unique_ptr<SqliteDatabase> database, const SqliteOptions& options,
+                 std::uint64_t store_number);
+  ~SqliteJournals() override;
+
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  void append_group(std::span<AppendBatch> batches) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<State> load_state(const CheckpointId& id) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+  void idle() override;
+
+ private:
+  struct Statements;
+  struct Settled {  // What append_together() did with its batches.
+    bool committed = false;
+    std::optional<Error> error{};  // Why nothing was written.
+  };
+
+  // Runs `f` under the lock; no exception leaves, and no transaction stays open after one.
+  template <class F>
+  auto guarded(std::string_view doing, F&& f) -> decltype(f()) {
+    if (auto usable = check_process(); !usable) return std::move(usable).error();
+    const std::scoped_lock lock(mutex_);
+    try {
+      auto result = f();
+      database_->rollback();  // Does nothing after a commit.
+      return result;
+    } catch (const SQLite::Exception& e) {
+      database_->rollback();
+      return database_->translate(e, doing);
+    } catch (const std::exception& e) {
+      database_->rollback();
+      return database_->error(Errc::io, std::string(doing) + ": " + e.what());
+    }
+  }
+  // The same for what changes the file.
+  template <class F>
+  auto guarded_write(std::string_view doing, F&& f) -> decltype(f()) {
+    if (read_only_) {
+      return Error{Errc::unsupported, std::string("this store is opened read-only, so ") +
+                                          std::string(doing) + " is not allowed"};
+    }
+    return guarded(doing, std::forward<F>(f));
+  }
+
+  [[nodiscard]] Result<void> check_process() const;
+  [[nodiscard]] bool owned(const RunRow& row) const;
+  [[nodiscard]] Error no_such_run(const RunId& run) const;
+
+  // The members below are called under the lock, inside a transaction where they write.
+  [[nodiscard]] std::optional<RunRow> find_run(const RunId& run);
+  [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
+  [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
+  [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
+  [[nodiscard]] std::optional<Error> settle_duplicate(const Lease& lease, const Record& record);
+  void note_commit(const Lease& lease, RunStatus stored, RunStatus status);
+  void forget_renewals(std::span<const AppendBatch> batches);
+  [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
+  void salvage(const RunRow& row, SequenceRange range, JournalReading& out);
+  [[nodiscard]] bool is_position(std::int64_t run, const RunId& id, Sequence at);
+  [[nodiscard]] Result<std::optional<State>> quick_state(const CheckpointId& id);
+
+  const std::int64_t pid_ = ::getpid();
+  const bool read_only_;
+  const std::chrono::milliseconds lease_timeout_;
+  const std::string owner_;  // This process and store object; see sqlite_owner.hpp.
+  std::mutex mutex_;
+  std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
+  std::unique_ptr<Statements> statements_;
+  std::string buffer_;  // One record's body, encoded.
+  // The leases of this object, by number of run: when each was last renewed in the file.
+  std::unordered_map<std::int64_t, std::pair<std::uint64_t, std::chrono::steady_clock::time_point>>
+      held_;
+};
+
+}  // namespace triage::inline v0_1::detail
