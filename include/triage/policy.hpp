@@ -24,6 +24,8 @@
 
 namespace triage::inline v0_1 {
 
+struct Limits;  // limits.hpp
+
 // Which position a rollback restores.
 struct RollbackTarget {
   enum class Kind : std::uint8_t {
@@ -147,6 +149,11 @@ class Strategy {
           F&& decide)  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
       : decide_(std::forward<F>(decide)), description_("custom") {}
 
+  // A strategy whose options make no sense. An agent refuses a policy that has one (check_policy);
+  // asked all the same, it escalates and says why. `problem` begins with the option's name and says
+  // its value and what is allowed: "max_attempts is 0; allowed is 1 or more".
+  [[nodiscard]] static Strategy invalid(std::string description, std::string problem);
+
   [[nodiscard]] RecoveryAction operator()(const FailureContext& context) const {
     return decide_(context);
   }
@@ -156,11 +163,14 @@ class Strategy {
   // The most attempts it would make for one type; 0 if it does not count. Used to warn of settings
   // that the run's limits make unreachable.
   [[nodiscard]] int max_attempts() const noexcept { return max_attempts_; }
+  // What is wrong with its options; empty if nothing is.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
   Function decide_{};
   std::string description_{};
   int max_attempts_ = 0;
+  std::string problem_{};
 };
 
 // Failure type → strategy. A value.
@@ -173,6 +183,9 @@ class FailurePolicy {
 
   // The strategy for this type, else the default, else null.
   [[nodiscard]] const Strategy* resolve(FailureType type) const noexcept;
+  // As they were set, empty ones included; for checks of a whole policy.
+  [[nodiscard]] const Strategy& own(FailureType type) const noexcept;
+  [[nodiscard]] const Strategy& by_default() const noexcept { return default_; }
   // Asks that strategy. Without one: escalate, with a message that names the type.
   [[nodiscard]] RecoveryAction decide(const FailureContext& context) const;
   // One line a type: what would be done. The same policy gives the same text.
@@ -182,5 +195,14 @@ class FailurePolicy {
   std::array<Strategy, failure_type_count> by_type_{};
   Strategy default_{};
 };
+
+// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function; names
+// the failure type (or "default"), the strategy, the option, its value and what is allowed.
+[[nodiscard]] Result<void> check_policy(const FailurePolicy& policy);
+
+// One sentence for each strategy that wants more attempts than the limits allow, so that its last
+// decisions are never asked for. In the order of all_failure_types, the default last.
+[[nodiscard]] std::vector<std::string> unreachable_settings(const FailurePolicy& policy,
+                                                            const Limits& limits);
 
 }  // namespace triage::inline v0_1
