@@ -167,7 +167,7 @@ Input Run::settle(Input result) {
 Input Run::wait(TimePoint until) {
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
   emit(EventKind::wait_started, {.failure = &body_->context, .number = left});
-  static_cast<void>(drain());  // Whoever waits may be killed meanwhile.
+  if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
   const bool woke = core_.clock->sleep_until(until, stop_);
   emit(EventKind::wait_ended);
   if (woke) return Input::woke;
