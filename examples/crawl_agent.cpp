@@ -39,7 +39,8 @@ Result<std::string> get_page(const CrawlTask& task, const std::string& url, Tool
     file = save_page(task.pages, url, html);
   }
   if (!file) return std::move(file).error();
-  attempt.record_step({.action = "save " + url, .tool_called = "save", .tool_input = {{"url", url}}});
+  attempt.record_step(
+      {.action = "save " + url, .tool_called = "save", .tool_input = {{"url", url}}});
   attempt.update_state({{saved, file.value()}});
   return triage::outcome::success(std::move(html));
 }
@@ -70,9 +71,8 @@ Result<Report> crawl_site(const CrawlTask& task, HttpClient& http, Oracle* oracl
     }
     todo.erase(todo.begin());
     // Only what changed, and all of it at once: it becomes part of one checkpoint.
-    attempt.update_state({{"todo", todo},
-                          {"known", known},
-                          {"page:" + url, {{"words", words}, {"links", links}}}});
+    attempt.update_state(
+        {{"todo", todo}, {"known", known}, {"page:" + url, {{"words", words}, {"links", links}}}});
   }
   return triage::outcome::success(make_report(task.goal, attempt.state().json()));
 }
@@ -104,7 +104,7 @@ triage::FailurePolicy make_policy(const Options& options) {
       {.max_attempts = options.max_attempts, .base_delay = 20ms, .max_delay = 200ms});
   const auto ask_again = triage::rollback({.latest = true, .or_start = true});
   return policy
-      .on(triage::FailureType::external_fault, wait)      // Busy, rate limit, lost connection.
+      .on(triage::FailureType::external_fault, wait)  // Busy, rate limit, lost connection.
       .on(triage::FailureType::timeout, wait)
       .on(triage::FailureType::schema_mismatch, ask_again)  // An answer that was cut off.
       .on(triage::FailureType::wrong_tool_called,           // The site renamed a tool.

@@ -10,7 +10,7 @@
 namespace crawl {
 
 struct Response {
-  int status = 0;       // 0 if no answer came.
+  int status = 0;  // 0 if no answer came.
   std::string body{};
   std::string error{};  // What libcurl said; empty if the whole answer came.
   std::vector<std::pair<std::string, std::string>> headers{};  // Names in lower case.

@@ -24,7 +24,8 @@ Number number(const std::string& option, const std::string& text, Number least, 
 void split_url(const std::string& url, CrawlTask& task) {
   const std::size_t host = url.find("://");
   if (host == std::string::npos || url.compare(0, 4, "http") != 0) {
-    throw std::invalid_argument("--start is \"" + url + "\"; allowed is an http:// or https:// URL");
+    throw std::invalid_argument("--start is \"" + url +
+                                "\"; allowed is an http:// or https:// URL");
   }
   const std::size_t path = url.find('/', host + 3);
   task.site = url.substr(0, path);

@@ -47,9 +47,9 @@ PlannedFault planned_fault(std::uint64_t seed, long request, double rate) {
   const auto random = triage::seeded_random(
       seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(request) * 0xD1B54A32D192ED03U);
   if (triage::unit_interval(random->next()) >= rate) return {};
-  constexpr std::array kinds{Fault::overloaded, Fault::overloaded, Fault::rate_limited,
-                             Fault::rate_limited, Fault::reset, Fault::reset,
-                             Fault::truncated, Fault::truncated, Fault::renamed};
+  constexpr std::array kinds{Fault::overloaded,   Fault::overloaded, Fault::rate_limited,
+                             Fault::rate_limited, Fault::reset,      Fault::reset,
+                             Fault::truncated,    Fault::truncated,  Fault::renamed};
   PlannedFault planned{.fault = kinds[random->next() % kinds.size()]};
   if (planned.fault == Fault::overloaded || planned.fault == Fault::rate_limited) {
     planned.lasts = std::chrono::milliseconds(20 + random->next() % 40);
@@ -165,8 +165,7 @@ void FaultySite::Server::call(std::size_t tool, Fault fault, const httplib::Requ
             response);
 }
 
-void FaultySite::Server::send_page(const std::string& path, bool cut,
-                                   httplib::Response& response) {
+void FaultySite::Server::send_page(const std::string& path, bool cut, httplib::Response& response) {
   const std::string& body = pages.at(path);
   const auto provide = [&body, cut](std::size_t offset, std::size_t length,
                                     httplib::DataSink& sink) {
@@ -189,12 +188,11 @@ void FaultySite::Server::send_json(const Json& value, Fault fault, httplib::Resp
     response.set_content(text, "application/json");
     return;
   }
-  response.set_content_provider(
-      text.size() + 1, "application/json",
-      [text](std::size_t, std::size_t, httplib::DataSink& sink) {
-        sink.write(text.data(), text.size() / 2);
-        return false;
-      });
+  response.set_content_provider(text.size() + 1, "application/json",
+                                [text](std::size_t, std::size_t, httplib::DataSink& sink) {
+                                  sink.write(text.data(), text.size() / 2);
+                                  return false;
+                                });
 }
 
 Json FaultySite::Server::manifest() {

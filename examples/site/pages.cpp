@@ -19,7 +19,7 @@ struct Section {
 };
 
 struct Document {
-  std::string file{};                // "events.md"
+  std::string file{};               // "events.md"
   std::vector<Section> sections{};  // The first one is what stands before the first heading 2.
 };
 
@@ -171,8 +171,8 @@ Pages render_folder(const std::string& folder) {
   std::string index = "<ul>\n";
   for (const Document& document : documents) {
     render_document(document, files, pages);
-    index += "<li>" + link(document.sections.front().path, document.sections.front().title) +
-             "</li>\n";
+    index +=
+        "<li>" + link(document.sections.front().path, document.sections.front().title) + "</li>\n";
   }
   index += "</ul>\n";
   render_letters(documents, pages, index);
