@@ -7,6 +7,7 @@
 #include <cctype>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 namespace crawl {
 namespace {
@@ -37,6 +38,20 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* target)
   }
   static_cast<Response*>(target)->headers.emplace_back(std::move(name), std::string(value));
   return size;
+}
+
+// A code says what went wrong in every language and version; a text does not.
+std::error_code code_of(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST: return std::make_error_code(std::errc::host_unreachable);
+    case CURLE_COULDNT_CONNECT: return std::make_error_code(std::errc::connection_refused);
+    case CURLE_OPERATION_TIMEDOUT: return std::make_error_code(std::errc::timed_out);
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: return std::make_error_code(std::errc::connection_reset);
+    default: return {};
+  }
 }
 
 }  // namespace
@@ -87,6 +102,7 @@ Response HttpClient::send(const std::string& url, const std::string* body) {
   const CURLcode code = curl_easy_perform(curl);
   if (code != CURLE_OK) {
     response.error = *detail != '\0' ? detail : curl_easy_strerror(code);
+    response.code = code_of(code);
   }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);

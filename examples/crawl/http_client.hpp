@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace crawl {
 struct Response {
   int status = 0;  // 0 if no answer came.
   std::string body{};
-  std::string error{};  // What libcurl said; empty if the whole answer came.
+  std::string error{};     // What libcurl said; empty if the whole answer came.
+  std::error_code code{};  // The same as a code, where there is one that fits.
   std::vector<std::pair<std::string, std::string>> headers{};  // Names in lower case.
 
   [[nodiscard]] bool ok() const noexcept { return error.empty() && status >= 200 && status < 300; }

@@ -117,7 +117,8 @@ Result<int> Tools::count_words(const std::string& url, const std::string& html) 
 }
 
 triage::Error Tools::failed(Step step, const Response& response) {
-  triage::Failure failure{.text = response.error, .headers = response.headers};
+  triage::Failure failure{
+      .text = response.error, .code = response.code, .headers = response.headers};
   if (response.error.empty()) {
     failure.text = "HTTP " + std::to_string(response.status) + ": " + response.body.substr(0, 500);
   }
