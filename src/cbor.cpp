@@ -289,12 +289,11 @@ void encode_step(const Step& step, std::string& out) {
   Writer writer(out);
   const auto present = [](const auto& field) -> std::uint64_t { return field ? 1 : 0; };
   const auto not_null = [](const Json& field) -> std::uint64_t { return field.is_null() ? 0 : 1; };
-  writer.head(map, 1 + present(step.tool_called) + not_null(step.tool_input) +
-                       not_null(step.tool_output) + present(step.llm_output) + present(step.error) +
-                       present(step.exception_type) + present(step.http_status) +
-                       present(step.json_rpc_code) + present(step.grpc_status) +
-                       present(step.agent_id) + (step.idempotent ? 1U : 0U) +
-                       not_null(step.metadata));
+  writer.head(
+      map, 1 + present(step.tool_called) + not_null(step.tool_input) + not_null(step.tool_output) +
+               present(step.llm_output) + present(step.error) + present(step.exception_type) +
+               present(step.http_status) + present(step.json_rpc_code) + present(step.grpc_status) +
+               present(step.agent_id) + (step.idempotent ? 1U : 0U) + not_null(step.metadata));
   const auto text = [&](std::string_view key, const std::optional<std::string>& field) {
     if (!field) return;
     writer.text(key);
@@ -342,4 +341,4 @@ Result<Step> decode_step(std::string_view bytes) {
   return outcome::success(std::move(step));
 }
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -125,4 +125,4 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
   return outcome::success(erased);
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

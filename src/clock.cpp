@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/clock.hpp"
 
+#include <pthread.h>
 #include <sodium.h>
 
 #include <atomic>
@@ -26,17 +27,7 @@ class RealClock final : public Clock {
   }
 };
 
-class RealRandom final : public Random {
- public:
-  std::uint64_t next() override {
-    std::uint64_t bits = 0;
-    randombytes_buf(&bits, sizeof bits);  // Thread-safe, and needs no sodium_init on Linux.
-    return bits;
-  }
-};
-
-class SeededRandom final : public Random {
- public:
+struct SeededRandom final : public Random {
   explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() override {
     constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
@@ -46,9 +37,16 @@ class SeededRandom final : public Random {
     return z ^ (z >> 31U);
   }
 
- private:
+  void reseed(std::uint64_t seed) { state_ = seed; }
+
   std::atomic<std::uint64_t> state_;
 };
+
+std::uint64_t system_seed() {
+  std::uint64_t bits = 0;
+  randombytes_buf(&bits, sizeof bits);  // Needs no sodium_init on Linux.
+  return bits;
+}
 
 }  // namespace
 
@@ -58,7 +56,12 @@ const std::shared_ptr<Clock>& real_clock() {
 }
 
 const std::shared_ptr<Random>& real_random() {
-  static const std::shared_ptr<Random> random = std::make_shared<RealRandom>();
+  static const auto generator = std::make_shared<SeededRandom>(system_seed());
+  // A child made by fork() must not draw its parent's numbers: run ids are made of them.
+  static const int hooked =
+      ::pthread_atfork(nullptr, nullptr, [] { generator->reseed(system_seed()); });
+  static const std::shared_ptr<Random> random = generator;
+  static_cast<void>(hooked);
   return random;
 }
 
@@ -66,4 +69,4 @@ std::shared_ptr<Random> seeded_random(std::uint64_t seed) {
   return std::make_shared<SeededRandom>(seed);
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -70,8 +70,9 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
   }
   if (writer.durable.load(std::memory_order_acquire) >= wanted) return outcome::success();
   if (::getpid() != pid_) {
-    return Error{Errc::unsupported,
-                 "the store was opened before fork() and cannot be used in the child; open it again"};
+    return Error{
+        Errc::unsupported,
+        "the store was opened before fork() and cannot be used in the child; open it again"};
   }
   const std::scoped_lock commit_lock(commit_mutex_);
   if (writer.durable.load(std::memory_order_acquire) >= wanted) return outcome::success();
@@ -167,4 +168,4 @@ void CommitQueue::run_thread(const std::stop_token& stop) {
   }
 }
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -25,12 +25,12 @@ struct RunWriter {
   std::mutex* mutex = nullptr;
   Lease lease{};
   RunStatus status = RunStatus::running;
-  bool background = false;            // The store's thread writes soon.
-  std::vector<Record> pending{};      // Recorded, not yet durable, oldest first.
-  Sequence queued = 0;                // Sequence of the newest record ever enqueued.
-  std::atomic<Sequence> durable{0};   // Everything up to here is in the store.
-  std::optional<Error> failure{};     // Why the last commit failed; empty while attached.
-  bool listed = false;                // On the queue's list.
+  bool background = false;           // The store's thread writes soon.
+  std::vector<Record> pending{};     // Recorded, not yet durable, oldest first.
+  Sequence queued = 0;               // Sequence of the newest record ever enqueued.
+  std::atomic<Sequence> durable{0};  // Everything up to here is in the store.
+  std::optional<Error> failure{};    // Why the last commit failed; empty while attached.
+  bool listed = false;               // On the queue's list.
 };
 
 // Thread-safety: all members may be called from several threads at once.
@@ -77,4 +77,4 @@ class CommitQueue {
   std::jthread thread_;
 };
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -59,4 +59,4 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) noexcept {
   return ~update_portable(~seed, bytes);
 }
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -151,6 +151,12 @@ void Journal::mark_failed(std::size_t critical_step) {
   }
 }
 
+void Journal::doubt_effect(std::string_view key) {
+  if (const auto found = effects_.find(key); found != effects_.end()) {
+    found->second.status = EffectState::Status::intended;
+  }
+}
+
 // --- State.
 
 void Journal::set_key(const std::string& key, std::shared_ptr<const Json> value) {
@@ -346,15 +352,16 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       end_checkpoint();
       const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}))
                               .value_or(RecoveryAction::Kind::escalate);
-      history_.push_back({parse_failure_type(field<std::string>(*body, "type", {}))
-                              .value_or(FailureType::unknown),
-                          action, field<std::string>(*body, "reason", {})});
+      history_.push_back(
+          {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
+           action, field<std::string>(*body, "reason", {})});
       if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
         start_over();
       }
       break;
     }
     case RecordKind::rolled_back:
+      broken_at_.reset();
       end_checkpoint();
       if (field<Sequence>(*body, "to", 0) == 0) {
         start_over();
@@ -364,6 +371,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       }
       break;
     case RecordKind::resumed:
+      broken_at_.reset();
       end_checkpoint(true);
       finished_ = nullptr;
       stopped_ = nullptr;
@@ -459,4 +467,4 @@ Checkpoint Journal::latest() const {
           trajectory_};
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -78,7 +78,7 @@ Json with_printable_text(const Json& value) {
 
 }  // namespace
 
-Result<void> check_json(const Json& value, std::string_view what) {
+Result<void> check_json(const Json& value, std::string_view what, NonFinite non_finite) {
   std::vector<std::pair<const Json*, int>> open{{&value, 1}};
   while (!open.empty()) {
     const auto [json, depth] = open.back();
@@ -89,7 +89,7 @@ Result<void> check_json(const Json& value, std::string_view what) {
     }
     switch (json->type()) {
       case Json::value_t::number_float:
-        if (!std::isfinite(json->get<double>())) {
+        if (non_finite == NonFinite::refused && !std::isfinite(json->get<double>())) {
           return refused(what, std::isnan(json->get<double>())
                                    ? "contains NaN; only finite numbers are allowed"
                                    : "contains an infinity; only finite numbers are allowed");
@@ -97,8 +97,7 @@ Result<void> check_json(const Json& value, std::string_view what) {
         break;
       case Json::value_t::binary:
         return refused(what, "contains a binary value; only JSON types are allowed");
-      case Json::value_t::discarded:
-        return refused(what, "is not valid JSON (a discarded value)");
+      case Json::value_t::discarded: return refused(what, "is not valid JSON (a discarded value)");
       case Json::value_t::array:
       case Json::value_t::object:
         for (const Json& element : *json) {
@@ -128,4 +127,4 @@ std::string show(const Json& value, int indent) {
 
 std::string printable(std::string_view text) { return with_bad_bytes_escaped(text, true); }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

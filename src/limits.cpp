@@ -34,4 +34,4 @@ Result<void> check_limits(const Limits& limits) {
   return outcome::success();
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

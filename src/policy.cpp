@@ -2,6 +2,7 @@
 #include "triage/policy.hpp"
 
 #include "triage/json.hpp"
+#include "triage/limits.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,16 +10,17 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr std::array all_kinds{
-    RecoveryAction::Kind::retry,    RecoveryAction::Kind::replan,  RecoveryAction::Kind::rollback,
-    RecoveryAction::Kind::resume,   RecoveryAction::Kind::escalate, RecoveryAction::Kind::suspend,
-    RecoveryAction::Kind::abort,    RecoveryAction::Kind::fallback};
+constexpr std::array all_kinds{RecoveryAction::Kind::retry,    RecoveryAction::Kind::replan,
+                               RecoveryAction::Kind::rollback, RecoveryAction::Kind::resume,
+                               RecoveryAction::Kind::escalate, RecoveryAction::Kind::suspend,
+                               RecoveryAction::Kind::abort,    RecoveryAction::Kind::fallback};
 
 std::string describe_target(const RollbackTarget& target) {
   switch (target.kind) {
     case RollbackTarget::Kind::last_good: return "the last good checkpoint";
     case RollbackTarget::Kind::latest: return "the newest checkpoint";
-    case RollbackTarget::Kind::label: return "the checkpoint labelled \"" + printable(target.name) + "\"";
+    case RollbackTarget::Kind::label:
+      return "the checkpoint labelled \"" + printable(target.name) + "\"";
     case RollbackTarget::Kind::checkpoint: return "checkpoint " + printable(target.name);
     case RollbackTarget::Kind::back:
       return std::to_string(target.back) + " checkpoints before the newest";
@@ -95,7 +97,8 @@ std::optional<RecoveryAction::Kind> parse_recovery_kind(std::string_view name) n
 
 std::string describe(const RecoveryAction& action) {
   std::string text(to_string(action.kind));
-  if (action.kind == RecoveryAction::Kind::rollback) text += " to " + describe_target(action.target);
+  if (action.kind == RecoveryAction::Kind::rollback)
+    text += " to " + describe_target(action.target);
   if (action.delay > Duration::zero()) {
     char seconds[48];
     std::snprintf(seconds, sizeof seconds, " after %.3g s",
@@ -109,9 +112,16 @@ std::string describe(const RecoveryAction& action) {
 }
 
 int FailureContext::previous(FailureType type) const noexcept {
-  return static_cast<int>(std::count_if(history.begin(), history.end(), [&](const auto& entry) {
-    return entry.type == type;
-  }));
+  return static_cast<int>(std::count_if(history.begin(), history.end(),
+                                        [&](const auto& entry) { return entry.type == type; }));
+}
+
+Strategy Strategy::invalid(std::string description, std::string problem) {
+  Strategy strategy(std::move(description), Function{});
+  strategy.problem_ = std::move(problem);
+  strategy.decide_ = [text = strategy.description_ + " cannot decide: " + strategy.problem_](
+                         const FailureContext&) { return RecoveryAction::escalate(text); };
+  return strategy;
 }
 
 FailurePolicy& FailurePolicy::on(FailureType type, Strategy strategy) {
@@ -130,6 +140,10 @@ const Strategy* FailurePolicy::resolve(FailureType type) const noexcept {
   return default_ ? &default_ : nullptr;
 }
 
+const Strategy& FailurePolicy::own(FailureType type) const noexcept {
+  return by_type_[static_cast<std::size_t>(type)];
+}
+
 RecoveryAction FailurePolicy::decide(const FailureContext& context) const {
   if (const Strategy* strategy = resolve(context.type())) return (*strategy)(context);
   return RecoveryAction::escalate("no strategy is set for " +
@@ -145,6 +159,55 @@ std::string FailurePolicy::describe() const {
             (strategy == nullptr ? "escalate (no strategy)" : strategy->description()) + "\n";
   }
   return text;
+}
+
+namespace {
+
+// What was set for one type or as the default, with the name that a policy file gives it.
+struct NamedStrategy {
+  std::string_view name;
+  const Strategy* strategy;
+};
+
+std::vector<NamedStrategy> strategies_of(const FailurePolicy& policy) {
+  std::vector<NamedStrategy> all;
+  for (const FailureType type : all_failure_types) {
+    all.push_back({to_string(type), &policy.own(type)});
+  }
+  all.push_back({"default", &policy.by_default()});
+  return all;
+}
+
+}  // namespace
+
+Result<void> check_policy(const FailurePolicy& policy) {
+  for (const auto& [name, strategy] : strategies_of(policy)) {
+    const std::string where = "the policy's strategy for " + std::string(name);
+    if (!*strategy && !strategy->description().empty()) {
+      return Error{Errc::invalid_argument,
+                   where + ", " + strategy->description() +
+                       ", has a null function; give it one that can be called"};
+    }
+    if (!strategy->problem().empty()) {
+      return Error{Errc::invalid_argument,
+                   where + ", " + strategy->description() + ": " + strategy->problem()};
+    }
+  }
+  return outcome::success();
+}
+
+std::vector<std::string> unreachable_settings(const FailurePolicy& policy, const Limits& limits) {
+  const bool in_total = limits.max_attempts < limits.max_attempts_per_type;
+  const int allowed = in_total ? limits.max_attempts : limits.max_attempts_per_type;
+  std::vector<std::string> warnings;
+  for (const auto& [name, strategy] : strategies_of(policy)) {
+    if (strategy->max_attempts() <= allowed) continue;
+    warnings.push_back(std::string(name) + ": " + strategy->description() + " is made for " +
+                       std::to_string(strategy->max_attempts()) + " attempts, but limits." +
+                       (in_total ? "max_attempts" : "max_attempts_per_type") +
+                       " ends the run after " + std::to_string(allowed));
+  }
+  return warnings;
 }
 
 }  // namespace triage::inline v0_1

@@ -64,9 +64,8 @@ Result<Json> Record::body() const {
 
 Result<Step> Record::step() const {
   if (kind_ != RecordKind::step) {
-    return Error{Errc::invalid_argument,
-                 "record " + std::to_string(seq_) + " is a " + std::string(to_string(kind_)) +
-                     ", not a step"};
+    return Error{Errc::invalid_argument, "record " + std::to_string(seq_) + " is a " +
+                                             std::string(to_string(kind_)) + ", not a step"};
   }
   if (const auto* ref = step_ref()) return outcome::success(ref->step());
   if (const auto* stored = bytes()) return detail::decode_step(**stored);
@@ -86,4 +85,4 @@ std::uint32_t record_checksum(std::string_view run, std::uint64_t epoch, Sequenc
   return detail::crc32c(body, crc);
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

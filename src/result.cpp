@@ -44,4 +44,4 @@ BadResult::BadResult(const Error& error)
 
 void outcome_throw_as_system_error_with_payload(const Error& error) { throw BadResult(error); }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

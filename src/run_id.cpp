@@ -29,7 +29,8 @@ Result<void> check_run_id(std::string_view id) {
   if (id.front() == '.') return refuse("\"" + printable(id) + "\" begins with a dot");
   for (const char c : id) {
     if (!allowed(c)) {
-      return refuse("\"" + printable(id) + "\" contains \"" + printable(std::string_view(&c, 1)) + "\"");
+      return refuse("\"" + printable(id) + "\" contains \"" + printable(std::string_view(&c, 1)) +
+                    "\"");
     }
   }
   return outcome::success();
@@ -67,4 +68,4 @@ Result<CheckpointId> parse_checkpoint_id(std::string_view text) {
   return id;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

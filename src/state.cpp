@@ -17,4 +17,4 @@ Json State::json() const {
   return object;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -29,4 +29,4 @@ std::optional<FailureType> parse_failure_type(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -12,9 +12,7 @@ namespace triage::inline v0_1 {
 namespace detail {
 
 StepChunk::StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std::uint32_t capacity)
-    : previous_(std::move(previous)),
-      first_(first),
-      capacity_(capacity) {
+    : previous_(std::move(previous)), first_(first), capacity_(capacity) {
   static_assert(alignof(Step) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 }
 
@@ -126,9 +124,10 @@ const Step& Trajectory::Iterator::operator*() const {
 
 Trajectory::Iterator& Trajectory::Iterator::operator++() {
   ++index_;
-  // The next chunk may begin before this one's last slot: behind a rewind the rest is another branch.
+  // The next chunk may begin before this one's last slot: behind a rewind the rest is another
+  // branch.
   while (chunk_ + 1 < chunks_.size() && chunks_[chunk_ + 1]->first() <= index_) ++chunk_;
   return *this;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -22,10 +22,10 @@ template <class Factory>
   return {std::forward<Factory>(make)};
 }
 
-// F takes (task) or (task, Attempt&), returns T, void or Result<T>, and reports a failure by throwing
-// or by `return attempt.fail(…)`. F is called as const. T may be move-only.
-// Task is F's first parameter, decayed; a string_view is kept as a string. For a callable with an
-// `auto` parameter use make_agent<Task>(f, …).
+// F takes (task) or (task, Attempt&), returns T, void or Result<T>, and reports a failure by
+// throwing or by `return attempt.fail(…)`. F is called as const. T may be move-only. Task is F's
+// first parameter, decayed; a string_view is kept as a string. For a callable with an `auto`
+// parameter use make_agent<Task>(f, …).
 //
 // Thread-safety: one agent serves any number of runs at once; F must then be safe to call as const
 // from several threads, or be made per run.
@@ -53,11 +53,11 @@ class TriageAgent {
   // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
   // stored run wins over `task`.
   Result<Value> run_or_resume(const RunId& id, const Task& task, RunOptions options = {}) const {
-    detail::require_storable<Task, Value>();
-    auto frame = Traits::frame(callable_, task);
-    bool degraded = false;
-    return Traits::result(
-        frame, detail::run_or_resume(*core_, Traits::call(frame), id, options, &degraded), degraded);
+    auto opened = detail::open_run(*core_, id, {.run = options});
+    if (opened) return proceed(std::move(opened));
+    if (opened.error().code != Errc::not_found) return outcome::failure(std::move(opened).error());
+    options.run_id = id;
+    return go(task, options);
   }
   // Continues a run whose process died or that ended without a result.
   // Errors: not_found, busy, conflict (other fingerprint), corrupt, and those of run().
@@ -85,8 +85,7 @@ class TriageAgent {
       if (!task) return outcome::failure(std::move(task).error());
       auto frame = Traits::frame(callable_, task.value());
       bool degraded = false;
-      auto failed =
-          detail::proceed(std::move(opened).value(), Traits::call(frame), &degraded);
+      auto failed = detail::proceed(std::move(opened).value(), Traits::call(frame), &degraded);
       return Traits::result(frame, std::move(failed), degraded);
     }
   }
@@ -107,4 +106,4 @@ template <class Task, class F>
   return {std::move(callable), std::move(policy), std::move(options)};
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -22,7 +22,8 @@ namespace triage::inline v0_1 {
 class Attempt;
 
 // When what an attempt records reaches the store. effect() and checkpoint(label) are durable on
-// return in every mode, and every mode drains before a failure is classified and before run returns.
+// return in every mode, and every mode drains before a failure is classified and before run
+// returns.
 enum class WriteMode : std::uint8_t {
   background,  // A thread of the store writes soon. kill -9 loses what is still queued.
   immediate,   // record_step returns when it is durable. kill -9 loses nothing.
@@ -45,11 +46,11 @@ struct Hooks {
 };
 
 struct AgentOptions {
-  std::string name = "agent";    // 1 to 128 of A-Z a-z 0-9 . _ : -
-  std::string version = "1";     // Part of the fingerprint: change it when old runs must not go on.
+  std::string name = "agent";  // 1 to 128 of A-Z a-z 0-9 . _ : -
+  std::string version = "1";   // Part of the fingerprint: change it when old runs must not go on.
   std::shared_ptr<CheckpointStore> store{};  // Null: nothing outlives the run.
   Limits limits{};
-  bool auto_checkpoint = true;   // Every step ends a checkpoint. Costs no record of its own.
+  bool auto_checkpoint = true;  // Every step ends a checkpoint. Costs no record of its own.
   WriteMode write_mode = WriteMode::background;
   OnStoreError on_store_error = OnStoreError::degrade;
   std::shared_ptr<Observer> observer{};
@@ -66,15 +67,15 @@ struct AgentOptions {
 
 // A value that is set wins over the agent's.
 struct RunOptions {
-  RunId run_id{};                         // Empty: made by us.
-  std::optional<TimePoint> deadline{};    // Nothing is started or waited for beyond it.
+  RunId run_id{};                       // Empty: made by us.
+  std::optional<TimePoint> deadline{};  // Nothing is started or waited for beyond it.
   std::stop_token stop_token{};
   std::optional<Limits> limits{};
   std::shared_ptr<CheckpointStore> store{};
   std::optional<bool> auto_checkpoint{};
-  std::string label{};                    // At most 256 bytes; found again by RunQuery::label.
-  Attempt* parent = nullptr;              // The attempt this run works for: lineage, deadline, stop
-                                          // token and classification are shared with it.
+  std::string label{};        // At most 256 bytes; found again by RunQuery::label.
+  Attempt* parent = nullptr;  // The attempt this run works for: lineage, deadline, stop
+                              // token and classification are shared with it.
 };
 
 struct ResumeOptions {
@@ -83,4 +84,4 @@ struct ResumeOptions {
   RunOptions run{};             // run_id, label and parent are ignored.
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -24,19 +24,21 @@
 
 namespace triage::inline v0_1 {
 
+class Attempt;
 namespace detail {
 class Run;
-}
+void report_failure(Attempt& attempt, Error error);
+}  // namespace detail
 
 // Why this attempt was made, if it is not the first one of its run.
 struct Recovery {
   RecoveryAction::Kind action = RecoveryAction::Kind::retry;
   FailureType failure_type = FailureType::unknown;
-  std::string reason{};    // Classification::reason of the failure.
-  std::string hint{};      // From the strategy; empty if it gave none.
-  std::string subgoal{};   // resume: the open subgoal.
+  std::string reason{};   // Classification::reason of the failure.
+  std::string hint{};     // From the strategy; empty if it gave none.
+  std::string subgoal{};  // resume: the open subgoal.
   std::vector<Evidence> evidence{};
-  std::string checkpoint_id{};  // What was restored; empty if nothing was.
+  std::string checkpoint_id{};       // What was restored; empty if nothing was.
   std::vector<std::string> tools{};  // Names in the contract's manifest, if there is one.
 };
 
@@ -55,7 +57,9 @@ class EffectNotDone : public std::exception {
 };
 
 template <class T>
-concept JsonWritable = requires(const T& value) { Json(value); };
+concept JsonWritable = requires(const T& value) {
+  Json(value);
+};
 template <class T>
 concept JsonReadable = requires(const Json& json) {
   { json.template get<T>() } -> std::convertible_to<T>;
@@ -99,9 +103,8 @@ class Attempt {
   // step before it. O(changed). Anything but an object is a sticky error.
   void update_state(Json patch);
   template <class T>
-    requires(!std::same_as<std::remove_cvref_t<T>, Json> && JsonWritable<std::remove_cvref_t<T>> &&
-             !std::is_convertible_v<T, Json::initializer_list_t>)
-  void update_state(const T& value) {
+  requires(!std::same_as<std::remove_cvref_t<T>, Json> && JsonWritable<std::remove_cvref_t<T>> &&
+           !std::is_convertible_v<T, Json::initializer_list_t>) void update_state(const T& value) {
     update_state(Json(value));
   }
   void remove_state(std::string_view key);  // Nothing happens if there is no such key.
@@ -110,15 +113,15 @@ class Attempt {
   // Declares what this agent promises; checked from now on. Replaces AgentOptions::contract.
   void set_contract(AgentContract contract);
 
-  // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest one
-  // of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level.
+  // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest
+  // one of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level.
   Result<CheckpointId> checkpoint(std::string_view label);
 
-  // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and returns
-  // its recorded result ever after. The intent is durable before fn runs, the result before this
-  // returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void.
-  // An exception from fn leaves the effect in doubt, except EffectNotDone, which frees the key.
-  // A second thread on the same key waits. Throws AttemptStopped if the effect is in doubt or the
+  // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and
+  // returns its recorded result ever after. The intent is durable before fn runs, the result before
+  // this returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void. An
+  // exception from fn leaves the effect in doubt, except EffectNotDone, which frees the key. A
+  // second thread on the same key waits. Throws AttemptStopped if the effect is in doubt or the
   // store cannot keep its promise; the run then ends with that error.
   template <std::invocable Fn>
   auto effect(std::string_view key, Fn&& fn) -> std::remove_cvref_t<std::invoke_result_t<Fn&>> {
@@ -141,6 +144,8 @@ class Attempt {
 
  private:
   friend class detail::Run;
+  void child_failed(std::shared_ptr<const FailureContext> failure);
+  friend void detail::report_failure(Attempt& attempt, Error error);
   [[noreturn]] void stop(Error error);
   Result<Json> effect_json(std::string_view key, const std::function<Json()>& fn);
 
@@ -168,4 +173,4 @@ auto Attempt::try_effect(std::string_view key, Fn&& fn)
   }
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

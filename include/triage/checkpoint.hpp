@@ -27,4 +27,4 @@ struct Checkpoint {
   Trajectory trajectory{};
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam between the core and durable storage: append-only journals, leases, and a small key space.
+// The seam between the core and durable storage: append-only journals, leases, and a small key
+// space.
 
 #include "triage/checkpoint.hpp"
 #include "triage/record.hpp"
@@ -38,21 +39,21 @@ enum class RunStatus : std::uint8_t {
   aborted = 4,
   cancelled = 5,
   suspended = 6,
-  failed = 7,     // The library could not go on, for example because of its store.
+  failed = 7,  // The library could not go on, for example because of its store.
 };
 [[nodiscard]] std::string_view to_string(RunStatus status) noexcept;
 [[nodiscard]] std::optional<RunStatus> parse_run_status(std::string_view name) noexcept;
 
 struct RunInfo {
   RunId id{};
-  std::string agent{};   // AgentOptions::name.
-  std::string label{};   // RunOptions::label; empty if none.
-  RunId parent{};        // Run of the agent that called this one; empty if none.
+  std::string agent{};  // AgentOptions::name.
+  std::string label{};  // RunOptions::label; empty if none.
+  RunId parent{};       // Run of the agent that called this one; empty if none.
   RunStatus status = RunStatus::running;
   WallTime started{};
   WallTime updated{};
-  bool owned = false;    // A living owner holds the lease now.
-  Sequence last = 0;     // Sequence of the newest record.
+  bool owned = false;  // A living owner holds the lease now.
+  Sequence last = 0;   // Sequence of the newest record.
 };
 
 // The right to append to one run's journal. The epoch fences: it grows with every acquisition, and
@@ -67,7 +68,7 @@ struct Lease {
 struct AppendBatch {
   Lease lease{};
   std::span<const Record> records{};
-  RunStatus status = RunStatus::running;  // The run's status after these records.
+  RunStatus status = RunStatus::running;      // The run's status after these records.
   Result<void> outcome = outcome::success();  // Set by append_group.
 };
 
@@ -84,7 +85,7 @@ struct DamagedRecord {
 
 struct JournalReading {
   RunInfo info{};
-  std::vector<Record> records{};        // The intact ones, ascending.
+  std::vector<Record> records{};         // The intact ones, ascending.
   std::vector<DamagedRecord> damaged{};  // Those that failed verification, ascending.
 };
 
@@ -152,7 +153,8 @@ class CheckpointStore {
   // or none by itself, and gets its own outcome. The default calls append() for each.
   virtual void append_group(std::span<AppendBatch> batches);
 
-  // Reads and verifies. Errors: Errc::not_found. Damage is reported in the reading, not as an error.
+  // Reads and verifies. Errors: Errc::not_found. Damage is reported in the reading, not as an
+  // error.
   [[nodiscard]] virtual Result<JournalReading> read(const RunId& run, SequenceRange range) = 0;
   [[nodiscard]] virtual Result<std::vector<RunInfo>> runs(const RunQuery& query) = 0;
   [[nodiscard]] virtual Result<RunInfo> run(const RunId& id) = 0;
@@ -200,4 +202,4 @@ class CheckpointStore {
   std::unique_ptr<detail::CommitQueue> queue_;
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -14,25 +14,26 @@ namespace triage::inline v0_1 {
 
 // One finding, and where it came from, so that every decision can be explained.
 struct Evidence {
-  std::string source{};  // "loop", "deadline", "contract", "http_status", "text", "exception_type", …
+  std::string
+      source{};  // "loop", "deadline", "contract", "http_status", "text", "exception_type", …
   FailureType suggests = FailureType::unknown;
-  std::string detail{};                // What was found, in words.
-  double confidence = 0.0;             // 0 to 1, of this finding alone.
-  std::optional<std::size_t> step{};   // Index of the step that it was found in.
+  std::string detail{};               // What was found, in words.
+  double confidence = 0.0;            // 0 to 1, of this finding alone.
+  std::optional<std::size_t> step{};  // Index of the step that it was found in.
 
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
 struct Classification {
   FailureType type = FailureType::unknown;
-  std::string reason{};      // "rate_limited", "connection_lost", "tool_not_in_manifest", …
-  double confidence = 0.0;   // 0 to 1; 0 for unknown.
-  std::vector<Evidence> evidence{};             // The deciding one first.
-  std::optional<std::size_t> critical_step{};   // First step of a loop, else the last with an error.
-  std::optional<Duration> retry_after{};        // What the other side asked for.
-  std::vector<std::size_t> loop_steps{};        // Indexes of one period of a detected loop.
+  std::string reason{};     // "rate_limited", "connection_lost", "tool_not_in_manifest", …
+  double confidence = 0.0;  // 0 to 1; 0 for unknown.
+  std::vector<Evidence> evidence{};            // The deciding one first.
+  std::optional<std::size_t> critical_step{};  // First step of a loop, else the last with an error.
+  std::optional<Duration> retry_after{};       // What the other side asked for.
+  std::vector<std::size_t> loop_steps{};       // Indexes of one period of a detected loop.
 
   friend bool operator==(const Classification&, const Classification&) = default;
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

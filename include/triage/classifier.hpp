@@ -15,11 +15,12 @@ namespace triage::inline v0_1 {
 // What a classifier may look at. References are valid during the call only.
 struct ClassifierInput {
   const Failure& failure;
-  const Trajectory& trajectory;    // Of the failed attempt, restored steps included.
+  const Trajectory& trajectory;  // Of the failed attempt, restored steps included.
   std::string_view task{};
-  std::size_t restored_steps = 0;  // How many of them a rollback or resume restored: no new evidence.
+  std::size_t restored_steps =
+      0;  // How many of them a rollback or resume restored: no new evidence.
   const AgentContract* contract = nullptr;
-  bool deadline_passed = false;    // Facts that the run loop knows.
+  bool deadline_passed = false;  // Facts that the run loop knows.
   // The step before which the last attempt failed, if it was rolled back and its trajectory went on
   // from there: failing at the same step again is a repetition.
   std::optional<std::size_t> rolled_back_step{};
@@ -58,4 +59,4 @@ class RulesClassifier final : public Classifier {
 // The RulesClassifier with default options; one shared object.
 [[nodiscard]] const std::shared_ptr<Classifier>& default_classifier();
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -48,4 +48,4 @@ class Random {
   return static_cast<double>(bits >> 11U) * 0x1.0p-53;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

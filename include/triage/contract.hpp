@@ -17,14 +17,14 @@ struct ToolContract {
 };
 
 struct AgentContract {
-  std::vector<ToolContract> tools{};        // Empty: any tool may be called.
-  std::vector<std::string> constraints{};   // Texts that must not appear in Step::llm_output.
-  std::vector<std::string> subgoals{};      // Informative; handed to strategies.
-  std::uint64_t context_limit = 0;          // Tokens; 0: none.
+  std::vector<ToolContract> tools{};       // Empty: any tool may be called.
+  std::vector<std::string> constraints{};  // Texts that must not appear in Step::llm_output.
+  std::vector<std::string> subgoals{};     // Informative; handed to strategies.
+  std::uint64_t context_limit = 0;         // Tokens; 0: none.
 
   [[nodiscard]] bool empty() const noexcept {
     return tools.empty() && constraints.empty() && subgoals.empty() && context_limit == 0;
   }
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

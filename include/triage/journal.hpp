@@ -8,7 +8,6 @@
 #include "triage/usage.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,12 +34,12 @@ class Journal {
  public:
   // A place that can be restored.
   struct Position {
-    Sequence seq = 0;            // Of the last record that belongs to it.
+    Sequence seq = 0;  // Of the last record that belongs to it.
     std::uint32_t state_version = 0;
     std::uint32_t attempt = 0;
     std::size_t steps = 0;
     std::shared_ptr<detail::StepChunk> tail{};
-    bool failed = false;         // It contains the step that carries a failure.
+    bool failed = false;  // It contains the step that carries a failure.
     WallTime time{};
     std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
   };
@@ -70,6 +69,10 @@ class Journal {
   void start_over();
   // Positions of the current attempt that contain the critical step are no rollback targets.
   void mark_failed(std::size_t critical_step);
+  // An effect whose result could not be stored: nobody knows after a crash whether it happened.
+  void doubt_effect(std::string_view key);
+  // A default rollback has used this target; the next one goes further back.
+  void mark_used(Sequence target) { used_targets_.insert(target); }
   // Applies a stored record. One that does not follow the last one, or cannot be decoded, is left
   // out, and so is everything behind it until a record rewinds to before the hole.
   void apply(const Record& record);
@@ -82,14 +85,15 @@ class Journal {
   [[nodiscard]] const Trajectory& trajectory() const noexcept { return trajectory_; }
   [[nodiscard]] bool auto_checkpoint() const noexcept { return auto_checkpoint_; }
   // All ended checkpoints, oldest first, abandoned branches included.
-  [[nodiscard]] const std::deque<Position>& positions() const noexcept { return positions_; }
+  [[nodiscard]] const std::vector<Position>& positions() const noexcept { return positions_; }
   // Indexes of those that lie on the current branch, oldest first.
   [[nodiscard]] const std::vector<std::uint32_t>& branch() const noexcept { return branch_; }
   [[nodiscard]] std::optional<std::size_t> find(Sequence seq) const;
   [[nodiscard]] std::optional<std::size_t> find_label(std::string_view label) const;
   [[nodiscard]] std::string label_of(Sequence seq) const;
   [[nodiscard]] Checkpoint restore(std::size_t position) const;
-  // The newest position, even inside an open step. Its sequence is 0 where nothing was recorded yet.
+  // The newest position, even inside an open step. Its sequence is 0 where nothing was recorded
+  // yet.
   [[nodiscard]] Checkpoint latest() const;
   [[nodiscard]] CheckpointInfo info(std::size_t position) const;
 
@@ -144,7 +148,7 @@ class Journal {
   std::size_t state_cost_ = 0;  // Rough bytes of all current values.
   std::size_t delta_cost_ = 0;  // Rough bytes of the changes since the last snapshot.
   mutable std::optional<State> current_{};
-  std::deque<Position> positions_{};
+  std::vector<Position> positions_{};
   std::vector<std::uint32_t> branch_{};
   std::map<std::string, Sequence, std::less<>> labels_{};
   bool open_ = false;  // Something was recorded since the last checkpoint ended.
@@ -164,4 +168,4 @@ class Journal {
   std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -17,10 +17,13 @@ using Json = nlohmann::json;
 // Values nested deeper are refused: nlohmann's encoders recurse once a level.
 inline constexpr int max_json_depth = 256;
 
-// Checks what will be stored: depth at most max_json_depth, no non-finite number, no binary or
-// discarded value. `what` names the value in the error's text. O(size), without recursion.
-// Errors: Errc::invalid_argument.
-[[nodiscard]] Result<void> check_json(const Json& value, std::string_view what);
+enum class NonFinite : bool { refused, allowed };
+
+// Checks what will be stored: depth at most max_json_depth, no binary or discarded value, and no
+// NaN or infinity where they are refused. `what` names the value in the error's text. O(size),
+// without recursion. Errors: Errc::invalid_argument.
+[[nodiscard]] Result<void> check_json(const Json& value, std::string_view what,
+                                      NonFinite non_finite = NonFinite::refused);
 
 // The value as text. Bytes that are not valid UTF-8 are shown as \xNN; never throws on content.
 // indent < 0 gives one line.
@@ -28,4 +31,4 @@ inline constexpr int max_json_depth = 256;
 // Text made printable: control characters and bytes that are not valid UTF-8 become escapes.
 [[nodiscard]] std::string printable(std::string_view text);
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

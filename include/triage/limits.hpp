@@ -22,4 +22,4 @@ struct Limits {
 // Errors: Errc::invalid_argument, naming the field, its value and what is allowed.
 [[nodiscard]] Result<void> check_limits(const Limits& limits);
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -58,14 +58,14 @@ inline constexpr std::size_t event_kind_count = 28;
 // Valid during the call only. Pointers are null where the kind does not carry them.
 struct Event {
   EventKind kind = EventKind::run_started;
-  int attempt = 0;                          // 1-based; 0 before the first attempt.
+  int attempt = 0;  // 1-based; 0 before the first attempt.
   const FailureContext* failure = nullptr;
   const RecoveryAction* action = nullptr;
   const Step* step = nullptr;
   const Error* error = nullptr;
-  std::string_view text{};                  // Label, effect key, checkpoint id, message.
-  std::uint64_t number = 0;                 // Count or nanoseconds: see docs/events.md.
-  detail::Run* run = nullptr;               // The library's own.
+  std::string_view text{};     // Label, effect key, checkpoint id, message.
+  std::uint64_t number = 0;    // Count or nanoseconds: see docs/events.md.
+  detail::Run* run = nullptr;  // The library's own.
 
   // Made when it is first asked for; the same all through the run.
   [[nodiscard]] const std::string& run_id() const;
@@ -83,4 +83,4 @@ class Observer {
 // An observer from a function.
 [[nodiscard]] std::shared_ptr<Observer> observe(std::function<void(const Event&)> function);
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -24,11 +24,14 @@
 
 namespace triage::inline v0_1 {
 
+struct Limits;  // limits.hpp
+
 // Which position a rollback restores.
 struct RollbackTarget {
   enum class Kind : std::uint8_t {
-    last_good,   // The newest intact checkpoint before the step that carries the failure. Each further
-                 // default rollback in a run that would meet a used target goes one further back.
+    last_good,  // The newest intact checkpoint before the step that carries the failure. Each
+                // further default rollback in a run that would meet a used target goes one further
+                // back.
     latest,      // The newest checkpoint, even at the failure.
     label,       // The newest checkpoint with this label.
     checkpoint,  // This checkpoint id.
@@ -60,7 +63,8 @@ struct RecoveryAction {
   RollbackTarget target{};
   std::optional<WallTime> until{};             // suspend: when to go on without a decision.
   std::vector<std::string> allowed_actions{};  // suspend: kinds that decide() accepts; empty: all.
-  std::shared_ptr<const nlohmann::json> value{};  // fallback: the answer. retry: state to start from.
+  std::shared_ptr<const nlohmann::json>
+      value{};  // fallback: the answer. retry: state to start from.
 
   static RecoveryAction retry(std::string hint = {}, Duration delay = {});
   static RecoveryAction replan(std::string hint = {});
@@ -88,27 +92,27 @@ struct HistoryEntry {
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
-// Everything a strategy may use. A decision can be replayed from it: no clock, no randomness, no I/O
-// is needed beside it. Copies are snapshots.
+// Everything a strategy may use. A decision can be replayed from it: no clock, no randomness, no
+// I/O is needed beside it. Copies are snapshots.
 struct FailureContext {
   Classification classification{};
   int attempt_number = 1;               // Of the attempt that failed; the first one is 1.
   std::vector<HistoryEntry> history{};  // Earlier failures of this run, oldest first.
   Trajectory trajectory{};              // Of the failed attempt.
   std::string task{};                   // As text; JSON if it was not text.
-  Duration elapsed{0};  // Since the start if a deadline, max_elapsed, store or observer is set; else
-                        // since the first failure.
-  double random = 0.0;  // In [0, 1), drawn by the run loop.
-  std::string text{};            // What the failure said.
-  std::string exception_type{};  // Empty if there was none.
+  Duration elapsed{0};  // Since the start if a deadline, max_elapsed, store or observer is set;
+                        // else since the first failure.
+  double random = 0.0;                  // In [0, 1), drawn by the run loop.
+  std::string text{};                   // What the failure said.
+  std::string exception_type{};         // Empty if there was none.
   std::optional<Duration> remaining{};  // Until the nearest deadline, if there is one.
   Usage usage{.calls = 0};              // Of the run so far.
   std::vector<std::string> tools{};     // Names in the contract's manifest; empty without one.
   std::optional<std::string> incomplete_subgoal{};  // From the contract, if one is open.
-  std::string run_id{};                 // Empty if the run has not needed one.
-  std::string last_checkpoint{};        // Id of the newest checkpoint; empty if there is none.
-  std::vector<std::string> notes{};     // What went wrong while this failure was handled: exceptions
-                                        // from hooks, strategies and classifiers, store errors.
+  std::string run_id{};                             // Empty if the run has not needed one.
+  std::string last_checkpoint{};     // Id of the newest checkpoint; empty if there is none.
+  std::vector<std::string> notes{};  // What went wrong while this failure was handled: exceptions
+                                     // from hooks, strategies and classifiers, store errors.
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
   // How many failures of this type there were before this one.
@@ -138,11 +142,17 @@ class Strategy {
         description_(std::move(description)),
         max_attempts_(max_attempts) {}
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, Strategy> &&
-             std::is_invocable_r_v<RecoveryAction, const std::remove_cvref_t<F>&,
-                                   const FailureContext&>)
-  Strategy(F&& decide)  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
+  requires(!std::same_as<std::remove_cvref_t<F>, Strategy> &&
+           std::is_invocable_r_v<RecoveryAction, const std::remove_cvref_t<F>&,
+                                 const FailureContext&>)
+      Strategy(
+          F&& decide)  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
       : decide_(std::forward<F>(decide)), description_("custom") {}
+
+  // A strategy whose options make no sense. An agent refuses a policy that has one (check_policy);
+  // asked all the same, it escalates and says why. `problem` begins with the option's name and says
+  // its value and what is allowed: "max_attempts is 0; allowed is 1 or more".
+  [[nodiscard]] static Strategy invalid(std::string description, std::string problem);
 
   [[nodiscard]] RecoveryAction operator()(const FailureContext& context) const {
     return decide_(context);
@@ -153,11 +163,14 @@ class Strategy {
   // The most attempts it would make for one type; 0 if it does not count. Used to warn of settings
   // that the run's limits make unreachable.
   [[nodiscard]] int max_attempts() const noexcept { return max_attempts_; }
+  // What is wrong with its options; empty if nothing is.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
   Function decide_{};
   std::string description_{};
   int max_attempts_ = 0;
+  std::string problem_{};
 };
 
 // Failure type → strategy. A value.
@@ -170,6 +183,9 @@ class FailurePolicy {
 
   // The strategy for this type, else the default, else null.
   [[nodiscard]] const Strategy* resolve(FailureType type) const noexcept;
+  // As they were set, empty ones included; for checks of a whole policy.
+  [[nodiscard]] const Strategy& own(FailureType type) const noexcept;
+  [[nodiscard]] const Strategy& by_default() const noexcept { return default_; }
   // Asks that strategy. Without one: escalate, with a message that names the type.
   [[nodiscard]] RecoveryAction decide(const FailureContext& context) const;
   // One line a type: what would be done. The same policy gives the same text.
@@ -180,4 +196,13 @@ class FailurePolicy {
   Strategy default_{};
 };
 
-}  // namespace triage
+// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function; names
+// the failure type (or "default"), the strategy, the option, its value and what is allowed.
+[[nodiscard]] Result<void> check_policy(const FailurePolicy& policy);
+
+// One sentence for each strategy that wants more attempts than the limits allow, so that its last
+// decisions are never asked for. In the order of all_failure_types, the default last.
+[[nodiscard]] std::vector<std::string> unreachable_settings(const FailurePolicy& policy,
+                                                            const Limits& limits);
+
+}  // namespace triage::inline v0_1

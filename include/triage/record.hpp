@@ -37,7 +37,7 @@ enum class RecordKind : std::uint8_t {
   forked = 17,              // parent checkpoint
   gap = 18,                 // first and last sequence of records that a failing store lost
   finished = 19,            // the agent's result
-  stopped = 20,             // how a run ended that did not finish: escalated, aborted, cancelled, …
+  stopped = 20,  // how a run ended that did not finish: escalated, aborted, cancelled, …
 };
 
 [[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;
@@ -68,7 +68,8 @@ class Record {
   // The body as JSON; for a step, as the map that docs/checkpoint_format.md describes.
   // Errors: Errc::corrupt if the bytes are no CBOR map within the limits.
   [[nodiscard]] Result<Json> body() const;
-  // The step of a record of kind `step`. Errors: Errc::corrupt, Errc::invalid_argument (other kind).
+  // The step of a record of kind `step`. Errors: Errc::corrupt, Errc::invalid_argument (other
+  // kind).
   [[nodiscard]] Result<Step> step() const;
 
   // For folding without decoding: the shared parts, null or empty if the record has another form.
@@ -92,8 +93,8 @@ class Record {
                                             std::string_view body) noexcept;
 
 namespace detail {
-// CBOR with our limits. The decoder refuses depth > 256, sizes beyond the input, and trailing bytes;
-// it never recurses deeper than the limit and never throws.
+// CBOR with our limits. The decoder refuses depth > 256, sizes beyond the input, and trailing
+// bytes; it never recurses deeper than the limit and never throws.
 void encode_cbor(const Json& value, std::string& out);
 void encode_step(const Step& step, std::string& out);
 [[nodiscard]] Result<Json> decode_cbor(std::string_view bytes);
@@ -101,4 +102,4 @@ void encode_step(const Step& step, std::string& out);
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0) noexcept;
 }  // namespace detail
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -95,7 +95,7 @@ template <class T>
   return result.has_value() && outcome::hooks::spare_storage(&result) != 0;
 }
 
-}  // namespace triage
+}  // namespace triage::inline v0_1
 
 template <>
 struct std::is_error_code_enum<triage::Errc> : std::true_type {};

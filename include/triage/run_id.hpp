@@ -36,4 +36,4 @@ struct CheckpointId {
 // Errors: Errc::invalid_argument.
 [[nodiscard]] Result<CheckpointId> parse_checkpoint_id(std::string_view text);
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -45,4 +45,4 @@ class State {
   std::shared_ptr<const Values> values_{};
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -17,21 +17,29 @@ enum class FailureType : std::uint8_t {
   plan_incomplete,     // Success was declared with subgoals missing.
   schema_mismatch,     // An input or output has the wrong shape.
   context_overflow,    // More context than the model or tool can take.
-  external_fault,      // Somebody else's fault, and temporary: overload, rate limit, lost connection.
-  timeout,             // A deadline passed.
-  unknown,             // Not enough evidence. Better than a wrong confident answer.
-  access_denied,       // Credentials, permission, region. Retrying never helps.
-  quota_exhausted,     // Billing, spend limit, dated quota. Retrying never helps.
-  refused,             // Content policy. Retrying the same request never helps.
-  crashed,             // The agent's process died.
+  external_fault,   // Somebody else's fault, and temporary: overload, rate limit, lost connection.
+  timeout,          // A deadline passed.
+  unknown,          // Not enough evidence. Better than a wrong confident answer.
+  access_denied,    // Credentials, permission, region. Retrying never helps.
+  quota_exhausted,  // Billing, spend limit, dated quota. Retrying never helps.
+  refused,          // Content policy. Retrying the same request never helps.
+  crashed,          // The agent's process died.
 };
 
 inline constexpr std::size_t failure_type_count = 13;
 inline constexpr std::array<FailureType, failure_type_count> all_failure_types{
-    FailureType::wrong_tool_called, FailureType::constraint_ignored, FailureType::loop_detected,
-    FailureType::plan_incomplete,   FailureType::schema_mismatch,    FailureType::context_overflow,
-    FailureType::external_fault,    FailureType::timeout,            FailureType::unknown,
-    FailureType::access_denied,     FailureType::quota_exhausted,    FailureType::refused,
+    FailureType::wrong_tool_called,
+    FailureType::constraint_ignored,
+    FailureType::loop_detected,
+    FailureType::plan_incomplete,
+    FailureType::schema_mismatch,
+    FailureType::context_overflow,
+    FailureType::external_fault,
+    FailureType::timeout,
+    FailureType::unknown,
+    FailureType::access_denied,
+    FailureType::quota_exhausted,
+    FailureType::refused,
     FailureType::crashed};
 
 // "external_fault" and so on.
@@ -39,4 +47,4 @@ inline constexpr std::array<FailureType, failure_type_count> all_failure_types{
 // The inverse of to_string; empty for any other text.
 [[nodiscard]] std::optional<FailureType> parse_failure_type(std::string_view name) noexcept;
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -77,4 +77,4 @@ class Trajectory::Iterator {
   std::size_t index_ = 0;
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

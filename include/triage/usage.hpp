@@ -23,4 +23,4 @@ struct Usage {
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

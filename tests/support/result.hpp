@@ -15,17 +15,17 @@ std::string explain(const Result<T>& result) {
 
 }  // namespace triage::test
 
-#define REQUIRE_OK(...)                                               \
-  do {                                                                \
-    const auto& require_ok_result = (__VA_ARGS__);                    \
+#define REQUIRE_OK(...)                                                       \
+  do {                                                                        \
+    const auto& require_ok_result = (__VA_ARGS__);                            \
     INFO(#__VA_ARGS__ << " is " << triage::test::explain(require_ok_result)); \
-    REQUIRE(require_ok_result.has_value());                           \
+    REQUIRE(require_ok_result.has_value());                                   \
   } while (false)
 
-#define CHECK_ERRC(expected, ...)                                       \
-  do {                                                                  \
-    const auto& check_errc_result = (__VA_ARGS__);                      \
+#define CHECK_ERRC(expected, ...)                                             \
+  do {                                                                        \
+    const auto& check_errc_result = (__VA_ARGS__);                            \
     INFO(#__VA_ARGS__ << " is " << triage::test::explain(check_errc_result)); \
-    REQUIRE(check_errc_result.has_error());                             \
-    CHECK(check_errc_result.error().code == (expected));                \
+    REQUIRE(check_errc_result.has_error());                                   \
+    CHECK(check_errc_result.error().code == (expected));                      \
   } while (false)

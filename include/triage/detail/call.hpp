@@ -28,11 +28,8 @@ struct KeptTask {
   using type = std::remove_cvref_t<T>;
 };
 template <class T>
-  requires std::same_as<std::remove_cvref_t<T>, std::string_view> ||
-           std::same_as<std::decay_t<T>, const char*>
-struct KeptTask<T> {
-  using type = std::string;
-};
+requires std::same_as<std::remove_cvref_t<T>, std::string_view> || std::same_as < std::decay_t<T>,
+const char* > struct KeptTask<T> { using type = std::string; };
 
 template <class T>
 struct FirstParameter : FirstParameter<decltype(&T::operator())> {};
@@ -50,7 +47,9 @@ template <class C, class R, class A, class... B>
 struct FirstParameter<R (C::*)(A, B...) const noexcept> : KeptTask<A> {};
 
 template <class F>
-concept HasOneSignature = std::is_pointer_v<F> || requires { &F::operator(); };
+concept HasOneSignature = std::is_pointer_v<F> || requires {
+  &F::operator();
+};
 
 // The callable that one attempt invokes: F itself, or what a PerRun factory makes.
 template <class F>
@@ -64,9 +63,10 @@ struct Callable<PerRun<Factory>> {
 
 template <class F>
 struct TaskOf {
-  static_assert(HasOneSignature<F>,
-                "triage: cannot see the task's type of this callable (an `auto` parameter or several "
-                "overloads): use triage::make_agent<Task>(callable, policy, options)");
+  static_assert(
+      HasOneSignature<F>,
+      "triage: cannot see the task's type of this callable (an `auto` parameter or several "
+      "overloads): use triage::make_agent<Task>(callable, policy, options)");
   using type = typename FirstParameter<F>::type;
 };
 template <class Factory>
@@ -100,8 +100,8 @@ template <class Task>
   try {
     return json.get<Task>();
   } catch (const std::exception& e) {
-    return Error{Errc::conflict, std::string("the stored task does not convert to the agent's: ") +
-                                     e.what()};
+    return Error{Errc::conflict,
+                 std::string("the stored task does not convert to the agent's: ") + e.what()};
   }
 }
 
@@ -115,9 +115,10 @@ constexpr void require_storable() {
   static_assert(JsonConvertible<Task>,
                 "triage: continuing a run needs its stored task: give the task's type to_json and "
                 "from_json (or NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE)");
-  static_assert(std::is_void_v<Value> || JsonConvertible<Value>,
-                "triage: a continued run may already be finished, so its result must be stored: give "
-                "the result's type to_json and from_json (or NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE)");
+  static_assert(
+      std::is_void_v<Value> || JsonConvertible<Value>,
+      "triage: a continued run may already be finished, so its result must be stored: give "
+      "the result's type to_json and from_json (or NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE)");
 }
 
 template <class F, class Task>
@@ -230,18 +231,20 @@ struct CallTraits {
   static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json, &adopt};
 
   static Result<Value> result(Frame& frame, Outcome failed, bool degraded) {
-    if (failed) [[unlikely]] return outcome::failure(std::move(*failed));
+    if (failed) [[unlikely]]
+      return outcome::failure(std::move(*failed));
     if constexpr (std::is_void_v<Value>) {
       Result<Value> done = outcome::success();
       if (degraded) outcome::hooks::set_spare_storage(&done, 1);
       return done;
     } else {
       Result<Value> done = outcome::success(std::move(*frame.out));
-      if (degraded) [[unlikely]] outcome::hooks::set_spare_storage(&done, 1);
+      if (degraded) [[unlikely]]
+        outcome::hooks::set_spare_storage(&done, 1);
       return done;
     }
   }
 };
 
 }  // namespace detail
-}  // namespace triage
+}  // namespace triage::inline v0_1

@@ -30,12 +30,11 @@ struct AgentCore;  // The agent's policy and options, checked and completed.
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null);
 
-// Null on success: the result is in the call's frame, and *degraded says if a fallback put it there.
+// Null on success: the result is in the call's frame, and *degraded says if a fallback put it
+// there.
 using Outcome = std::unique_ptr<Error>;
 [[nodiscard]] Outcome run(const AgentCore& core, Call call, const RunOptions& options,
                           bool* degraded);
-[[nodiscard]] Outcome run_or_resume(const AgentCore& core, Call call, const RunId& id,
-                                    const RunOptions& options, bool* degraded);
 
 // Continuing needs the task before the call can be made, so it has two halves.
 class Continuation;
@@ -53,4 +52,4 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 // Hands an Error that the callable returned to the run loop.
 void report_failure(Attempt& attempt, Error error);
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -66,4 +66,4 @@ StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step st
 void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
                          std::shared_ptr<const std::string> body);
 
-}  // namespace triage::detail
+}  // namespace triage::inline v0_1::detail

@@ -36,4 +36,4 @@ class MemoryStore final : public CheckpointStore {
   std::unique_ptr<Data> data_;
 };
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

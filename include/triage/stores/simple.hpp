@@ -12,7 +12,7 @@ namespace triage::inline v0_1 {
 
 // What a simple store keeps: everything it takes to go on from here.
 struct SavedCheckpoint {
-  std::string id{};     // RUN@SEQUENCE.
+  std::string id{};  // RUN@SEQUENCE.
   RunId run{};
   std::string label{};  // Empty for automatic checkpoints.
   Json state{};         // An object.
@@ -46,4 +46,4 @@ class SimpleStore {
 [[nodiscard]] std::shared_ptr<CheckpointStore> make_store(std::shared_ptr<SimpleStore> simple,
                                                           Durability durability = Durability::none);
 
-}  // namespace triage
+}  // namespace triage::inline v0_1

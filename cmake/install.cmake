@@ -1,0 +1,23 @@
+# What `cmake --install` puts where, and the package that find_package(triage) finds.
+# The SQLite store has an export set of its own: who does not ask for it needs no SQLiteCpp.
+include(CMakePackageConfigHelpers)
+set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
+
+install(TARGETS triage triage_testing EXPORT triageTargets FILE_SET HEADERS)
+install(EXPORT triageTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
+if(TARGET triage_sqlite)
+  install(TARGETS triage_sqlite EXPORT triageSqliteTargets FILE_SET HEADERS)
+  install(EXPORT triageSqliteTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
+endif()
+
+configure_package_config_file(cmake/triageConfig.cmake.in ${PROJECT_BINARY_DIR}/triageConfig.cmake
+  INSTALL_DESTINATION ${triage_package_dir} NO_SET_AND_CHECK_MACRO)
+# No API promise before 1.0: another minor version does not fit.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/triageConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/triageConfig.cmake
+  ${PROJECT_BINARY_DIR}/triageConfigVersion.cmake
+  cmake/FindtriageDeps.cmake
+  DESTINATION ${triage_package_dir})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

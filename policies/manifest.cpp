@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policies/manifest.hpp"
+
+#include "describe.hpp"
+#include "nearest.hpp"
+#include "triage/json.hpp"
+#include "triage/step.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// A hint goes into a model's context: it must stay small whatever the manifest holds.
+constexpr std::size_t most_tools_named = 32;
+constexpr std::size_t longest_quote = 200;
+
+std::string shortened(std::string_view text) {
+  return printable(text.substr(0, longest_quote)) + (text.size() > longest_quote ? "…" : "");
+}
+
+bool is_known(const FailureContext& context, const std::string& tool) {
+  return std::find(context.tools.begin(), context.tools.end(), tool) != context.tools.end();
+}
+
+// The tool of the failed step: the critical step, or else the newest one that called a tool which
+// the contract does not know.
+std::optional<std::string> wrong_tool(const FailureContext& context) {
+  const Trajectory& steps = context.trajectory;
+  if (const auto critical = context.classification.critical_step;
+      critical && *critical < steps.size() && steps[*critical].tool_called &&
+      !is_known(context, *steps[*critical].tool_called)) {
+    return steps[*critical].tool_called;
+  }
+  if (context.tools.empty() || steps.empty()) return std::nullopt;
+  const auto& newest = steps.back().tool_called;
+  return newest && !is_known(context, *newest) ? newest : std::nullopt;
+}
+
+std::string tool_list(std::vector<std::string> tools, const std::string& wrong) {
+  const std::size_t all = tools.size();
+  if (all > most_tools_named) {
+    std::stable_sort(tools.begin(), tools.end(), [&](const auto& a, const auto& b) {
+      return detail::edit_distance(wrong, a) < detail::edit_distance(wrong, b);
+    });
+    tools.resize(most_tools_named);
+  }
+  for (std::string& tool : tools) tool = shortened(tool);
+  std::string text = "Available tools: " + detail::joined(tools);
+  if (all > most_tools_named) text += " and " + std::to_string(all - most_tools_named) + " more";
+  return text + ".";
+}
+
+std::string manifest_hint(const FailureContext& context) {
+  const auto wrong = wrong_tool(context);
+  std::string hint = wrong ? "The tool \"" + shortened(*wrong) + "\" does not exist."
+                           : "A tool was called that does not exist.";
+  const std::string_view meant =
+      wrong ? detail::nearest(*wrong, context.tools) : std::string_view{};
+  if (!meant.empty()) hint += " Did you mean \"" + shortened(meant) + "\"?";
+  const auto& evidence = context.classification.evidence;
+  const auto deciding = std::find_if(evidence.begin(), evidence.end(), [](const Evidence& one) {
+    return one.suggests == FailureType::wrong_tool_called && !one.detail.empty();
+  });
+  if (deciding != evidence.end()) hint += " Evidence: " + shortened(deciding->detail) + ".";
+  hint += context.tools.empty()
+              ? " Call only tools of your manifest."
+              : " " + tool_list(context.tools, wrong.value_or(std::string{})) + " Call only these.";
+  return hint;
+}
+
+}  // namespace
+
+Strategy retry_with_tool_manifest(ManifestOptions options) {
+  return detail::StrategyBuilder("retry_with_tool_manifest")
+      .attempts("max_attempts", options.max_attempts, 1)
+      .build(
+          [options](const FailureContext& context) {
+            if (context.occurrence() >= options.max_attempts) {
+              return detail::exhausted("retry_with_tool_manifest", context, "max_attempts",
+                                       options.max_attempts);
+            }
+            return RecoveryAction::retry(manifest_hint(context));
+          },
+          options.max_attempts);
+}
+
+}  // namespace triage::inline v0_1

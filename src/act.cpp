@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Carrying out a recovery action: what the next attempt begins with, or how the run ends.
+#include "run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+Decision Run::decided_outside() { return act(body_->decided); }
+
+Decision Run::act(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  switch (action.kind) {
+    case RecoveryAction::Kind::retry:
+    case RecoveryAction::Kind::replan: return start_again(action);
+    case RecoveryAction::Kind::rollback: return roll_back(action);
+    case RecoveryAction::Kind::resume: return resume(action);
+    case RecoveryAction::Kind::suspend: return suspend(action);
+    case RecoveryAction::Kind::fallback: return fall_back(action);
+    case RecoveryAction::Kind::abort:
+      record_action(action);
+      return end_with(Errc::aborted, RunStatus::aborted,
+                      action.message.empty() ? "aborted by the policy" : action.message);
+    case RecoveryAction::Kind::escalate: break;
+  }
+  record_action(action);
+  std::string detail = action.message.empty() ? "escalated by the policy" : action.message;
+  if (!b.context.text.empty()) detail += "; the failure was: " + b.context.text;
+  return end_with(Errc::escalated, RunStatus::escalated, std::move(detail));
+}
+
+void Run::record_action(const RecoveryAction& action) {
+  const std::scoped_lock lock(mutex_);
+  RunBody& b = *body_;
+  const Classification& why = b.context.classification;
+  b.context.history.push_back({why.type, action.kind, why.reason});
+  if (!b.store) {
+    if (action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::replan) {
+      b.journal.start_over();
+    }
+    return;
+  }
+  Json fields{{"action", to_string(action.kind)},
+              {"type", to_string(why.type)},
+              {"reason", why.reason},
+              {"text", describe(action)}};
+  if (!action.hint.empty()) fields["hint"] = action.hint;
+  if (!action.message.empty()) fields["message"] = action.message;
+  if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
+  if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
+  add_record(RecordKind::action_taken, std::move(fields));
+}
+
+void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
+  const std::scoped_lock lock(mutex_);
+  RunBody& b = *body_;
+  const Classification& why = b.context.classification;
+  b.recovery = Recovery{.action = action.kind,
+                        .failure_type = why.type,
+                        .reason = why.reason,
+                        .hint = action.hint,
+                        .subgoal = action.subgoal,
+                        .evidence = why.evidence,
+                        .checkpoint_id = std::move(checkpoint),
+                        .tools = b.context.tools};
+  b.restored_steps = b.journal.trajectory().size();
+}
+
+Decision Run::start_again(const RecoveryAction& action) {
+  const Decision decision = wait_for(action.delay);
+  if (decision.then == Decision::Then::end) return decision;
+  record_action(action);
+  if (action.value && action.value->is_object()) {
+    const std::scoped_lock lock(mutex_);
+    Record snapshot = body_->journal.snapshot_state(*action.value, true, core_.clock->wall_now());
+    if (body_->store) enqueue(std::move(snapshot));
+  }
+  body_->rolled_back_step.reset();
+  set_recovery(action, {});
+  return decision;
+}
+
+Decision Run::roll_back(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  std::string problem;
+  std::optional<std::size_t> target;
+  {
+    const std::scoped_lock lock(mutex_);
+    target = find_target(action.target, &problem);
+  }
+  if (!target && !action.target.or_start) {
+    return act(RecoveryAction::escalate("rollback is not possible: " + problem));
+  }
+  const Decision decision = wait_for(action.delay);
+  if (decision.then == Decision::Then::end) return decision;
+  record_action(action);
+  const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
+  b.rolled_back_step = b.context.classification.critical_step;
+  std::string checkpoint;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Sequence to = target ? b.journal.positions()[*target].seq : 0;
+    if (b.store) {
+      add_record(RecordKind::rolled_back, Json{{"to", to}, {"default", by_default}});
+      // No fold has to cross the rollback to know the state.
+      enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+    } else if (target) {
+      b.journal.rewind(*target);
+      if (by_default) b.journal.mark_used(to);
+    } else {
+      b.journal.start_over();
+    }
+    if (target) checkpoint = to_string(CheckpointId{id(), to});
+  }
+  RecoveryAction told = action;
+  if (told.hint.empty()) {
+    told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
+                                   : "Rolled back to checkpoint " + checkpoint + ".";
+    if (b.detached) told.hint += " (Restored from memory: the store is not reachable.)";
+  }
+  set_recovery(told, checkpoint);
+  emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
+  return decision;
+}
+
+std::optional<std::size_t> Run::find_target(const RollbackTarget& target,
+                                            std::string* problem) const {
+  const Journal& journal = body_->journal;
+  const auto& branch = journal.branch();
+  const auto& positions = journal.positions();
+  switch (target.kind) {
+    case RollbackTarget::Kind::label: {
+      auto found = journal.find_label(target.name);
+      if (!found) *problem = "no checkpoint is labelled \"" + printable(target.name) + "\"";
+      return found;
+    }
+    case RollbackTarget::Kind::checkpoint: {
+      const auto id = parse_checkpoint_id(target.name);
+      std::optional<std::size_t> found;
+      if (id && (journal.run().empty() || id.value().run == journal.run())) {
+        found = journal.find(id.value().sequence);
+      }
+      if (!found) *problem = "this run has no checkpoint \"" + printable(target.name) + "\"";
+      return found;
+    }
+    case RollbackTarget::Kind::latest:
+    case RollbackTarget::Kind::back: {
+      const auto back = target.kind == RollbackTarget::Kind::latest
+                            ? std::size_t{0}
+                            : static_cast<std::size_t>(std::max(target.back, 0));
+      if (back < branch.size()) return branch[branch.size() - 1 - back];
+      *problem = "there are only " + std::to_string(branch.size()) + " checkpoints";
+      return std::nullopt;
+    }
+    case RollbackTarget::Kind::last_good: break;
+  }
+  for (std::size_t i = branch.size(); i-- > 0;) {
+    const Journal::Position& candidate = positions[branch[i]];
+    if (!candidate.failed && !journal.rolled_back_to().contains(candidate.seq)) return branch[i];
+  }
+  *problem = branch.empty() ? "there is no checkpoint"
+                            : "no good checkpoint is left that has not been tried";
+  return std::nullopt;
+}
+
+Decision Run::resume(const RecoveryAction& action) {
+  const Decision decision = wait_for(action.delay);
+  if (decision.then == Decision::Then::end) return decision;
+  record_action(action);
+  body_->rolled_back_step = body_->context.classification.critical_step;
+  std::string checkpoint;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Sequence latest = body_->journal.latest().info.id.sequence;
+    if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});
+  }
+  set_recovery(action, std::move(checkpoint));
+  return decision;
+}
+
+Decision Run::suspend(const RecoveryAction& action) {
+  record_action(action);
+  Json fields{{"message", action.message}, {"allowed_actions", action.allowed_actions}};
+  if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
+  {
+    const std::scoped_lock lock(mutex_);
+    add_record(RecordKind::suspended, std::move(fields));
+    body_->writer.status = RunStatus::suspended;
+  }
+  suspension_ = std::make_unique<RecoveryAction>(action);  // end() makes the token.
+  return {.then = Decision::Then::end, .until = {}};
+}
+
+Decision Run::fall_back(const RecoveryAction& action) {
+  bool adopted = false;
+  std::string problem = "the agent's result cannot be made from JSON";
+  try {
+    adopted = action.value && call_.table->adopt(call_.frame, *action.value);
+  } catch (const std::exception& e) {
+    problem = std::string("its value does not convert to the agent's result: ") + e.what();
+  }
+  if (!adopted) return act(RecoveryAction::escalate("fallback is not possible: " + problem));
+  record_action(action);
+  degraded_ = true;
+  record_result(true);
+  return {.then = Decision::Then::end, .until = {}};
+}
+
+Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
+  end_in_store(status, Json{{"detail", detail}});
+  outcome_ = std::make_unique<Error>(code, std::move(detail));
+  return {.then = Decision::Then::end, .until = {}};
+}
+
+Decision Run::wait_for(Duration delay) {
+  if (delay <= Duration::zero()) return {.then = Decision::Then::attempt, .until = {}};
+  const TimePoint instant = now();
+  const auto& remaining = body_->context.remaining;
+  if (remaining && delay >= *remaining) {
+    char seconds[96];
+    std::snprintf(seconds, sizeof seconds,
+                  "the next attempt would begin in %.3g s, after the deadline in %.3g s",
+                  std::chrono::duration<double>(delay).count(),
+                  std::chrono::duration<double>(*remaining).count());
+    return act(RecoveryAction::escalate(seconds));
+  }
+  const Duration longest = TimePoint::max() - instant;
+  return {.then = Decision::Then::wait,
+          .until = delay >= longest ? TimePoint::max() : instant + delay};
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "agent_core.hpp"
+
+#include "run.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t token_bytes = 32;
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
+  std::string text(2 * count + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), bytes, count);
+  text.pop_back();
+  return text;
+}
+
+std::string hash_of(std::string_view text) {
+  std::array<unsigned char, crypto_generichash_BYTES> hash{};
+  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), nullptr, 0);
+  return hexadecimal(hash.data(), hash.size());
+}
+
+Result<void> check_options(const AgentOptions& options) {
+  if (const auto name = check_run_id(options.name); !name) {
+    return Error{Errc::invalid_argument, "the agent's name: " + name.error().detail};
+  }
+  if (auto limits = check_limits(options.limits); !limits) return limits;
+  if (options.queue_capacity < 1 || options.queue_capacity > 1'000'000) {
+    return Error{Errc::invalid_argument, "queue_capacity is " +
+                                             std::to_string(options.queue_capacity) +
+                                             "; allowed is 1 to 1000000"};
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+SuspendedRuns::SuspendedRuns() = default;
+SuspendedRuns::~SuspendedRuns() = default;
+
+std::string SuspendedRuns::add(SuspendedRun run) {
+  std::array<unsigned char, token_bytes> secret{};
+  randombytes_buf(secret.data(), secret.size());
+  std::string token = hexadecimal(secret.data(), secret.size());
+  const std::scoped_lock lock(mutex_);
+  by_hash_.emplace(hash_of(token), std::move(run));
+  return token;
+}
+
+Result<SuspendedRun> SuspendedRuns::take(std::string_view token, RecoveryAction::Kind action) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_hash_.find(hash_of(token));
+  if (found == by_hash_.end()) {
+    return Error{Errc::not_found, "no run of this agent waits for this token; a token works once"};
+  }
+  const auto& allowed = found->second.allowed_actions;
+  const std::string_view name = to_string(action);
+  if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+    std::string names;
+    for (const std::string& one : allowed) names += (names.empty() ? "" : ", ") + one;
+    return Error{Errc::invalid_argument,
+                 "the action " + std::string(name) + " is not allowed here; allowed: " + names};
+  }
+  SuspendedRun taken = std::move(found->second);
+  by_hash_.erase(found);
+  return outcome::success(std::move(taken));
+}
+
+std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
+  std::string text = options.name + '\0' + options.version + '\0' + policy.describe() + '\0';
+  for (const ToolContract& tool : options.contract.tools) {
+    text += tool.name + '\0';
+    for (const std::string& alias : tool.aliases) text += alias + '\0';
+  }
+  for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
+  for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
+  text += std::to_string(options.contract.context_limit);
+  return hash_of(text).substr(0, 16);
+}
+
+std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
+                                           bool callable_is_null) {
+  auto core = std::make_shared<AgentCore>();
+  if (auto checked = check_options(options); !checked) core->problem = std::move(checked).error();
+  if (auto checked = check_policy(policy); !checked) core->problem = std::move(checked).error();
+  if (callable_is_null) {
+    core->problem =
+        Error{Errc::invalid_argument, "the callable is null; give a function that can be called"};
+  }
+  core->clock = options.clock ? options.clock : real_clock();
+  core->random = options.random ? options.random : real_random();
+  core->classifier = options.classifier ? options.classifier : default_classifier();
+  core->warnings = unreachable_settings(policy, options.limits);
+  core->fingerprint = fingerprint(policy, options);
+  core->policy = std::move(policy);
+  core->options = std::move(options);
+  return core;
+}
+
+}  // namespace triage::inline v0_1::detail

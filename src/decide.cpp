@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
+#include "run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+bool reruns(RecoveryAction::Kind kind) noexcept {
+  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
+         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
+}
+
+// What a nested exception handler can say about the exception that is being handled.
+std::string current_exception_text() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+std::optional<std::size_t> last_failed_step(const Trajectory& trajectory) {
+  for (std::size_t i = trajectory.size(); i-- > 0;) {
+    if (trajectory[i].error) return i;
+  }
+  return std::nullopt;
+}
+
+Json evidence_json(const std::vector<Evidence>& evidence) {
+  Json all = Json::array();
+  for (const Evidence& one : evidence) {
+    Json entry{{"source", one.source},
+               {"suggests", to_string(one.suggests)},
+               {"detail", one.detail},
+               {"confidence", one.confidence}};
+    if (one.step) entry["step"] = *one.step;
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+}  // namespace
+
+Decision Run::decide() {
+  classify();
+  const FailureContext& context = body_->context;
+  emit(EventKind::failure_classified, {.failure = &context});
+  call_hook("on_failure", [&] {
+    if (core_.options.hooks.on_failure) core_.options.hooks.on_failure(context);
+  });
+  const RecoveryAction action = choose();
+  emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
+  call_hook("on_recovery", [&] {
+    if (core_.options.hooks.on_recovery) core_.options.hooks.on_recovery(context, action);
+  });
+  return act(action);
+}
+
+void Run::classify() {
+  complete_context();
+  RunBody& b = *body_;
+  Classification& found = b.context.classification;
+  found = ask_classifier();
+  if (!found.critical_step) found.critical_step = last_failed_step(b.context.trajectory);
+  if (found.critical_step && *found.critical_step >= b.context.trajectory.size()) {
+    found.critical_step.reset();
+  }
+  const std::scoped_lock lock(mutex_);
+  b.journal.end_checkpoint();
+  if (!b.store) {
+    if (found.critical_step) b.journal.mark_failed(*found.critical_step);
+    return;
+  }
+  Json fields{{"type", to_string(found.type)},
+              {"reason", found.reason},
+              {"confidence", found.confidence},
+              {"text", b.context.text},
+              {"exception_type", b.context.exception_type},
+              {"evidence", evidence_json(found.evidence)}};
+  if (found.critical_step) fields["critical_step"] = *found.critical_step;
+  if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
+  if (!b.context.notes.empty()) fields["notes"] = b.context.notes;
+  add_record(RecordKind::failure_classified, std::move(fields));
+}
+
+void Run::complete_context() {
+  RunBody& b = body();
+  FailureContext& context = b.context;
+  const TimePoint instant = now();
+  if (!b.started_at_known) {
+    b.started_at = instant;
+    b.started_at_known = true;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (context.task.empty()) context.task = call_.table->task_text(call_.frame);
+  context.attempt_number = attempt_;
+  context.trajectory = b.journal.trajectory();
+  context.elapsed = instant - b.started_at;
+  context.random = unit_interval(core_.random->next());
+  context.text = b.failure.text;
+  context.exception_type = b.failure.exception_type;
+  context.usage = b.journal.usage();
+  context.remaining.reset();
+  if (deadline_) context.remaining = *deadline_ - instant;
+  if (limits_.max_elapsed != Duration::zero()) {
+    const Duration left = limits_.max_elapsed - context.elapsed;
+    context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
+  }
+  const AgentContract& contract = b.contract ? *b.contract : core_.options.contract;
+  context.tools.clear();
+  for (const ToolContract& tool : contract.tools) context.tools.push_back(tool.name);
+  if (b.store) {
+    context.run_id = id();
+    const Sequence latest = b.journal.latest().info.id.sequence;
+    context.last_checkpoint = latest == 0 ? "" : to_string(CheckpointId{id(), latest});
+  }
+}
+
+Classification Run::ask_classifier() {
+  RunBody& b = *body_;
+  if (b.child && b.child_at == b.journal.last()) {
+    Classification inherited = b.child->classification;
+    inherited.critical_step.reset();  // It points into the child's trajectory.
+    inherited.loop_steps.clear();
+    for (Evidence& one : inherited.evidence) one.step.reset();
+    return inherited;
+  }
+  if (b.failure.type) {
+    return {.type = *b.failure.type,
+            .reason = b.failure.reason,
+            .confidence = 1.0,
+            .evidence = {{.source = "reported",
+                          .suggests = *b.failure.type,
+                          .detail = "the callable named the type itself",
+                          .confidence = 1.0}},
+            .retry_after = b.failure.retry_after};
+  }
+  const ClassifierInput input{
+      .failure = b.failure,
+      .trajectory = b.context.trajectory,
+      .task = b.context.task,
+      .restored_steps = b.restored_steps,
+      .contract = b.contract ? &*b.contract : &core_.options.contract,
+      .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
+      .rolled_back_step = b.rolled_back_step};
+  try {
+    return core_.classifier->classify(input);
+  } catch (...) {
+    const std::string text = current_exception_text();
+    note("the classifier threw: " + text);
+    return {.evidence = {{.source = "classifier", .detail = "the classifier threw: " + text}}};
+  }
+}
+
+std::optional<std::string> Run::exhausted_limit() const {
+  const FailureContext& context = body_->context;
+  if (attempt_ >= limits_.max_attempts) {
+    return "limits.max_attempts (" + std::to_string(limits_.max_attempts) + ") reached";
+  }
+  if (context.occurrence() >= limits_.max_attempts_per_type) {
+    return "limits.max_attempts_per_type (" + std::to_string(limits_.max_attempts_per_type) +
+           ") reached for " + std::string(to_string(context.type()));
+  }
+  if (limits_.max_elapsed != Duration::zero() && context.elapsed >= limits_.max_elapsed) {
+    return "limits.max_elapsed (" +
+           std::to_string(std::chrono::duration<double>(limits_.max_elapsed).count()) +
+           " s) is over";
+  }
+  if (deadline_ && context.remaining && *context.remaining <= Duration::zero()) {
+    return "the deadline has passed";
+  }
+  if (limits_.max_tokens != 0 && context.usage.tokens() >= limits_.max_tokens) {
+    return "limits.max_tokens (" + std::to_string(limits_.max_tokens) + ") reached: used " +
+           std::to_string(context.usage.tokens());
+  }
+  if (limits_.max_cost_usd > 0.0 && context.usage.cost_usd >= limits_.max_cost_usd) {
+    return "limits.max_cost_usd (" + std::to_string(limits_.max_cost_usd) + ") reached: spent " +
+           std::to_string(context.usage.cost_usd);
+  }
+  return std::nullopt;
+}
+
+RecoveryAction Run::choose() {
+  if (auto limit = exhausted_limit()) {
+    return before_escalation(
+        RecoveryAction::escalate(*limit + " after " +
+                                 std::string(to_string(body_->context.type()))),
+        true);
+  }
+  RecoveryAction action = ask_policy();
+  if (auto problem = unsafe_to_rerun(action)) action = RecoveryAction::escalate(*problem);
+  if (action.kind == RecoveryAction::Kind::escalate) {
+    action = before_escalation(std::move(action), false);
+  }
+  return action;
+}
+
+RecoveryAction Run::ask_policy() {
+  try {
+    return core_.policy.decide(body_->context);
+  } catch (...) {
+    const std::string text = current_exception_text();
+    note("the strategy for " + std::string(to_string(body_->context.type())) + " threw: " + text);
+    return RecoveryAction::escalate("the strategy threw: " + text);
+  }
+}
+
+// Asked once a failure, whatever the escalation's cause. A limit cannot be talked away: then only
+// actions that do not run the callable again are taken.
+RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
+  const auto& hook = core_.options.hooks.on_escalate;
+  if (!hook) return action;
+  std::optional<RecoveryAction> instead;
+  call_hook("on_escalate", [&] { instead = hook(body_->context); });
+  if (!instead) return action;
+  if (by_limit && reruns(instead->kind)) {
+    note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " +
+         action.message);
+    return action;
+  }
+  if (auto problem = unsafe_to_rerun(*instead)) {
+    note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
+    return action;
+  }
+  return *std::move(instead);
+}
+
+std::optional<std::string> Run::unsafe_to_rerun(const RecoveryAction& action) const {
+  if (!core_.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
+  std::string steps;
+  std::size_t index = 0;
+  for (const Step& step : body_->context.trajectory) {
+    if (!step.idempotent && index >= body_->restored_steps) {
+      steps += (steps.empty() ? "" : ", ") + ("step " + std::to_string(index)) + " \"" +
+               printable(step.action) + "\"";
+    }
+    ++index;
+  }
+  if (steps.empty()) return std::nullopt;
+  return "strict_idempotency forbids " + std::string(to_string(action.kind)) +
+         ": not marked idempotent are " + steps;
+}
+
+void Run::call_hook(std::string_view name, const std::function<void()>& hook) {
+  try {
+    hook();
+  } catch (...) {
+    note("the hook " + std::string(name) + " threw: " + current_exception_text());
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One run: everything that belongs to it and nothing else. Made on the caller's stack; its body is
+// made when something is first recorded, reported or stored.
+
+#include "agent_core.hpp"
+#include "commit_queue.hpp"
+#include "run_machine.hpp"
+#include "triage/attempt.hpp"
+#include "triage/journal.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// The part of a run that outlives its stack frame when it is suspended.
+struct RunBody {
+  Journal journal{};
+  RunWriter writer{};
+  std::shared_ptr<CheckpointStore> store{};
+  bool started = false;                 // The store knows the run and we hold its lease.
+  bool detached = false;                // The store failed; the run goes on from memory.
+  std::optional<Sequence> lost_from{};  // First record that did not fit in memory while detached.
+  FailureContext context{};             // Of the newest failure; its history grows with each.
+  Failure failure{};                    // As the current attempt reported it.
+  std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
+  Sequence child_at = 0;                          // … and the newest record at that time.
+  std::optional<Recovery> recovery{};
+  std::optional<Error> sticky{};  // Ends the run when the callable returns.
+  std::optional<AgentContract> contract{};
+  std::size_t restored_steps = 0;  // At the start of the current attempt.
+  std::optional<std::size_t> rolled_back_step{};
+  std::uint64_t late_calls = 0;
+  std::set<std::string, std::less<>> effects_running{};
+  std::condition_variable effect_done{};
+  Json task{};               // Null if it is not stored.
+  RecoveryAction decided{};  // What decide() was given.
+  TimePoint started_at{};
+  bool started_at_known = false;
+};
+
+// The recorded result of a run that has finished, put into the call's frame.
+Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
+                        bool* degraded);
+
+class Run final : public Decider {
+ public:
+  Run(const AgentCore& core, Call call, const RunOptions& options);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // --- Course of the run (run_loop.cpp, run.cpp).
+  // What must happen before the first attempt; most runs need nothing. An Error ends the run;
+  // *recorded says that the frame holds the recorded result of a run that is already finished.
+  [[nodiscard]] bool needs_set_up() const noexcept { return needs_set_up_; }
+  Result<void> set_up(bool* recorded);
+  // Takes over what open_run or open_suspended prepared.
+  void adopt(std::unique_ptr<RunBody> body, int attempts);
+  // Drives the machine to its end.
+  Outcome drive(Input first);
+  [[nodiscard]] bool degraded() const noexcept { return degraded_; }
+
+  // --- Recording, for Attempt (run_recording.cpp). All lock.
+  void record_step(int attempt, Step step);
+  void update_state(int attempt, Json patch);
+  void remove_state(int attempt, std::string_view key);
+  void replace_state(int attempt, Json state);
+  void record_usage(int attempt, const Usage& usage);
+  void set_contract(int attempt, AgentContract contract);
+  Result<CheckpointId> checkpoint(int attempt, std::string_view label);
+  Result<Json> effect(int attempt, std::string_view key, const std::function<Json()>& fn);
+  Error report(int attempt, Failure failure);
+  void report_error(int attempt, Error error);
+  void stick(Error error);
+  [[nodiscard]] std::optional<Error> sticky() const;
+  [[nodiscard]] State state() const;
+  [[nodiscard]] Trajectory trajectory() const;
+  [[nodiscard]] const Recovery* recovery() const;
+  void child_failed(std::shared_ptr<const FailureContext> failure);
+
+  [[nodiscard]] const RunId& id();
+  [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
+  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return stop_; }
+  [[nodiscard]] const std::optional<TimePoint>& deadline() const noexcept { return deadline_; }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // --- run.cpp
+  RunBody& body();  // The caller holds mutex_, or no attempt is open.
+  [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
+  [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
+  void emit(EventKind kind, Event event = {});
+  void note(std::string text);  // Reported beside the failure that is being handled.
+  void know_start();
+  Record run_started();
+  void add_record(RecordKind kind, Json fields);  // Nothing without a store.
+  void enqueue(Record record);                    // The caller holds mutex_.
+  void snapshot_if_due();                         // Likewise.
+  Result<void> start_in_store();
+  Result<void> flush();           // What drain() and the strict calls share.
+  Input drain();                  // By the run's OnStoreError.
+  Result<void> drain_strictly();  // For effects and labelled checkpoints.
+  void report_lost();
+  [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
+  void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
+
+  // --- run_loop.cpp
+  Input invoke();
+  Input run_callable(Attempt& attempt);
+  Input settle(Input result);
+  Input wait(TimePoint until);
+  [[nodiscard]] bool may_start();
+  Outcome end();
+  void record_result(bool degraded);
+  void end_in_store(RunStatus status, Json fields);
+  Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+
+  // --- capture.cpp
+  void capture(const std::exception& exception);
+  void capture_unknown();
+
+  // --- decide.cpp
+  Decision decide() override;
+  Decision decided_outside() override;
+  void classify();
+  [[nodiscard]] Classification ask_classifier();
+  void complete_context();
+  [[nodiscard]] std::optional<std::string> exhausted_limit() const;
+  [[nodiscard]] RecoveryAction choose();
+  [[nodiscard]] RecoveryAction ask_policy();
+  [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
+  [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const RecoveryAction& action) const;
+  void call_hook(std::string_view name, const std::function<void()>& hook);
+
+  // --- act.cpp
+  Decision act(const RecoveryAction& action);
+  Decision start_again(const RecoveryAction& action);
+  Decision roll_back(const RecoveryAction& action);
+  Decision resume(const RecoveryAction& action);
+  Decision suspend(const RecoveryAction& action);
+  Decision fall_back(const RecoveryAction& action);
+  Decision end_with(Errc code, RunStatus status, std::string detail);
+  Decision wait_for(Duration delay);
+  [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
+                                                       std::string* problem) const;
+  void set_recovery(const RecoveryAction& action, std::string checkpoint);
+  void record_action(const RecoveryAction& action);
+
+  const AgentCore& core_;
+  Call call_;
+  const RunOptions& options_;
+  const Limits& limits_;
+  Observer* observer_;
+  std::stop_token stop_{};
+  std::optional<TimePoint> deadline_{};
+  bool needs_set_up_ = false;
+  bool guarded_ = false;  // There is a stop token or a deadline to look at.
+  bool degraded_ = false;
+  int attempt_ = 0;
+  std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
+  mutable std::mutex mutex_{};
+  std::unique_ptr<RunBody> body_{};
+  std::list<Attempt> more_attempts_{};  // All but the first; they live as long as the run.
+  std::optional<Attempt> first_attempt_{};
+  std::once_flag id_made_{};
+  RunId id_{};
+  Outcome outcome_{};
+  std::unique_ptr<RecoveryAction> suspension_{};
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// The blocking driver of the state machine, and the attempts it makes.
+#include "triage/detail/run_loop.hpp"
+
+#include "run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+EventKind end_event(Errc code) noexcept {
+  switch (code) {
+    case Errc::escalated: return EventKind::run_escalated;
+    case Errc::aborted: return EventKind::run_aborted;
+    case Errc::suspended: return EventKind::run_suspended;
+    case Errc::cancelled: return EventKind::run_cancelled;
+    default: return EventKind::run_failed;
+  }
+}
+
+RunStatus end_status(Errc code) noexcept {
+  switch (code) {
+    case Errc::escalated: return RunStatus::escalated;
+    case Errc::aborted: return RunStatus::aborted;
+    case Errc::cancelled: return RunStatus::cancelled;
+    default: return RunStatus::failed;
+  }
+}
+
+}  // namespace
+
+Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* degraded) {
+  if (core.problem) [[unlikely]]
+    return std::make_unique<Error>(*core.problem);
+  Run run(core, call, options);
+  if (run.needs_set_up()) {
+    bool recorded = false;
+    if (auto ready = run.set_up(&recorded); !ready) {
+      return std::make_unique<Error>(std::move(ready).error());
+    }
+    if (recorded) return recorded_result(core, call, options, degraded);
+  }
+  Outcome outcome = run.drive(Input::start);
+  *degraded = run.degraded();
+  return outcome;
+}
+
+Outcome Run::drive(Input input) {
+  if (observer_ != nullptr) [[unlikely]] {
+    emit(attempt_ == 0 ? EventKind::run_started : EventKind::run_resumed);
+    for (const std::string& warning : core_.warnings) {
+      emit(EventKind::policy_warning, {.text = warning});
+    }
+  }
+  RunMachine machine(*this);
+  for (;;) {
+    const Next next = machine.next(input);
+    switch (next.what) {
+      case Next::Do::invoke: input = invoke(); break;
+      case Next::Do::drain: input = drain(); break;
+      case Next::Do::wait_until: input = wait(next.until); break;
+      case Next::Do::done: return end();
+    }
+  }
+}
+
+// False ends the run: it is cancelled, or its deadline has passed.
+bool Run::may_start() {
+  if (stop_.stop_requested()) {
+    end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
+    outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
+    return false;
+  }
+  if (deadline_ && now() >= *deadline_) {
+    body().failure = Failure{.text = "the deadline had passed before the attempt could begin",
+                             .type = FailureType::timeout,
+                             .reason = "deadline"};
+    body_->context.trajectory = {};
+    classify();
+    emit(EventKind::failure_classified, {.failure = &body_->context});
+    static_cast<void>(end_with(Errc::escalated, RunStatus::escalated, body_->failure.text));
+    return false;
+  }
+  return true;
+}
+
+Input Run::invoke() {
+  ++attempt_;
+  if (guarded_ && !may_start()) [[unlikely]]
+    return Input::stopped;
+  Attempt* attempt = nullptr;
+  if (!first_attempt_) {
+    attempt = &first_attempt_.emplace(*this, attempt_);
+  } else {
+    attempt = &more_attempts_.emplace_back(*this, attempt_);
+  }
+  if (body_) {
+    const Lock lock(mutex_);
+    body_->failure = {};
+    body_->child.reset();
+    body_->sticky.reset();
+    body_->context.notes.clear();
+    if (body_->store && body_->journal.attempts() < attempt_) {
+      add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
+    }
+  }
+  if (observer_ != nullptr) [[unlikely]]
+    emit(EventKind::attempt_started);
+  open_attempt_.store(attempt_, std::memory_order_relaxed);
+  const Input result = run_callable(*attempt);
+  open_attempt_.store(0, std::memory_order_relaxed);
+  if (!body_) [[likely]] {
+    if (observer_ != nullptr) [[unlikely]]
+      emit(EventKind::attempt_succeeded);
+    return result;
+  }
+  return settle(result);
+}
+
+Input Run::run_callable(Attempt& attempt) {
+  try {
+    return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
+  } catch (const AttemptStopped&) {
+    return Input::stopped;
+  } catch (const std::exception& exception) {
+    capture(exception);
+  } catch (...) {
+    capture_unknown();
+  }
+  return Input::failed;
+}
+
+// What the end of an attempt means once its errors and a cancellation are taken into account.
+Input Run::settle(Input result) {
+  std::optional<Error> sticky;
+  {
+    const Lock lock(mutex_);
+    body_->journal.end_checkpoint();
+    sticky = body_->sticky;
+  }
+  if (sticky) {
+    emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
+    end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
+    outcome_ = std::make_unique<Error>(*std::move(sticky));
+    return Input::stopped;
+  }
+  if (result == Input::succeeded) {
+    emit(EventKind::attempt_succeeded);
+    record_result(false);
+    return Input::succeeded;
+  }
+  emit(EventKind::attempt_failed, {.text = body_->failure.text});
+  if (stop_.stop_requested()) {
+    end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
+    outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
+    return Input::stopped;
+  }
+  if (result == Input::stopped) {  // Somebody threw AttemptStopped by hand.
+    body_->failure.text = "the attempt was stopped";
+    return Input::failed;
+  }
+  return result;
+}
+
+Input Run::wait(TimePoint until) {
+  const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
+  emit(EventKind::wait_started, {.failure = &body_->context, .number = left});
+  if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
+  const bool woke = core_.clock->sleep_until(until, stop_);
+  emit(EventKind::wait_ended);
+  if (woke) return Input::woke;
+  end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled while waiting"}});
+  outcome_ = std::make_unique<Error>(Errc::cancelled,
+                                     "the stop token was triggered while waiting to try again");
+  return Input::stopped;
+}
+
+void Run::record_result(bool degraded) {
+  if (!has_store()) return;
+  Json fields{{"degraded", degraded}};
+  try {
+    Json result;
+    if (call_.table->result_json(call_.frame, result)) {
+      if (const auto storable = check_json(result, "the agent's result"); storable) {
+        fields["result"] = std::move(result);
+      } else {
+        fields["problem"] = storable.error().detail;
+      }
+    }
+  } catch (const std::exception& e) {
+    fields["problem"] = std::string("the result's conversion to JSON threw: ") + e.what();
+  }
+  const Lock lock(mutex_);
+  add_record(RecordKind::finished, std::move(fields));
+  body_->writer.status = RunStatus::finished;
+}
+
+void Run::end_in_store(RunStatus status, Json fields) {
+  if (!has_store()) return;
+  const Lock lock(mutex_);
+  fields["status"] = to_string(status);
+  fields["type"] = to_string(body_->context.type());
+  add_record(RecordKind::stopped, std::move(fields));
+  body_->writer.status = status;
+}
+
+Outcome Run::end() {
+  if (!body_ && !outcome_) [[likely]] {
+    if (observer_ != nullptr) [[unlikely]]
+      emit(EventKind::run_finished);
+    return nullptr;
+  }
+  if (body_ && body_->late_calls > 0) {
+    emit(EventKind::late_call, {.number = body_->late_calls});
+  }
+  if (!outcome_ && !suspension_) {
+    emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
+    return nullptr;
+  }
+  std::shared_ptr<const FailureContext> context;
+  if (body_) {
+    if (body_->context.run_id.empty() && !id_.empty()) body_->context.run_id = id_;
+    context = std::make_shared<const FailureContext>(body_->context);
+  }
+  if (options_.parent != nullptr && context) options_.parent->child_failed(context);
+  if (suspension_) {
+    outcome_ = hand_over(context);
+  } else if (!outcome_->failure()) {
+    *outcome_ = Error(outcome_->code, std::move(outcome_->detail), context);
+  }
+  emit(end_event(outcome_->code),
+       {.failure = context.get(), .error = outcome_.get(), .text = outcome_->detail});
+  return std::move(outcome_);
+}
+
+// Puts the run aside until somebody decides; only the returned error knows the token.
+Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
+  auto suspension =
+      std::make_shared<Suspension>(Suspension{.token = {},
+                                              .run_id = id(),
+                                              .message = suspension_->message,
+                                              .allowed_actions = suspension_->allowed_actions,
+                                              .until = suspension_->until});
+  const std::string message =
+      suspension_->message.empty() ? "the run waits for a decision" : suspension_->message;
+  SuspendedRun put_aside{.body = std::move(body_),
+                         .options = options_,
+                         .allowed_actions = suspension_->allowed_actions};
+  RunBody& b = *put_aside.body;
+  if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
+  b.journal.set_run(id());
+  if (b.store) {
+    b.store->queue().remove(b.writer);
+    if (b.started) static_cast<void>(b.store->release(b.writer.lease));
+    b.started = false;
+  }
+  put_aside.options.run_id = id();
+  put_aside.options.parent = nullptr;
+  put_aside.attempts = attempt_;
+  suspension->token = core_.suspended.add(std::move(put_aside));
+  return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// What an attempt records, and the effects it runs: the locked half of Attempt.
+#include "run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_label = 256;
+constexpr std::size_t longest_effect_key = 512;
+
+Error ended_attempt() {
+  return {Errc::invalid_argument, "the callable has returned: its attempt takes nothing any more"};
+}
+
+Result<void> check_size(std::string_view text, std::size_t longest, const std::string& what) {
+  if (!text.empty() && text.size() <= longest) return outcome::success();
+  return Error{Errc::invalid_argument, what + " has " + std::to_string(text.size()) +
+                                           " bytes; allowed are 1 to " + std::to_string(longest)};
+}
+
+// Tools do return NaN, and CBOR keeps it; only what cannot be stored at all is refused.
+Result<void> check_step(const Step& step) {
+  for (const Json* json : {&step.tool_input, &step.tool_output, &step.metadata}) {
+    if (!json->is_structured()) continue;
+    auto checked =
+        check_json(*json, "a step's tool_input, tool_output or metadata", NonFinite::allowed);
+    if (!checked) return checked;
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+bool Run::is_late(int attempt) {
+  if (open_attempt_.load(std::memory_order_relaxed) == attempt) return false;
+  ++body().late_calls;
+  return true;
+}
+
+void Run::stick(Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (!body().sticky) body_->sticky = std::move(error);
+}
+
+std::optional<Error> Run::sticky() const {
+  const std::scoped_lock lock(mutex_);
+  return body_ ? body_->sticky : std::nullopt;
+}
+
+State Run::state() const {
+  const std::scoped_lock lock(mutex_);
+  return body_ ? body_->journal.state() : State();
+}
+
+Trajectory Run::trajectory() const {
+  const std::scoped_lock lock(mutex_);
+  return body_ ? body_->journal.trajectory() : Trajectory();
+}
+
+const Recovery* Run::recovery() const {
+  const std::scoped_lock lock(mutex_);
+  return body_ && body_->recovery ? &*body_->recovery : nullptr;
+}
+
+void Run::child_failed(std::shared_ptr<const FailureContext> failure) {
+  const std::scoped_lock lock(mutex_);
+  RunBody& b = body();
+  b.child = std::move(failure);
+  b.child_at = b.journal.last();
+}
+
+void Run::write_through(Lock lock) {
+  const bool full = body_->writer.pending.size() >= core_.options.queue_capacity &&
+                    !body_->writer.failure && body_->started;
+  lock.unlock();
+  if (full || core_.options.write_mode == WriteMode::immediate) {
+    if (drain() == Input::broken) stick(*outcome_);
+  }
+}
+
+void Run::snapshot_if_due() {
+  Journal& journal = body_->journal;
+  if (body_->store && journal.wants_snapshot()) {
+    enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
+  }
+}
+
+void Run::record_step(int attempt, Step step) {
+  Result<void> checked = check_step(step);
+  Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (!checked) {
+    if (!b.sticky) b.sticky = std::move(checked).error();
+    return;
+  }
+  Record record =
+      b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
+  if (observer_ != nullptr) [[unlikely]] {
+    const StepRef ref = *record.step_ref();
+    const std::size_t index = b.journal.trajectory().size() - 1;
+    if (b.store) enqueue(std::move(record));
+    lock.unlock();
+    emit(EventKind::step_recorded, {.step = &ref.step(), .number = index});
+    if (!b.store) return;
+    lock.lock();
+  } else if (b.store) {
+    enqueue(std::move(record));
+  }
+  if (b.store) write_through(std::move(lock));
+}
+
+void Run::update_state(int attempt, Json patch) {
+  Result<void> checked =
+      patch.is_object()
+          ? check_json(patch, "a state patch")
+          : Result<void>(Error{Errc::invalid_argument,
+                               "a state patch must be a JSON object, such as {{\"page\", 1}}; this "
+                               "is a " +
+                                   std::string(patch.type_name()) + ": " +
+                                   show(patch).substr(0, 200)});
+  Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (!checked) {
+    if (!b.sticky) b.sticky = std::move(checked).error();
+    return;
+  }
+  if (patch.empty()) return;
+  Record record =
+      b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  snapshot_if_due();
+  write_through(std::move(lock));
+}
+
+void Run::remove_state(int attempt, std::string_view key) {
+  Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (!b.journal.state().contains(key)) return;
+  Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(std::move(lock));
+}
+
+void Run::replace_state(int attempt, Json state) {
+  Result<void> checked =
+      state.is_object()
+          ? check_json(state, "a state")
+          : Result<void>(Error{Errc::invalid_argument, "a state must be a JSON object; this is a " +
+                                                           std::string(state.type_name()) + ": " +
+                                                           show(state).substr(0, 200)});
+  Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (!checked) {
+    if (!b.sticky) b.sticky = std::move(checked).error();
+    return;
+  }
+  Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(std::move(lock));
+}
+
+void Run::record_usage(int attempt, const Usage& usage) {
+  Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (!std::isfinite(usage.cost_usd) || usage.cost_usd < 0.0) {
+    if (!b.sticky) {
+      b.sticky =
+          Error{Errc::invalid_argument, "usage.cost_usd is " + std::to_string(usage.cost_usd) +
+                                            "; allowed is 0 or a positive finite number"};
+    }
+    return;
+  }
+  Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
+                                Json{{"input_tokens", usage.input_tokens},
+                                     {"output_tokens", usage.output_tokens},
+                                     {"cost_usd", usage.cost_usd},
+                                     {"calls", usage.calls}});
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(std::move(lock));
+}
+
+void Run::set_contract(int attempt, AgentContract contract) {
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt)) body().contract = std::move(contract);
+}
+
+Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
+  TRIAGE_TRYV(check_size(label, longest_label, "a checkpoint's label"));
+  CheckpointId made{id(), 0};
+  {
+    Lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+    RunBody& b = body();
+    Record record = b.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
+    made.sequence = record.seq();
+    enqueue(std::move(record));
+  }
+  TRIAGE_TRYV(drain_strictly());
+  emit(EventKind::checkpoint_labelled, {.text = label, .number = made.sequence});
+  return outcome::success(std::move(made));
+}
+
+Error Run::report(int attempt, Failure failure) {
+  Error error(Errc::escalated, failure.text.empty() ? "the attempt failed" : failure.text);
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt)) body().failure = std::move(failure);
+  return error;
+}
+
+// The callable returned an Error: either what report() made, or one of its own or of a nested
+// agent.
+void Run::report_error(int attempt, Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  if (error.failure()) {
+    b.child = error.failure();
+    b.child_at = b.journal.last();
+  }
+  const bool reported = !b.failure.text.empty() ? b.failure.text == error.detail
+                                                : error.detail == "the attempt failed";
+  if (reported && error.code == Errc::escalated && !error.failure()) return;
+  b.failure = Failure{.text = std::move(error.detail), .code = make_error_code(error.code)};
+}
+
+// --- Effects.
+
+Result<Json> Run::effect(int attempt, std::string_view key, const std::function<Json()>& fn) {
+  TRIAGE_TRYV(check_size(key, longest_effect_key, "an effect's key"));
+  Lock lock(mutex_);
+  if (is_late(attempt)) return ended_attempt();
+  RunBody& b = body();
+  b.effect_done.wait(lock, [&] { return !b.effects_running.contains(key); });
+  std::uint64_t generation = 1;
+  if (const auto known = b.journal.effects().find(key); known != b.journal.effects().end()) {
+    generation = known->second.generation;
+    if (known->second.status == EffectState::Status::completed) {
+      Json result = *known->second.result;
+      lock.unlock();
+      emit(EventKind::effect_reused, {.text = key});
+      return outcome::success(std::move(result));
+    }
+    if (known->second.status == EffectState::Status::intended) {
+      lock.unlock();
+      emit(EventKind::effect_in_doubt, {.text = key});
+      return Error{Errc::in_doubt,
+                   "effect \"" + printable(key) +
+                       "\" was begun earlier and its outcome is not known; find out "
+                       "whether it happened before going on"};
+    }
+  }
+  const auto record = [&](RecordKind kind, Json fields) {
+    fields["key"] = std::string(key);
+    fields["generation"] = generation;
+    enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  };
+  const auto done = [&] {
+    b.effects_running.erase(b.effects_running.find(key));
+    b.effect_done.notify_all();
+  };
+  b.effects_running.emplace(key);
+  record(RecordKind::effect_intended, Json::object());
+  lock.unlock();
+  if (Result<void> durable = drain_strictly(); !durable) {
+    lock.lock();
+    record(RecordKind::effect_withdrawn, Json{{"cause", "the intent could not be stored"}});
+    done();
+    return std::move(durable).error();
+  }
+  emit(EventKind::effect_intended, {.text = key});
+  Json result;
+  try {
+    result = fn();
+  } catch (const EffectNotDone& not_done) {
+    lock.lock();
+    record(RecordKind::effect_withdrawn, Json{{"cause", not_done.what()}});
+    done();
+    lock.unlock();
+    throw;
+  } catch (...) {
+    lock.lock();
+    done();  // The intent stays: nobody knows how far fn got.
+    lock.unlock();
+    emit(EventKind::effect_in_doubt, {.text = key});
+    throw;
+  }
+  Result<void> storable = check_json(result, "the result of effect \"" + printable(key) + "\"");
+  lock.lock();
+  if (storable) {
+    record(RecordKind::effect_completed, Json{{"result", result}});
+    lock.unlock();
+    storable = drain_strictly();
+    lock.lock();
+  }
+  if (!storable) b.journal.doubt_effect(key);
+  done();
+  lock.unlock();
+  if (!storable) {
+    emit(EventKind::effect_in_doubt, {.text = key});
+    return Error{Errc::in_doubt,
+                 "effect \"" + printable(key) +
+                     "\" happened, but its result could not be stored: " + storable.error().detail};
+  }
+  emit(EventKind::effect_completed, {.text = key});
+  return outcome::success(std::move(result));
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// The second parameter is the attempt, or there is none.
+// expect: the callable must accept (const Task&) or (const Task&, triage::Attempt&)
+#include "triage/agent.hpp"
+
+#include <string>
+
+int main() {
+  triage::TriageAgent agent{[](const int& task, std::string&) { return task; },
+                            triage::FailurePolicy{}};
+  return agent.run(1).value();
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Checks the source tree against the rules that no compiler checks: who may include whom, and house style.
+
+Usage: check_tree.py ROOT. Prints one line a violation and exits with 1 if there is one.
+"""
+import re
+import sys
+from pathlib import Path
+
+# The house, from the ground up. A header may include headers of its own floor and below.
+FLOORS = [
+    {"version", "result", "clock", "json", "detail/try"},
+    {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
+     "trajectory", "record", "checkpoint", "detail/step_chunk"},
+    # journal folds records into recovery actions, so it stands beside the seam that defines those.
+    {"checkpoint_store", "classifier", "policy", "observer", "journal"},
+    {"agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
+]
+FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
+SEAMS = 2
+MECHANISM = 3
+
+# Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
+COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain"}
+SHARED = {"policies/duration", "policies/arguments"}
+
+# Single files that may include one header more, with the reason.
+EXCEPTIONS = {
+    ("stores/sqlite_state.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
+}
+
+# Foreign headers that only certain files may see.
+FOREIGN = [
+    (r"SQLiteCpp/|sqlite3", r"stores/sqlite\w*\.[ch]pp|tests/|bench/"),
+    (r"re2/", r"src/(rules|codes|classifier|patterns|schema|contract)\w*\.[ch]pp|tests/|bench/"),
+    (r"sodium", r"src/(clock|token|agent_core)\w*\.cpp"),  # Randomness, tokens, fingerprints.
+    (r"valijson/", r"src/(schema|contract)\w*\.[ch]pp"),
+    (r"httplib|curl/", r"examples/|tests/"),
+    (r"CLI/", r"cli/"),
+    (r"benchmark/", r"bench/"),
+    (r"catch2/", r"tests/support/catch\.hpp"),
+    (r"boost/outcome/try", r"include/triage/detail/try\.hpp"),
+    (r"regex$", r"(?!)"),
+]
+
+CODE_DIRS = ["include", "src", "policies", "stores", "testing", "cli", "tests", "examples", "bench"]
+TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
+MAX_LINES = 400
+# Files that are longer than the house allows, with the reason. Meant to stay empty.
+LONG_FILES = {}
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
+
+
+def files_in(root, folders, suffixes=None):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and (suffixes is None or path.suffix in suffixes):
+                yield path.relative_to(root).as_posix()
+
+
+def may_include(file, header):
+    """Why `file` must not include triage/`header`.hpp, or None."""
+    plugin = re.match(r"(policies|stores|testing)/", header)
+    if not plugin and header != "triage" and header not in FLOOR_OF:
+        return "which stands on no floor: add it to FLOORS in tests/layers/check_tree.py"
+    if (file, header) in EXCEPTIONS:
+        return None
+    floor = FLOOR_OF.get(header, MECHANISM + 1)
+    own = re.fullmatch(r"include/triage/(.+)\.hpp", file)
+    if own and own[1] in FLOOR_OF:
+        if floor > FLOOR_OF[own[1]]:
+            return "which stands on a higher floor"
+        return None
+    if own and own[1] == "triage":
+        return None
+    if file.startswith("src/"):
+        return "the core names no plug-in" if floor > MECHANISM else None
+    part = re.match(r"(?:include/triage/)?(policies|stores|testing)/(.+)\.[ch]pp", file)
+    if part:
+        kind, name = part.groups()
+        if header == f"{kind}/{name}" or header == f"{kind}/{name.split('_')[0]}":
+            return None
+        if plugin and plugin[1] != kind:
+            return f"{kind} know nothing of {plugin[1]}"
+        if kind == "stores" and header in {"policy", "classifier", "classification"}:
+            return "a store knows nothing of policies"
+        if kind == "policies" and header in {"checkpoint_store", "journal", "record"}:
+            return "a policy knows nothing of stores"
+        if plugin and f"{kind}/{name}" not in COMBINERS and header not in SHARED and kind != "testing":
+            return "siblings never meet"
+        if header == "triage" or (floor == MECHANISM and kind != "testing"):
+            return "a plug-in sees nothing above the seams"
+        return None
+    if own:
+        return "a header on no floor: add it to FLOORS in tests/layers/check_tree.py"
+    return None  # Assembly: cli, examples, tests, bench.
+
+
+def check_includes(root, file, text, problems):
+    for target in INCLUDE.findall(text):
+        ours = re.fullmatch(r"triage/(.+)\.hpp", target)
+        if ours:
+            why = may_include(file, ours[1])
+            if why:
+                problems.append(f"{file}: must not include {target}: {why}")
+            continue
+        for pattern, allowed in FOREIGN:
+            if re.match(pattern, target) and not re.match(allowed, file):
+                problems.append(f"{file}: must not include <{target}>")
+        if file.startswith("include/") and (root / "src" / target).is_file():
+            problems.append(f"{file}: a public header must not include the private {target}")
+        if re.match(r"(cli|examples)/", file) and (root / "src" / target).is_file() \
+                and not (root / Path(file).parent / target).is_file():
+            problems.append(f"{file}: must not include the private {target}")
+
+
+def check_code(file, text, problems):
+    lines = text.count("\n")
+    if lines > max(MAX_LINES, LONG_FILES.get(file, 0)):
+        problems.append(f"{file}: has {lines} lines, at most {MAX_LINES} are allowed")
+    if not text.startswith("// SPDX-License-Identifier: MIT\n"):
+        problems.append(f"{file}: the first line must be '// SPDX-License-Identifier: MIT'")
+    if file.endswith(".hpp") and "\n#pragma once\n" not in text:
+        problems.append(f"{file}: has no #pragma once")
+    code = re.sub(r"//[^\n]*", "", text)
+    for pattern, why in [
+            (r"std::regex", "overflows the stack on long input; use RE2"),
+            (r"\bthread_local\b", "all state of a run lives in its run"),
+            (r"\bsrand\(|\brand\(\)", "randomness is injected")]:
+        if re.search(pattern, code):
+            problems.append(f"{file}: must not use {re.search(pattern, code)[0]}: {why}")
+    if file.startswith("tests/") and re.search(r"this_thread::sleep|\busleep\(|\bnanosleep\(", code):
+        problems.append(f"{file}: tests do not sleep; use the simulated clock or wait on a condition")
+
+
+def check_text(file, text, problems):
+    found = re.search(r"\b(TODO|FIXME|XXX)\b", text)
+    if found:
+        problems.append(f"{file}:{text[:found.start()].count(chr(10)) + 1}: contains {found[0]}")
+
+
+def check_tree(root):
+    problems = []
+    for file in files_in(root, CODE_DIRS, {".cpp", ".hpp"}):
+        text = (root / file).read_text(encoding="utf-8")
+        check_includes(root, file, text, problems)
+        check_code(file, text, problems)
+    for file in files_in(root, TEXT_DIRS):
+        if not file.startswith("tests/layers/") and "__pycache__" not in file:
+            check_text(file, (root / file).read_bytes().decode("utf-8", "replace"), problems)
+    return problems
+
+
+if __name__ == "__main__":
+    found_problems = check_tree(Path(sys.argv[1]))
+    for problem in found_problems:
+        print(problem)
+    sys.exit(1 if found_problems else 0)

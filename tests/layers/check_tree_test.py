@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Plants one violation after another in a temporary tree and expects each to be found, and alone."""
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from check_tree import check_tree  # noqa: E402
+
+HEAD = "// SPDX-License-Identifier: MIT\n"
+HEADER = HEAD + "#pragma once\n"
+
+CLEAN = {
+    "include/triage/result.hpp": HEADER + "#include <boost/outcome/result.hpp>\n",
+    "include/triage/policy.hpp": HEADER + '#include "triage/result.hpp"\n',
+    "include/triage/agent.hpp": HEADER + '#include "triage/policy.hpp"\n',
+    "include/triage/policies/retry.hpp": HEADER + '#include "triage/policy.hpp"\n',
+    "include/triage/stores/sqlite.hpp": HEADER + '#include "triage/checkpoint_store.hpp"\n',
+    "policies/registry.cpp": HEAD + '#include "triage/policies/retry.hpp"\n',
+    "stores/sqlite.cpp": HEAD + '#include "triage/stores/sqlite.hpp"\n#include <SQLiteCpp/SQLiteCpp.h>\n',
+    "src/run_loop.cpp": HEAD + '#include "triage/agent.hpp"\n#include "run.hpp"\n',
+    "src/run.hpp": HEADER,
+    "cli/main.cpp": HEAD + '#include <CLI/CLI.hpp>\n#include "triage/triage.hpp"\n',
+    "tests/retry.test.cpp": HEAD + '#include "run.hpp"\n// no std::regex, no thread_local here\n',
+    "scripts/setup": "#!/bin/sh\n",
+}
+
+# file, text, what must be said about it
+PLANTED = [
+    ("include/triage/result.hpp", HEADER + '#include "triage/policy.hpp"\n', "higher floor"),
+    ("include/triage/policy.hpp", HEADER + '#include "triage/agent.hpp"\n', "higher floor"),
+    ("include/triage/agent.hpp", HEADER + '#include "triage/policies/retry.hpp"\n', "higher floor"),
+    ("include/triage/agent.hpp", HEADER + '#include "run.hpp"\n', "private run.hpp"),
+    ("include/triage/novelty.hpp", HEADER + '#include "triage/result.hpp"\n', "on no floor"),
+    ("src/run_loop.cpp", HEAD + '#include "triage/stores/sqlite.hpp"\n', "names no plug-in"),
+    ("src/run_loop.cpp", HEAD + '#include "triage/novelty.hpp"\n', "on no floor"),
+    ("stores/memory.cpp", HEAD + '#include "triage/policies/retry.hpp"\n', "know nothing of policies"),
+    ("stores/memory.cpp", HEAD + '#include "triage/policy.hpp"\n', "knows nothing of policies"),
+    ("stores/memory.cpp", HEAD + '#include "triage/stores/sqlite.hpp"\n', "siblings never meet"),
+    ("stores/memory.cpp", HEAD + '#include "triage/agent.hpp"\n', "above the seams"),
+    ("policies/stop.cpp", HEAD + '#include "triage/stores/sqlite.hpp"\n', "know nothing of stores"),
+    ("policies/stop.cpp", HEAD + '#include "triage/checkpoint_store.hpp"\n', "knows nothing of stores"),
+    ("policies/stop.cpp", HEAD + '#include "triage/policies/retry.hpp"\n', "siblings never meet"),
+    ("testing/clock.cpp", HEAD + '#include "triage/stores/sqlite.hpp"\n', "know nothing of stores"),
+    ("stores/memory.cpp", HEAD + "#include <SQLiteCpp/Database.h>\n", "SQLiteCpp/Database.h"),
+    ("src/json.cpp", HEAD + "#include <re2/re2.h>\n", "re2/re2.h"),
+    ("src/json.cpp", HEAD + "#include <sodium.h>\n", "sodium.h"),
+    ("src/json.cpp", HEAD + "#include <httplib.h>\n", "httplib.h"),
+    ("src/json.cpp", HEAD + "#include <regex>\n", "<regex>"),
+    ("examples/crawl.cpp", HEAD + "#include <CLI/CLI.hpp>\n", "CLI/CLI.hpp"),
+    ("cli/list.cpp", HEAD + '#include "run.hpp"\n', "private run.hpp"),
+    ("src/json.cpp", HEAD + "bool f() { return std::regex_match(a, b); }\n", "std::regex"),
+    ("src/json.cpp", HEAD + "thread_local int depth = 0;\n", "thread_local"),
+    ("src/json.cpp", "// some file\n", "SPDX"),
+    ("src/json.cpp", HEAD + "\n" * 400, "401 lines"),
+    ("src/json.hpp", HEAD, "#pragma once"),
+    ("tests/json.test.cpp", HEAD + "void f() { std::this_thread::sleep_for(1s); }\n", "do not sleep"),
+    ("scripts/setup", "#!/bin/sh\n# TODO: write this\n", "setup:2: contains TODO"),
+    ("docs/events.md", "FIXME\n", "contains FIXME"),
+]
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+failures = 0
+for planted in [None, *PLANTED]:
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        write(tree, CLEAN)
+        if planted:
+            write(tree, {planted[0]: planted[1]})
+        problems = check_tree(tree)
+        right = problems == [] if planted is None else len(problems) == 1 and planted[2] in problems[0]
+        if not right:
+            failures += 1
+            print(f"planted {planted}, found {problems}")
+print(f"{len(PLANTED)} violations planted, {failures} judged wrongly")
+sys.exit(1 if failures else 0)
