@@ -206,6 +206,12 @@ TEST_CASE("wrong types are refused with key, value and what is allowed",
   check_refused({R"({"default": ["retry"]})", {"default is [\"retry\"]"}});
 }
 
+TEST_CASE("of several mistakes the first argument's is told", "[policies][registry][errors]") {
+  check_refused(
+      {R"({"timeout": {"strategy": "retry", "hint": 1, "delay": 2, "max_attempts": "x"}})",
+       {"timeout.max_attempts is \"x\""}});
+}
+
 TEST_CASE("values out of range are refused with the path of the option",
           "[policies][registry][errors]") {
   check_refused({R"({"external_fault": {"strategy": "retry_with_backoff", "max_attempts": 0}})",
