@@ -263,6 +263,8 @@ TEST_CASE("documents that are empty, doubled, too deep or no JSON are refused",
   }
   check_refused({"{\"timeout\": " + nested + "}", {"256"}});
   CHECK_ERRC(Errc::invalid_argument, policy_from_json("retry", built_in_strategies()));
+  const Json deep = Json::parse("{\"timeout\": " + nested + "}");
+  CHECK_ERRC(Errc::invalid_argument, policy_from_json(deep, built_in_strategies()));
 }
 
 TEST_CASE("equal keys in different objects are no doubles", "[policies][registry]") {
