@@ -159,9 +159,7 @@ Killed kill_and_resume(const Settings& settings, const site::Pages& pages, std::
   Killed killed;
   {
     demo::Child agent(command, (folder / "summary.json").string());
-    while (!agent.poll() && server.total_sent() < half) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    while (!agent.poll() && !server.wait_until_sent(half, std::chrono::milliseconds(50))) {}
     agent.kill();
     if (agent.wait() != 128 + 9) {
       killed.error = "the agent ended before it could be killed";
