@@ -2,11 +2,13 @@
 // The `triage` command: what it consists of is the table below.
 
 #include "command.hpp"
+#include "triage/json.hpp"
 #include "triage/version.hpp"
 
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <string>
 
 using namespace triage;
 using namespace triage::cli;
@@ -30,7 +32,36 @@ constexpr std::array commands{
             &checkpoint_verify},
 };
 
+// CLI11 says of a misspelt command only that one is required.
+Result<void> check_names(int argc, char** argv) {
+  if (argc < 2 || *argv[1] == '-') return outcome::success();
+  const std::string group = argv[1];
+  std::string known;
+  bool found = false;
+  for (const Group& candidate : groups) {
+    found = found || candidate.name == group;
+    known += std::string(known.empty() ? "" : ", ") + candidate.name;
+  }
+  if (!found) {
+    return Error{Errc::invalid_argument,
+                 "there is no command \"" + printable(group) + "\"; allowed is " + known};
+  }
+  if (argc < 3 || *argv[2] == '-') return outcome::success();
+  const std::string name = argv[2];
+  known.clear();
+  for (const Command& candidate : commands) {
+    if (candidate.group != group) continue;
+    if (candidate.name == name) return outcome::success();
+    known += std::string(known.empty() ? "" : ", ") + candidate.name;
+  }
+  return Error{Errc::invalid_argument, "there is no command \"" + group + " " + printable(name) +
+                                           "\"; allowed are " + group + " " + known};
+}
+
 int run_command(int argc, char** argv) {
+  if (const auto named = check_names(argc, argv); !named) {
+    return static_cast<int>(report(named.error()));
+  }
   CLI::App app{"Looks at what agents wrapped with triage did.", "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);
