@@ -32,30 +32,28 @@ constexpr std::array commands{
             &checkpoint_verify},
 };
 
-// CLI11 says of a misspelt command only that one is required.
-Result<void> check_names(int argc, char** argv) {
-  if (argc < 2 || *argv[1] == '-') return outcome::success();
-  const std::string group = argv[1];
+std::string known_commands() {
   std::string known;
-  bool found = false;
-  for (const Group& candidate : groups) {
-    found = found || candidate.name == group;
-    known += std::string(known.empty() ? "" : ", ") + candidate.name;
+  for (const Command& command : commands) {
+    known += std::string(known.empty() ? "" : ", ") + command.group + " " + command.name;
   }
-  if (!found) {
-    return Error{Errc::invalid_argument,
-                 "there is no command \"" + printable(group) + "\"; allowed is " + known};
+  return known;
+}
+
+// CLI11 says of a missing or misspelt command only that one is required.
+Result<void> check_names(int argc, char** argv) {
+  std::string given;
+  for (int i = 1; i < 3; ++i) {
+    if (i < argc && *argv[i] == '-') return outcome::success();
+    if (i < argc) given += std::string(given.empty() ? "" : " ") + argv[i];
   }
-  if (argc < 3 || *argv[2] == '-') return outcome::success();
-  const std::string name = argv[2];
-  known.clear();
-  for (const Command& candidate : commands) {
-    if (candidate.group != group) continue;
-    if (candidate.name == name) return outcome::success();
-    known += std::string(known.empty() ? "" : ", ") + candidate.name;
+  for (const Command& command : commands) {
+    if (given == std::string(command.group) + " " + command.name) return outcome::success();
   }
-  return Error{Errc::invalid_argument, "there is no command \"" + group + " " + printable(name) +
-                                           "\"; allowed are " + group + " " + known};
+  return Error{Errc::invalid_argument,
+               (given.empty() ? "a command is missing"
+                              : "there is no command \"" + printable(given) + "\"") +
+                   "; there are " + known_commands() + "; --help tells more"};
 }
 
 int run_command(int argc, char** argv) {

@@ -111,7 +111,7 @@ TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cl
   refused({"checkpoint", "list"}, "STORE");
   refused({"checkpoint", "list", "redis://localhost"}, "sqlite:PATH");
   refused({"checkpoint", "list", ":memory:"}, "memory");
-  refused({"checkpoint", "list", ""}, "path");
+  refused({"checkpoint", "list", ""}, "PATH");
   refused({"checkpoint", "list", store, "--status", "broken"}, "escalated");
   refused({"checkpoint", "list", store, "--run", "good", "--status", "finished"}, "--run");
   refused({"checkpoint", "list", store, "--limit", "-1"}, "--limit");

@@ -31,8 +31,9 @@ TEST_CASE("list narrows the runs down by status, agent, label and number", "[cli
   make_store(folder / "a.db");
   const auto ids = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"checkpoint", "list", folder / "a.db", "--json"});
+    const Json document = json_of(triage_command(arguments));
     std::vector<std::string> found;
-    for (const Json& run : json_of(triage_command(arguments))["runs"]) found.push_back(run["id"]);
+    for (const Json& run : document["runs"]) found.push_back(run["id"]);
     return found;
   };
   using Ids = std::vector<std::string>;
