@@ -134,3 +134,42 @@ TEST_CASE("verify finds nothing wrong with a good store, nor with an empty one",
   CHECK_THAT(empty.out, ContainsSubstring("0 runs, 0 records read: all intact"));
   CHECK(triage_command({"checkpoint", "list", folder / "empty.db"}).out == "No runs.\n");
 }
+
+TEST_CASE("a run that is under way is told apart from one whose process died", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.db";
+  const auto work = [](const std::string& store, const std::string& run, auto in_the_middle) {
+    TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                        attempt.record_step({.action = "work"});
+                        in_the_middle();
+                      },
+                      FailurePolicy().otherwise(escalate()),
+                      {.name = "worker",
+                       .store = SqliteStore::open(store).value(),
+                       .write_mode = WriteMode::immediate}};
+    return agent.run("task", {.run_id = run});
+  };
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    static_cast<void>(work(path, "dead", [] { ::_exit(0); }));
+    ::_exit(1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  Json alive;
+  Json dead;
+  REQUIRE_OK(work(path, "alive", [&] {
+    alive = json_of(triage_command({"checkpoint", "list", path, "--status", "running", "--json"}));
+    dead = json_of(triage_command({"checkpoint", "list", path, "--status", "died", "--json"}));
+  }));
+  REQUIRE(alive["runs"].size() == 1);
+  CHECK(alive["runs"][0]["id"] == "alive");
+  CHECK(alive["runs"][0]["owned"] == true);
+  REQUIRE(dead["runs"].size() == 1);
+  CHECK(dead["runs"][0]["id"] == "dead");
+  CHECK(dead["runs"][0]["status"] == "died");
+  const Json steps = json_of(triage_command({"checkpoint", "show", path, "dead", "--json"}));
+  CHECK(steps["steps"].size() == 1);
+}
