@@ -139,8 +139,8 @@ int run(const Options& options) {
        .store = store,
        .limits = {.max_attempts = options.max_attempts,
                   .max_attempts_per_type = options.max_attempts},
-       // A step costs a request over the network, so writing it at once costs nothing in comparison,
-       // and kill -9 loses nothing that was recorded.
+       // A step costs a request over the network, so writing it at once costs nothing in
+       // comparison, and kill -9 loses nothing that was recorded.
        .write_mode = triage::WriteMode::immediate,
        .observer = observer,
        .random = triage::seeded_random(options.seed)}};

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -159,9 +160,7 @@ Killed kill_and_resume(const Settings& settings, const site::Pages& pages, std::
   Killed killed;
   {
     demo::Child agent(command, (folder / "summary.json").string());
-    while (!agent.poll() && server.total_sent() < half) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    while (!agent.poll() && !server.wait_until_sent(half, std::chrono::milliseconds(50))) {}
     agent.kill();
     if (agent.wait() != 128 + 9) {
       killed.error = "the agent ended before it could be killed";
@@ -241,6 +240,21 @@ void print_killed(const Killed& killed, std::uint64_t seed) {
       killed.pages_before - killed.sent_again, killed.pages_before);
 }
 
+// What the failures of an arm were classified as, all seeds together.
+std::string failures_of(const Arm& arm) {
+  std::map<std::string, int> totals;
+  for (const Outcome& outcome : arm.outcomes) {
+    const Json failures = Json::parse(outcome.failures, nullptr, false);
+    if (!failures.is_object()) continue;
+    for (const auto& [type, times] : failures.items()) totals[type] += times.get<int>();
+  }
+  std::string text;
+  for (const auto& [type, times] : totals) {
+    text += (text.empty() ? "" : ", ") + std::to_string(times) + " " + type;
+  }
+  return text.empty() ? "none" : text;
+}
+
 int demonstrate(const Settings& settings) {
   const site::Pages pages = site::render_folder(settings.docs);
   fs::remove_all(settings.out);
@@ -267,6 +281,12 @@ int demonstrate(const Settings& settings) {
     std::fflush(stdout);
   });
   std::printf("%s\n%s", terminal ? "\n" : "", table_of(arms).c_str());
+  for (const Arm& arm : arms) {
+    if (arm.name == "triage") {
+      std::printf("\nWhat the failures were that triage dealt with: %s.\n",
+                  failures_of(arm).c_str());
+    }
+  }
   constexpr std::uint64_t killed_seed = 7;
   const Killed killed = kill_and_resume(settings, pages, killed_seed);
   print_killed(killed, killed_seed);

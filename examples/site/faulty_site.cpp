@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -67,7 +68,9 @@ struct FaultySite::Server {
 
   std::mutex mutex{};  // Guards everything below.
   long requests = 0;
+  std::condition_variable page_sent{};
   std::map<std::string, int> sent{};
+  int total_sent = 0;
   std::map<std::string, int> faults{};
   std::array<int, tools.size()> versions{1, 1, 1};
   SteadyTime closed_until{};
@@ -178,6 +181,8 @@ void FaultySite::Server::send_page(const std::string& path, bool cut, httplib::R
                                   if (!complete) return;
                                   const std::scoped_lock lock(mutex);
                                   ++sent[path];
+                                  ++total_sent;
+                                  page_sent.notify_all();
                                 });
 }
 
@@ -267,9 +272,13 @@ std::map<std::string, int> FaultySite::sent() const {
 }
 
 int FaultySite::total_sent() const {
-  int total = 0;
-  for (const auto& [path, times] : sent()) total += times;
-  return total;
+  const std::scoped_lock lock(server_->mutex);
+  return server_->total_sent;
+}
+
+bool FaultySite::wait_until_sent(int total, std::chrono::milliseconds longest) const {
+  std::unique_lock lock(server_->mutex);
+  return server_->page_sent.wait_for(lock, longest, [&] { return server_->total_sent >= total; });
 }
 
 std::map<std::string, int> FaultySite::faults() const {

@@ -52,6 +52,8 @@ class FaultySite {
   // How many times each page's whole body was sent.
   [[nodiscard]] std::map<std::string, int> sent() const;
   [[nodiscard]] int total_sent() const;
+  // Waits until that many whole bodies were sent; false if it took too long.
+  bool wait_until_sent(int total, std::chrono::milliseconds longest) const;
   // Which faults began, by name.
   [[nodiscard]] std::map<std::string, int> faults() const;
 
