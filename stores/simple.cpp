@@ -80,23 +80,17 @@ class Rebuilder {
     const bool at_start = data.at("at_start").get<bool>();
     add_facts(0, id.sequence);
     if (!at_start) {
-      Json state = saved_.state.is_null() ? Json(Json::object()) : saved_.state;
-      const bool has_steps = !saved_.trajectory.empty();
-      const bool has_state = !state.empty() || (!has_steps && saved_.label.empty());
-      const Sequence needed =
-          saved_.trajectory.size() + (has_state ? 1U : 0U) + (saved_.label.empty() ? 0U : 1U);
-      if (next_ + needed > id.sequence + 1) return unusable(saved_.run, "it has too many steps");
+      // One record for all of state and trajectory, so that no checkpoint arises on the way to it
+      // whose state nobody knows.
+      const bool has_content =
+          !saved_.state.empty() || !saved_.trajectory.empty() || saved_.label.empty();
+      const Sequence needed = (has_content ? 1U : 0U) + (saved_.label.empty() ? 0U : 1U);
+      if (next_ + needed > id.sequence + 1) return unusable(saved_.run, "its id is too small");
       skip_to(id.sequence + 1 - needed);
-      for (const Json& step : saved_.trajectory) {
-        auto body = std::make_shared<std::string>();
-        detail::encode_cbor(step, *body);
-        TRIAGE_TRY(checked, detail::decode_step(*body));
-        static_cast<void>(checked);
-        out_.emplace_back(next_++, RecordKind::step, time_, Record::Bytes(std::move(body)));
-      }
-      if (has_state) {
+      if (has_content) {
+        TRIAGE_TRYV(check_steps());
         add(RecordKind::state_snapshot, time_,
-            Json{{"state", std::move(state)}, {"replaced", true}});
+            Json{{"state", saved_.state}, {"replaced", true}, {"steps", saved_.trajectory}});
       }
       if (!saved_.label.empty()) {
         add(RecordKind::checkpoint_labelled, time_, Json{{"label", saved_.label}});
@@ -108,6 +102,18 @@ class Rebuilder {
   }
 
  private:
+  Result<void> check_steps() const {
+    if (!saved_.state.is_object() || !saved_.trajectory.is_array()) {
+      return unusable(saved_.run, "its state is no object, or its trajectory no array");
+    }
+    std::string encoded;
+    for (const Json& step : saved_.trajectory) {
+      encoded.clear();
+      detail::encode_cbor(step, encoded);
+      TRIAGE_TRYV(detail::decode_step(encoded));
+    }
+    return outcome::success();
+  }
   void add(RecordKind kind, WallTime time, Json body) {
     out_.emplace_back(next_++, kind, time, std::make_shared<const Json>(std::move(body)));
   }
@@ -211,6 +217,8 @@ class SimpleAdapter final : public CheckpointStore {
 
   // Older checkpoints of a run from another process are only known to the simple store.
   Result<Checkpoint> load(const CheckpointId& id) override {
+    // No position of a run from another process arises before the one that was saved last, so what
+    // is found here is right.
     auto here = CheckpointStore::load(id);
     if (here || here.error().code != Errc::not_found || !simple_) return here;
     return contained(id.run, [&]() -> Result<Checkpoint> {

@@ -206,6 +206,12 @@ TEST_CASE("wrong types are refused with key, value and what is allowed",
   check_refused({R"({"default": ["retry"]})", {"default is [\"retry\"]"}});
 }
 
+TEST_CASE("of several mistakes the first argument's is told", "[policies][registry][errors]") {
+  check_refused(
+      {R"({"timeout": {"strategy": "retry", "hint": 1, "delay": 2, "max_attempts": "x"}})",
+       {"timeout.max_attempts is \"x\""}});
+}
+
 TEST_CASE("values out of range are refused with the path of the option",
           "[policies][registry][errors]") {
   check_refused({R"({"external_fault": {"strategy": "retry_with_backoff", "max_attempts": 0}})",
@@ -257,6 +263,8 @@ TEST_CASE("documents that are empty, doubled, too deep or no JSON are refused",
   }
   check_refused({"{\"timeout\": " + nested + "}", {"256"}});
   CHECK_ERRC(Errc::invalid_argument, policy_from_json("retry", built_in_strategies()));
+  const Json deep = Json::parse("{\"timeout\": " + nested + "}");
+  CHECK_ERRC(Errc::invalid_argument, policy_from_json(deep, built_in_strategies()));
 }
 
 TEST_CASE("equal keys in different objects are no doubles", "[policies][registry]") {

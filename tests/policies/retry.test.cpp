@@ -105,6 +105,20 @@ TEST_CASE("a huge manifest gives a small hint that still has the nearest tool",
   CHECK_THAT(action.hint, ContainsSubstring("\"send_invoice\"") && ContainsSubstring("more"));
 }
 
+TEST_CASE("the nearest tool is one that could have been meant", "[policies][manifest]") {
+  const auto hint = [](const std::string& wrong, const std::vector<std::string>& tools) {
+    return retry_with_tool_manifest()(context_for(FailureType::wrong_tool_called)
+                                          .tools(tools)
+                                          .step({.action = "a", .tool_called = wrong}))
+        .hint;
+  };
+  // Swapped neighbours are one slip; the first of equals wins; what is nothing like it is not
+  // named.
+  CHECK_THAT(hint("serach", {"serax", "search"}), ContainsSubstring("Did you mean \"search\"?"));
+  CHECK_THAT(hint("fetch_c", {"fetch_a", "fetch_b"}), ContainsSubstring("mean \"fetch_a\"?"));
+  CHECK_THAT(hint("launch_rocket", {"fetch", "search"}), !ContainsSubstring("Did you mean"));
+}
+
 TEST_CASE("the manifest retry ends at its limit and counts its own type only",
           "[policies][manifest]") {
   const Strategy strategy = retry_with_tool_manifest({.max_attempts = 2});

@@ -190,11 +190,11 @@ TEST_CASE("any range of a journal can be read", "[stores]") {
 TEST_CASE("restoring from a store gives what the live journal gives, at every checkpoint",
           "[stores]") {
   const auto kind = GENERATE(from_range(store_kinds()));
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     Opened in(kind);
     INFO(in.kind.name << ", seed " << seed);
     Journal journal("run-1");
-    const auto records = random_run(journal, seed, 30 * seed);
+    const auto records = random_run(journal, seed, 25 * seed);
     REQUIRE_OK(in.store->start(run_info("run-1"), records));
     const auto latest = in.store->latest("run-1");
     REQUIRE_OK(latest);
