@@ -95,6 +95,7 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
                                            bool callable_is_null) {
   auto core = std::make_shared<AgentCore>();
   if (auto checked = check_options(options); !checked) core->problem = std::move(checked).error();
+  if (auto checked = check_policy(policy); !checked) core->problem = std::move(checked).error();
   if (callable_is_null) {
     core->problem =
         Error{Errc::invalid_argument, "the callable is null; give a function that can be called"};
@@ -102,6 +103,7 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->clock = options.clock ? options.clock : real_clock();
   core->random = options.random ? options.random : real_random();
   core->classifier = options.classifier ? options.classifier : default_classifier();
+  core->warnings = unreachable_settings(policy, options.limits);
   core->fingerprint = fingerprint(policy, options);
   core->policy = std::move(policy);
   core->options = std::move(options);

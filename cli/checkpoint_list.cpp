@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// triage checkpoint list: the runs of a store, or the checkpoints of one run.
+
+#include "command.hpp"
+#include "narrative.hpp"
+#include "open_store.hpp"
+#include "output.hpp"
+#include "triage/journal.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct ListArguments {
+  std::string store{};
+  std::string run{};
+  std::string status{};
+  std::string agent{};
+  std::string label{};
+  std::size_t limit = 100;
+  bool json = false;
+};
+
+// "died" is what a person calls a run that nobody works on any more although it never ended.
+constexpr std::string_view died = "died";
+
+Result<RunQuery> query_of(const ListArguments& arguments) {
+  RunQuery query{.agent = arguments.agent, .label = arguments.label, .limit = arguments.limit};
+  if (arguments.status.empty()) return query;
+  query.status = arguments.status == died ? RunStatus::running : parse_run_status(arguments.status);
+  if (query.status) {
+    // Whether a run died is known after reading it only.
+    if (query.status == RunStatus::running) query.limit = 0;
+    return query;
+  }
+  return Error{Errc::invalid_argument, "--status is \"" + arguments.status +
+                                           "\"; allowed are running, died, finished, escalated, "
+                                           "aborted, cancelled, suspended and failed"};
+}
+
+ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
+  auto query = query_of(arguments);
+  if (!query) return report(query.error());
+  // One more than is shown, to know whether there are more.
+  if (query.value().limit > 0) ++query.value().limit;
+  auto found = store.runs(query.value());
+  if (!found) return report(found.error());
+  std::vector<RunInfo>& runs = found.value();
+  if (!arguments.status.empty()) {
+    std::erase_if(runs, [&](const RunInfo& run) { return status_text(run) != arguments.status; });
+  }
+  const bool more = arguments.limit > 0 && runs.size() > arguments.limit;
+  if (more) runs.resize(arguments.limit);
+  if (arguments.json) {
+    Json all = Json::array();
+    for (const RunInfo& run : runs) all.push_back(run_json(run));
+    print_json(Json{{"store", arguments.store}, {"runs", std::move(all)}, {"more", more}});
+    return ExitStatus::done;
+  }
+  if (runs.empty()) {
+    print("No runs" + std::string(query.value().agent.empty() && query.value().label.empty() &&
+                                          arguments.status.empty()
+                                      ? ".\n"
+                                      : " that fit.\n"));
+    return ExitStatus::done;
+  }
+  Table table({"RUN", "AGENT", "LABEL", "STATUS", "STARTED (UTC)", "UPDATED (UTC)", "RECORDS"});
+  for (const RunInfo& run : runs) {
+    table.add({run.id, run.agent, run.label, status_text(run), short_time(run.started),
+               short_time(run.updated), std::to_string(run.last)});
+  }
+  print(table.text());
+  if (more) {
+    warn("only the newest " + std::to_string(arguments.limit) +
+         " runs are shown; --limit N shows more, 0 all");
+  }
+  return ExitStatus::done;
+}
+
+ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& arguments) {
+  const auto reading = read_run(store, arguments.run);
+  if (!reading) return report(reading.error());
+  const auto folded = Journal::fold(reading.value());
+  if (!folded) return report(folded.error());
+  const Journal& journal = folded.value();
+  const auto& branch = journal.branch();
+  std::vector<CheckpointInfo> shown;
+  std::vector<bool> current;
+  for (std::size_t i = 0; i < journal.positions().size(); ++i) {
+    CheckpointInfo info = journal.info(i);
+    if (!arguments.label.empty() && info.label != arguments.label) continue;
+    shown.push_back(std::move(info));
+    current.push_back(
+        std::binary_search(branch.begin(), branch.end(), static_cast<std::uint32_t>(i)));
+  }
+  const std::size_t skipped =
+      arguments.limit > 0 && shown.size() > arguments.limit ? shown.size() - arguments.limit : 0;
+  Json all = Json::array();
+  Table table({"CHECKPOINT", "STEPS", "ATTEMPT", "LABEL", "TIME (UTC)", "ABANDONED"});
+  for (std::size_t i = skipped; i < shown.size(); ++i) {
+    const CheckpointInfo& info = shown[i];
+    all.push_back({{"id", to_string(info.id)},
+                   {"steps", info.steps},
+                   {"attempt", info.attempt},
+                   {"label", info.label},
+                   {"time", iso_time(info.time)},
+                   {"abandoned", !current[i]}});
+    table.add({to_string(info.id), std::to_string(info.steps), std::to_string(info.attempt),
+               info.label, short_time(info.time), current[i] ? "" : "yes"});
+  }
+  if (arguments.json) {
+    print_json(Json{{"store", arguments.store},
+                    {"run", run_json(reading.value().info)},
+                    {"checkpoints", std::move(all)},
+                    {"more", skipped > 0},
+                    {"damaged_records", reading.value().damaged.size()}});
+  } else {
+    print(shown.empty() ? "No checkpoints.\n" : table.text());
+    if (skipped > 0) {
+      warn("only the newest " + std::to_string(arguments.limit) +
+           " checkpoints are shown; --limit N shows more, 0 all");
+    }
+  }
+  return warn_of_damage(reading.value());
+}
+
+}  // namespace
+
+std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
+  auto given = std::make_shared<ListArguments>();
+  arguments.add_option("STORE", given->store, store_help)->required();
+  arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.");
+  arguments.add_option("--status", given->status,
+                       "Only runs with this status: running, died, finished, escalated, aborted, "
+                       "cancelled, suspended or failed.");
+  arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.");
+  arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.");
+  arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
+      ->capture_default_str();
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  return [given] {
+    if (!given->run.empty() && !(given->status.empty() && given->agent.empty())) {
+      return report({Errc::invalid_argument,
+                     "--run lists checkpoints, so --status and --agent do not go with it"});
+    }
+    auto store = open_store(given->store);
+    if (!store) return report(store.error());
+    return given->run.empty() ? list_runs(*store.value(), *given)
+                              : list_checkpoints(*store.value(), *given);
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// triage checkpoint show: a run or one of its checkpoints, in full.
+
+#include "command.hpp"
+#include "narrative.hpp"
+#include "open_store.hpp"
+#include "output.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/step.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_value = 400;
+constexpr std::size_t most_effects = 20;
+
+struct ShowArguments {
+  std::string store{};
+  std::string what{};
+  std::string steps = "10";
+  bool json = false;
+};
+
+// What the command is about to print.
+struct Shown {
+  const ShowArguments* arguments = nullptr;
+  JournalReading reading{};
+  Narrative narrative{};
+  Checkpoint checkpoint{};
+  std::size_t first_step = 0;
+};
+
+Result<std::size_t> parse_steps(const std::string& text) {
+  if (text == "all") return outcome::success(std::numeric_limits<std::size_t>::max());
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc() && end == text.data() + text.size()) return outcome::success(number);
+  return Error{Errc::invalid_argument,
+               "--steps is \"" + printable(text) + "\"; allowed are a number from 0 up, and all"};
+}
+
+// RUN or RUN@SEQUENCE; a sequence of 0 means the newest position.
+Result<CheckpointId> parse_what(const std::string& text) {
+  CheckpointId id{text, 0};
+  if (text.find('@') != std::string::npos) {
+    TRIAGE_TRY(parsed, parse_checkpoint_id(text));
+    id = std::move(parsed);
+  }
+  TRIAGE_TRYV(check_run_id(id.run));
+  return outcome::success(std::move(id));
+}
+
+Result<Checkpoint> find_checkpoint(const Journal& journal, const CheckpointId& id) {
+  Checkpoint latest = journal.latest();
+  if (id.sequence == 0 || id.sequence == latest.info.id.sequence) {
+    return outcome::success(std::move(latest));
+  }
+  if (const auto position = journal.find(id.sequence)) {
+    return outcome::success(journal.restore(*position));
+  }
+  const auto& all = journal.positions();
+  std::string near;
+  const auto after = std::lower_bound(
+      all.begin(), all.end(), id.sequence,
+      [](const Journal::Position& position, Sequence wanted) { return position.seq < wanted; });
+  if (after != all.begin()) near += " " + to_string({id.run, std::prev(after)->seq});
+  if (after != all.end()) near += " " + to_string({id.run, after->seq});
+  return Error{Errc::not_found, "run \"" + id.run + "\" has no checkpoint " + to_string(id) +
+                                    (near.empty() ? "" : "; the nearest are" + near)};
+}
+
+Json step_json(const Step& step, std::size_t index) {
+  Json json{{"index", index}, {"action", step.action}, {"idempotent", step.idempotent}};
+  const auto set = [&](const char* name, const auto& value) {
+    if (value) json[name] = *value;
+  };
+  set("tool_called", step.tool_called);
+  set("llm_output", step.llm_output);
+  set("error", step.error);
+  set("exception_type", step.exception_type);
+  set("http_status", step.http_status);
+  set("json_rpc_code", step.json_rpc_code);
+  set("grpc_status", step.grpc_status);
+  set("agent_id", step.agent_id);
+  if (!step.tool_input.is_null()) json["tool_input"] = step.tool_input;
+  if (!step.tool_output.is_null()) json["tool_output"] = step.tool_output;
+  if (!step.metadata.is_null()) json["metadata"] = step.metadata;
+  return json;
+}
+
+std::string_view status_of(const EffectState& effect) {
+  switch (effect.status) {
+    case EffectState::Status::intended: return "in doubt";
+    case EffectState::Status::completed: return "done";
+    case EffectState::Status::withdrawn: return "not carried out";
+  }
+  return "";
+}
+
+void print_as_json(const Shown& shown) {
+  const Journal& journal = shown.narrative.journal;
+  Json happenings = Json::array();
+  for (const Happening& one : shown.narrative.happenings) {
+    happenings.push_back({{"seq", one.seq},
+                          {"time", iso_time(one.time)},
+                          {"text", one.sentence},
+                          {"record", one.fields}});
+  }
+  Json steps = Json::array();
+  for (std::size_t i = shown.first_step; i < shown.checkpoint.trajectory.size(); ++i) {
+    steps.push_back(step_json(shown.checkpoint.trajectory[i], i));
+  }
+  Json effects = Json::array();
+  for (const auto& [key, effect] : journal.effects()) {
+    Json entry{{"key", key}, {"status", status_of(effect)}};
+    if (effect.result) entry["result"] = *effect.result;
+    effects.push_back(std::move(entry));
+  }
+  const CheckpointInfo& info = shown.checkpoint.info;
+  Json document{{"store", shown.arguments->store},
+                {"run", run_json(shown.reading.info)},
+                {"task", journal.start().value("task", Json())},
+                {"checkpoint",
+                 {{"id", to_string(info.id)},
+                  {"steps", info.steps},
+                  {"attempt", info.attempt},
+                  {"label", info.label},
+                  {"time", iso_time(info.time)}}},
+                {"happenings", std::move(happenings)},
+                {"state", shown.checkpoint.state.json()},
+                {"steps", std::move(steps)},
+                {"effects", std::move(effects)},
+                {"usage",
+                 {{"input_tokens", journal.usage().input_tokens},
+                  {"output_tokens", journal.usage().output_tokens},
+                  {"cost_usd", journal.usage().cost_usd},
+                  {"calls", journal.usage().calls}}},
+                {"damaged_records", shown.reading.damaged.size()}};
+  if (!journal.finished().is_null()) {
+    document["result"] = journal.finished().value("result", Json());
+  }
+  print_json(document);
+}
+
+std::string describe_output(const Step& step) {
+  if (step.error) return "error: " + *step.error;
+  if (!step.tool_output.is_null()) return show(step.tool_output);
+  return step.llm_output.value_or("");
+}
+
+void print_steps(const Shown& shown) {
+  const Trajectory& trajectory = shown.checkpoint.trajectory;
+  const std::size_t number = trajectory.size() - shown.first_step;
+  if (number == 0) return;
+  print("\nSteps (" +
+        (number == trajectory.size()
+             ? "all " + std::to_string(number)
+             : "the last " + std::to_string(number) + " of " + std::to_string(trajectory.size())) +
+        ", numbered from 0):\n");
+  Table table({"STEP", "ACTION", "TOOL", "STATUS", "INPUT", "OUTPUT"});
+  for (std::size_t i = shown.first_step; i < trajectory.size(); ++i) {
+    const Step& step = trajectory[i];
+    table.add({std::to_string(i), step.action, step.tool_called.value_or(""),
+               step.http_status ? std::to_string(*step.http_status) : "",
+               step.tool_input.is_null() ? "" : show(step.tool_input), describe_output(step)});
+  }
+  print(table.text());
+}
+
+void print_effects(const Journal& journal) {
+  if (journal.effects().empty()) return;
+  print("\nEffects (" + std::to_string(journal.effects().size()) + "):\n");
+  Table table({"STATUS", "EFFECT", "RESULT"});
+  std::size_t left_out = 0;
+  std::size_t rows = 0;
+  for (const auto& [key, effect] : journal.effects()) {
+    // Those that are not simply done are what people look for: never left out.
+    if (effect.status == EffectState::Status::completed && ++rows > most_effects) {
+      ++left_out;
+      continue;
+    }
+    table.add({std::string(status_of(effect)), key, effect.result ? show(*effect.result) : ""});
+  }
+  print(table.text());
+  if (left_out > 0) print("and " + std::to_string(left_out) + " more that are done (--json)\n");
+}
+
+void print_for_people(const Shown& shown) {
+  const RunInfo& run = shown.reading.info;
+  const Journal& journal = shown.narrative.journal;
+  const CheckpointInfo& info = shown.checkpoint.info;
+  print("Run         " + run.id + "\n");
+  print("Agent       " + printable(run.agent) +
+        (run.label.empty() ? "" : ", label " + printable(run.label)) +
+        (run.parent.empty() ? "" : ", parent " + run.parent) + "\n");
+  print("Status      " + status_text(run) + ", " +
+        count(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
+        count(run.last, "record") + "\n");
+  print("Time (UTC)  " + short_time(run.started) + " to " + short_time(run.updated) + "\n");
+  const Json task = journal.start().value("task", Json());
+  if (!task.is_null()) {
+    print("Task        " +
+          shorten(task.is_string() ? task.get<std::string>() : show(task), longest_value) + "\n");
+  }
+  print("Checkpoint  " + to_string(info.id) + ", " + count(info.steps, "step") +
+        (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
+  if (!shown.narrative.happenings.empty()) print("\nWhat happened:\n");
+  for (const Happening& one : shown.narrative.happenings) {
+    print("  " + short_time(one.time) + "  " + one.sentence + "\n");
+  }
+  print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
+  if (const auto& values = shown.checkpoint.state.values()) {
+    for (const auto& [key, value] : *values) {
+      print("  " + printable(key) + " = " + shorten(show(*value), longest_value) + "\n");
+    }
+  }
+  print_steps(shown);
+  print_effects(journal);
+  if (!journal.finished().is_null()) {
+    print("\nResult: " + shorten(show(journal.finished().value("result", Json())), longest_value) +
+          "\n");
+  }
+}
+
+Result<Shown> gather(const ShowArguments& arguments) {
+  TRIAGE_TRY(steps, parse_steps(arguments.steps));
+  TRIAGE_TRY(id, parse_what(arguments.what));
+  TRIAGE_TRY(store, open_store(arguments.store));
+  Shown shown{.arguments = &arguments};
+  TRIAGE_TRY(reading, read_run(*store, id.run));
+  shown.reading = std::move(reading);
+  constexpr Sequence everything = std::numeric_limits<Sequence>::max();
+  TRIAGE_TRY(narrative, narrate(shown.reading, everything));
+  shown.narrative = std::move(narrative);
+  TRIAGE_TRY(checkpoint, find_checkpoint(shown.narrative.journal, id));
+  shown.checkpoint = std::move(checkpoint);
+  if (id.sequence != 0) {  // What came later is no part of this checkpoint.
+    TRIAGE_TRY(until, narrate(shown.reading, id.sequence));
+    shown.narrative = std::move(until);
+  }
+  const std::size_t size = shown.checkpoint.trajectory.size();
+  shown.first_step = size - std::min(size, steps);
+  return outcome::success(std::move(shown));
+}
+
+}  // namespace
+
+std::function<ExitStatus()> checkpoint_show(CLI::App& arguments) {
+  auto given = std::make_shared<ShowArguments>();
+  arguments.add_option("STORE", given->store, store_help)->required();
+  arguments.add_option("RUN", given->what, "A run, or a checkpoint as RUN@SEQUENCE.")->required();
+  arguments.add_option("--steps", given->steps, "How many steps to show, the last ones: N or all.")
+      ->capture_default_str();
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  return [given] {
+    const auto shown = gather(*given);
+    if (!shown) return report(shown.error());
+    if (given->json) {
+      print_as_json(shown.value());
+    } else {
+      print_for_people(shown.value());
+    }
+    return warn_of_damage(shown.value().reading);
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// triage checkpoint verify: reads every record and says which are damaged.
+
+#include "command.hpp"
+#include "narrative.hpp"
+#include "open_store.hpp"
+#include "output.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/journal.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct VerifyArguments {
+  std::string store{};
+  std::string run{};
+  bool json = false;
+};
+
+struct Verified {
+  std::size_t runs = 0;
+  std::size_t damaged_runs = 0;
+  std::size_t records = 0;
+  std::size_t damaged = 0;
+  Json findings = Json::array();
+  std::string text{};
+};
+
+// Bytes can be right and yet make no sense: the fold finds holes and bodies that do not decode.
+void verify_run(const JournalReading& reading, Verified& verified) {
+  ++verified.runs;
+  verified.records += reading.records.size() + reading.damaged.size();
+  verified.damaged += reading.damaged.size();
+  std::vector<std::pair<Sequence, std::string>> problems;
+  for (const DamagedRecord& damaged : reading.damaged) {
+    problems.emplace_back(damaged.seq, damaged.error.detail);
+  }
+  const auto journal = Journal::fold(reading);
+  if (!journal) {
+    problems.emplace_back(1, journal.error().detail);
+  } else if (journal.value().broken_at() && reading.damaged.empty()) {
+    problems.emplace_back(*journal.value().broken_at(), "the record is missing or not readable");
+  }
+  if (problems.empty()) return;
+  ++verified.damaged_runs;
+  Json entries = Json::array();
+  verified.text += "Run " + reading.info.id + " (" + status_text(reading.info) + "):\n";
+  for (const auto& [seq, why] : problems) {
+    entries.push_back({{"seq", seq}, {"problem", why}});
+    verified.text += "  record " + std::to_string(seq) + ": " + printable(why) + "\n";
+  }
+  Json newest = nullptr;
+  if (journal) {
+    newest = to_string(journal.value().latest().info.id);
+    verified.text +=
+        "  The newest position that can be restored is " + newest.get<std::string>() + ".\n";
+  } else {
+    verified.text += "  Nothing of this run can be restored.\n";
+  }
+  verified.findings.push_back({{"run", run_json(reading.info)},
+                               {"damaged", std::move(entries)},
+                               {"newest_intact", std::move(newest)}});
+}
+
+Result<Verified> verify(const VerifyArguments& arguments) {
+  TRIAGE_TRY(store, open_store(arguments.store));
+  Verified verified;
+  if (!arguments.run.empty()) {
+    TRIAGE_TRY(reading, read_run(*store, arguments.run));
+    verify_run(reading, verified);
+    return outcome::success(std::move(verified));
+  }
+  TRIAGE_TRY(runs, store->runs({.limit = 0}));
+  for (const RunInfo& run : runs) {
+    auto reading = store->read(run.id, {});
+    if (reading) {
+      verify_run(reading.value(), verified);
+    } else if (reading.error().code != Errc::not_found) {  // Erased since it was listed.
+      return std::move(reading).error();
+    }
+  }
+  return outcome::success(std::move(verified));
+}
+
+}  // namespace
+
+std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
+  auto given = std::make_shared<VerifyArguments>();
+  arguments.add_option("STORE", given->store, store_help)->required();
+  arguments.add_option("--run", given->run, "Only this run.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  return [given] {
+    const auto result = verify(*given);
+    if (!result) return report(result.error());
+    const Verified& verified = result.value();
+    const bool intact = verified.damaged_runs == 0;
+    if (given->json) {
+      print_json(Json{{"store", given->store},
+                      {"intact", intact},
+                      {"runs", verified.runs},
+                      {"damaged_runs", verified.damaged_runs},
+                      {"records", verified.records},
+                      {"damaged_records", verified.damaged},
+                      {"findings", verified.findings}});
+    } else {
+      print(verified.text);
+      print(count(verified.runs, "run") + ", " + count(verified.records, "record") + " read: " +
+            (intact ? "all intact.\n"
+                    : count(verified.damaged, "damaged record") + " in " +
+                          count(verified.damaged_runs, "run") + ".\n"));
+    }
+    return intact ? ExitStatus::done : ExitStatus::corrupt;
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

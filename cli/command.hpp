@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a subcommand is: its place in the table of main.cpp.
+
+#include "exit_status.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace triage::inline v0_1::cli {
+
+// Declares the command's arguments and returns what to do once they are parsed. The returned
+// function owns what the arguments are parsed into.
+using Prepare = std::function<ExitStatus()> (*)(CLI::App& arguments);
+
+struct Command {
+  const char* group;  // "checkpoint" in `triage checkpoint list`.
+  const char* name;
+  const char* help;
+  Prepare prepare;
+};
+
+std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
+
+}  // namespace triage::inline v0_1::cli

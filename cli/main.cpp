@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The `triage` command: what it consists of is the table below.
+
+#include "command.hpp"
+#include "triage/version.hpp"
+
+#include <array>
+#include <cstdio>
+#include <exception>
+
+using namespace triage;
+using namespace triage::cli;
+
+namespace {
+
+struct Group {
+  const char* name;
+  const char* help;
+};
+constexpr std::array groups{
+    Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
+};
+constexpr std::array commands{
+    Command{"checkpoint", "list", "Lists the runs of a store, or the checkpoints of one run.",
+            &checkpoint_list},
+    Command{"checkpoint", "show",
+            "Shows a run or a checkpoint: state, steps, failures, decisions, effects, result.",
+            &checkpoint_show},
+    Command{"checkpoint", "verify", "Reads everything and reports records that are damaged.",
+            &checkpoint_verify},
+};
+
+int run_command(int argc, char** argv) {
+  CLI::App app{"Looks at what agents wrapped with triage did.", "triage"};
+  app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
+  app.require_subcommand(1);
+  app.footer(exit_status_help());
+  std::function<ExitStatus()> chosen;
+  for (const Group& group : groups) {
+    CLI::App* sub = app.add_subcommand(group.name, group.help);
+    sub->require_subcommand(1);
+    sub->footer(exit_status_help());
+    for (const Command& command : commands) {
+      if (std::string_view(command.group) != group.name) continue;
+      CLI::App* leaf = sub->add_subcommand(command.name, command.help);
+      leaf->footer(exit_status_help());
+      leaf->callback([&chosen, work = command.prepare(*leaf)] { chosen = work; });
+    }
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);  // Prints the help, or what was wrong.
+    return code == 0 ? 0 : static_cast<int>(ExitStatus::misuse);
+  }
+  return static_cast<int>(chosen());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int status = run_command(argc, argv);
+    if (std::fflush(stdout) != 0) {
+      std::perror("triage: the output could not be written");
+      return status == 0 ? static_cast<int>(ExitStatus::unreadable) : status;
+    }
+    return status;
+  } catch (const std::exception& error) {  // Out of memory, for example.
+    std::fprintf(stderr, "triage: %s\n", error.what());
+    return static_cast<int>(ExitStatus::unreadable);
+  }
+}

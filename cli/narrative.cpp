@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "narrative.hpp"
+
+#include "output.hpp"
+#include "triage/step.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_quote = 200;
+
+// Bodies come from a file: a field of another type counts as absent.
+template <class T>
+T field(const Json& body, const char* key, T otherwise) {
+  const auto found = body.find(key);
+  if (found == body.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    return otherwise;
+  }
+}
+std::string text_field(const Json& body, const char* key) {
+  return field<std::string>(body, key, {});
+}
+
+std::string sentence_end(std::string text) {
+  if (!text.empty() && text.back() != '.') text += '.';
+  return text;
+}
+
+std::string describe_step(const Trajectory& trajectory, std::size_t index) {
+  std::string text = "step " + std::to_string(index);
+  if (index >= trajectory.size()) return text;
+  const Step& step = trajectory[index];
+  const std::string name = !step.action.empty() ? step.action : step.tool_called.value_or("");
+  return name.empty() ? text : text + " (" + shorten(name, 60) + ")";
+}
+
+// "because …", from the evidence that decided.
+std::string describe_evidence(const Json& body) {
+  const auto evidence = body.find("evidence");
+  if (evidence == body.end() || !evidence->is_array() || evidence->empty()) return {};
+  const Json& first = evidence->front();
+  if (!first.is_object()) return {};
+  const std::string detail = text_field(first, "detail");
+  const std::string source = text_field(first, "source");
+  if (detail.empty()) return source.empty() ? std::string() : ", because of its " + source;
+  return ", because of this " + source + " evidence: " + shorten(detail, longest_quote);
+}
+
+std::string describe_failure(const Json& body, const Journal& journal) {
+  std::string text = "Attempt " + std::to_string(journal.attempts()) + " failed";
+  if (body.contains("critical_step")) {
+    text +=
+        " at " + describe_step(journal.trajectory(), field(body, "critical_step", std::size_t{0}));
+  }
+  text += ": " + text_field(body, "type");
+  if (const std::string reason = text_field(body, "reason"); !reason.empty()) text += ", " + reason;
+  text = sentence_end(text + describe_evidence(body));
+  if (const std::string said = text_field(body, "text"); !said.empty()) {
+    text += " It said: \"" + shorten(said, longest_quote) + "\".";
+  }
+  if (const auto delay = field<std::int64_t>(body, "retry_after_ns", 0); delay > 0) {
+    char wait[64];
+    std::snprintf(wait, sizeof wait, " The other side asked for a wait of %.3g s.",
+                  static_cast<double>(delay) / 1e9);
+    text += wait;
+  }
+  const auto notes = body.find("notes");
+  if (notes != body.end() && notes->is_array()) {
+    for (const Json& note : *notes) {
+      if (note.is_string()) {
+        text += " Note: " + sentence_end(shorten(note.get<std::string>(), longest_quote));
+      }
+    }
+  }
+  return text;
+}
+
+std::string describe_place(const Json& body, const Journal& journal, const char* nothing) {
+  const auto to = field<Sequence>(body, "to", 0);
+  return to == 0 ? nothing : "checkpoint " + to_string(CheckpointId{journal.run(), to});
+}
+
+// Empty for records that are no happening of their own. The journal holds what was before.
+std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
+  switch (kind) {
+    case RecordKind::failure_classified: return describe_failure(body, journal);
+    case RecordKind::action_taken:
+      return sentence_end("The answer was: " +
+                          shorten(text_field(body, "text"), 2 * longest_quote));
+    case RecordKind::rolled_back:
+      return "Rolled back to " + describe_place(body, journal, "the start of the run") + ".";
+    case RecordKind::resumed:
+      return "Resumed from " + describe_place(body, journal, "where it stood") + " (" +
+             text_field(body, "reason") + ").";
+    case RecordKind::suspended:
+      return sentence_end("Suspended: " + shorten(text_field(body, "message"), longest_quote));
+    case RecordKind::gap:
+      return "The store was away: records " + std::to_string(field<Sequence>(body, "first", 0)) +
+             " to " + std::to_string(field<Sequence>(body, "last", 0)) + " were lost.";
+    case RecordKind::stopped:
+      return sentence_end("The run ended as " + text_field(body, "status") + ": " +
+                          shorten(text_field(body, "detail"), longest_quote));
+    case RecordKind::finished:
+      return field(body, "degraded", false)
+                 ? "The run finished with a substitute answer (degraded)."
+                 : "The run finished with a result.";
+    case RecordKind::effect_withdrawn:
+      return sentence_end(
+          "Effect \"" + shorten(text_field(body, "key"), 80) +
+          "\" was not carried out: " + shorten(text_field(body, "cause"), longest_quote));
+    case RecordKind::forked: return "Forked from another run.";
+    case RecordKind::run_started:
+    case RecordKind::attempt_started:
+    case RecordKind::step:
+    case RecordKind::state_changed:
+    case RecordKind::state_removed:
+    case RecordKind::state_snapshot:
+    case RecordKind::usage:
+    case RecordKind::checkpoint_labelled:
+    case RecordKind::effect_intended:
+    case RecordKind::effect_completed: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string status_text(const RunInfo& run) {
+  if (run.status == RunStatus::running && !run.owned) return "died";
+  return std::string(to_string(run.status));
+}
+
+Json run_json(const RunInfo& run) {
+  return Json{{"id", run.id},
+              {"agent", run.agent},
+              {"label", run.label},
+              {"parent", run.parent},
+              {"status", status_text(run)},
+              {"owned", run.owned},
+              {"started", iso_time(run.started)},
+              {"updated", iso_time(run.updated)},
+              {"records", run.last}};
+}
+
+Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
+  Narrative told;
+  told.journal = Journal(reading.info.id);
+  for (const Record& record : reading.records) {
+    if (record.seq() > until) break;
+    if (record.kind() != RecordKind::step && record.kind() != RecordKind::state_changed) {
+      const auto body = record.body();
+      if (body && body.value().is_object()) {
+        std::string sentence = tell(record.kind(), body.value(), told.journal);
+        if (!sentence.empty()) {
+          Json fields = body.value();
+          fields["kind"] = to_string(record.kind());
+          told.happenings.push_back(
+              {record.seq(), record.time(), std::move(sentence), std::move(fields)});
+        }
+      }
+    }
+    told.journal.apply(record);
+  }
+  if (!told.journal.started()) {
+    return Error{Errc::corrupt, "the first record of run \"" + reading.info.id +
+                                    "\" is damaged or missing, so nothing of it can be shown"};
+  }
+  return outcome::success(std::move(told));
+}
+
+ExitStatus warn_of_damage(const JournalReading& reading) {
+  if (reading.damaged.empty()) return ExitStatus::done;
+  const DamagedRecord& first = reading.damaged.front();
+  warn("run \"" + reading.info.id + "\" has " + count(reading.damaged.size(), "damaged record") +
+       ", the first with sequence " + std::to_string(first.seq) + ": " + first.error.detail +
+       "; what depends on it is left out");
+  return ExitStatus::unreadable;
+}
+
+}  // namespace triage::inline v0_1::cli

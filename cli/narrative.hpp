@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What happened in a run, in sentences and as JSON.
+
+#include "exit_status.hpp"
+#include "triage/checkpoint_store.hpp"
+#include "triage/journal.hpp"
+
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::cli {
+
+// "running", "died" (nobody holds the run any more, and it never ended), "finished" and so on.
+[[nodiscard]] std::string status_text(const RunInfo& run);
+[[nodiscard]] Json run_json(const RunInfo& run);
+
+// One thing that happened to a run beside its steps.
+struct Happening {
+  Sequence seq = 0;
+  WallTime time{};
+  std::string sentence{};  // "Attempt 2 failed at step 7 (fetch): external_fault, …"
+  Json fields{};           // The record's kind and body, for programs.
+};
+
+struct Narrative {
+  Journal journal{};
+  std::vector<Happening> happenings{};
+};
+
+// Folds the run and tells its failures, decisions, rollbacks, resumes and its end, oldest first.
+// until: records behind this sequence are left out. Errors: Errc::corrupt.
+[[nodiscard]] Result<Narrative> narrate(const JournalReading& reading, Sequence until);
+
+// Tells stderr what is damaged; the status is `unreadable` then, else `done`.
+ExitStatus warn_of_damage(const JournalReading& reading);
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From a store URL to a store that is opened for reading.
+
+#include "triage/checkpoint_store.hpp"
+
+#include <memory>
+#include <string>
+
+namespace triage::inline v0_1::cli {
+
+// What --help says about store URLs.
+inline constexpr const char* store_help = "Where the checkpoints are: sqlite:PATH, or just PATH.";
+
+// Errors: Errc::invalid_argument for a scheme this build does not know; those of the store.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
+
+// The run, or an error that helps to find the right name. Errors: Errc::not_found.
+[[nodiscard]] Result<JournalReading> read_run(CheckpointStore& store, const RunId& run);
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// All of triage::testing. It needs no test framework.
+
+#include "triage/testing/context.hpp"
+#include "triage/testing/decision_table.hpp"
+#include "triage/testing/failures.hpp"
+#include "triage/testing/flaky_store.hpp"
+#include "triage/testing/recording_observer.hpp"
+#include "triage/testing/scripted_agent.hpp"
+#include "triage/testing/simulated_clock.hpp"

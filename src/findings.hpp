@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the parts of the rules classifier hand to its decision. Private.
+
+#include "triage/classifier.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// From the surest to the weakest.
+enum class FindingKind : std::uint8_t { fact, contract, code, exception_type, text };
+inline constexpr std::size_t finding_kind_count = 5;
+
+struct Finding {
+  FindingKind kind = FindingKind::text;
+  std::string_view reason{};  // Of static lifetime.
+  Evidence evidence{};
+};
+
+// Everything that one classification finds out, before it decides.
+struct Findings {
+  std::vector<Finding> list{};
+  std::vector<Evidence> notes{};  // Worth telling, suggesting nothing.
+  std::optional<std::size_t> critical_step{};
+  std::vector<std::size_t> loop_steps{};
+  std::optional<Duration> wait_in_text{};
+};
+
+// Deadline, loops, repetition after a rollback: what the library knows itself.
+void find_facts(const ClassifierInput& input, const RulesOptions& options, Findings& findings);
+// Tools that are not in the manifest and forbidden texts.
+void find_breaches(const ClassifierInput& input, Findings& findings);
+// Codes, exception types and phrases of the failure, its causes and the newest steps.
+void find_hints(const ClassifierInput& input, Findings& findings);
+// Weighs the findings. Moves them into the result as evidence, the deciding ones first.
+[[nodiscard]] Classification decide(Findings findings);
+
+// True if anything in the step says that it failed.
+[[nodiscard]] bool step_failed(const Step& step) noexcept;
+// The newest failed step among the newest 1,024 that no rollback restored.
+[[nodiscard]] std::optional<std::size_t> last_failed_step(const ClassifierInput& input);
+
+}  // namespace triage::inline v0_1::detail

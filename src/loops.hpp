@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Finds tool calls that repeat with a fixed period at the end of a trajectory. Private.
+
+#include "triage/detail/step_chunk.hpp"
+#include "triage/trajectory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Calls visit(index, step) from the newest step down to index `oldest`, until it returns false.
+// O(steps visited), where indexing would be O(size) a step.
+template <class Visit>
+void visit_newest_first(const Trajectory& trajectory, std::size_t oldest, Visit visit) {
+  std::size_t index = trajectory.size();
+  for (const StepChunk* chunk = trajectory.tail().get(); chunk && index > oldest;
+       chunk = chunk->previous().get()) {
+    while (index > oldest && index > chunk->first()) {
+      --index;
+      if (!visit(index, chunk->at(static_cast<std::uint32_t>(index - chunk->first())))) return;
+    }
+  }
+}
+
+struct Loop {
+  std::size_t first_step = 0;        // Where the repetition began.
+  std::vector<std::size_t> steps{};  // Indexes of its first period, rising.
+  std::size_t calls = 0;             // Tool calls that belong to it.
+};
+
+// The shortest period that the newest tool calls repeat at least `repetitions` times. Two calls are
+// the same if tool and canonical input are; order of keys, agent, output and error do not count.
+// Steps without a tool are passed over, and so are those before `oldest`.
+// O(repetitions * longest_period) calls are hashed; more only to follow a loop to its beginning.
+[[nodiscard]] std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
+                                            std::size_t repetitions, std::size_t longest_period);
+
+// Equal for equal values; an integer and a float of the same value count as equal.
+[[nodiscard]] std::uint64_t canonical_hash(const Json& value);
+
+}  // namespace triage::inline v0_1::detail
