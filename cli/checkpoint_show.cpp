@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-constexpr std::size_t longest_value = 400;
+constexpr std::size_t longest_value = 200;
 constexpr std::size_t most_effects = 20;
 
 struct ShowArguments {
@@ -212,7 +212,7 @@ void print_for_people(const Shown& shown) {
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
   if (!shown.narrative.happenings.empty()) print("\nWhat happened:\n");
   for (const Happening& one : shown.narrative.happenings) {
-    print("  " + short_time(one.time) + "  " + one.sentence + "\n");
+    print("  " + time_of_day(one.time) + "  " + one.sentence + "\n");
   }
   print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
   if (const auto& values = shown.checkpoint.state.values()) {

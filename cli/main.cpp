@@ -2,11 +2,13 @@
 // The `triage` command: what it consists of is the table below.
 
 #include "command.hpp"
+#include "triage/json.hpp"
 #include "triage/version.hpp"
 
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <string>
 
 using namespace triage;
 using namespace triage::cli;
@@ -30,7 +32,34 @@ constexpr std::array commands{
             &checkpoint_verify},
 };
 
+std::string known_commands() {
+  std::string known;
+  for (const Command& command : commands) {
+    known += std::string(known.empty() ? "" : ", ") + command.group + " " + command.name;
+  }
+  return known;
+}
+
+// CLI11 says of a missing or misspelt command only that one is required.
+Result<void> check_names(int argc, char** argv) {
+  std::string given;
+  for (int i = 1; i < 3; ++i) {
+    if (i < argc && *argv[i] == '-') return outcome::success();
+    if (i < argc) given += std::string(given.empty() ? "" : " ") + argv[i];
+  }
+  for (const Command& command : commands) {
+    if (given == std::string(command.group) + " " + command.name) return outcome::success();
+  }
+  return Error{Errc::invalid_argument,
+               (given.empty() ? "a command is missing"
+                              : "there is no command \"" + printable(given) + "\"") +
+                   "; there are " + known_commands() + "; --help tells more"};
+}
+
 int run_command(int argc, char** argv) {
+  if (const auto named = check_names(argc, argv); !named) {
+    return static_cast<int>(report(named.error()));
+  }
   CLI::App app{"Looks at what agents wrapped with triage did.", "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);

@@ -40,16 +40,15 @@ std::string describe_step(const Trajectory& trajectory, std::size_t index) {
   return name.empty() ? text : text + " (" + shorten(name, 60) + ")";
 }
 
-// "because …", from the evidence that decided.
+// " Why: …", from the evidence that decided.
 std::string describe_evidence(const Json& body) {
   const auto evidence = body.find("evidence");
   if (evidence == body.end() || !evidence->is_array() || evidence->empty()) return {};
   const Json& first = evidence->front();
   if (!first.is_object()) return {};
   const std::string detail = text_field(first, "detail");
-  const std::string source = text_field(first, "source");
-  if (detail.empty()) return source.empty() ? std::string() : ", because of its " + source;
-  return ", because of this " + source + " evidence: " + shorten(detail, longest_quote);
+  return sentence_end(
+      " Why: " + shorten(detail.empty() ? text_field(first, "source") : detail, longest_quote));
 }
 
 std::string describe_failure(const Json& body, const Journal& journal) {
@@ -60,7 +59,7 @@ std::string describe_failure(const Json& body, const Journal& journal) {
   }
   text += ": " + text_field(body, "type");
   if (const std::string reason = text_field(body, "reason"); !reason.empty()) text += ", " + reason;
-  text = sentence_end(text + describe_evidence(body));
+  text += "." + describe_evidence(body);
   if (const std::string said = text_field(body, "text"); !said.empty()) {
     text += " It said: \"" + shorten(said, longest_quote) + "\".";
   }

@@ -25,6 +25,13 @@ std::string format_time(WallTime time, const char* form) {
   return text;
 }
 
+std::string milliseconds_of(WallTime time) {
+  const auto milliseconds = ((time.time_since_epoch().count() % 1000) + 1000) % 1000;
+  char text[16];
+  std::snprintf(text, sizeof text, ".%03d", static_cast<int>(milliseconds));
+  return text;
+}
+
 }  // namespace
 
 Table::Table(std::vector<std::string> headings) { rows_.push_back(std::move(headings)); }
@@ -61,10 +68,11 @@ void warn(std::string_view text) {
 }
 
 std::string iso_time(WallTime time) {
-  const auto milliseconds = ((time.time_since_epoch().count() % 1000) + 1000) % 1000;
-  char fraction[16];
-  std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>(milliseconds));
-  return format_time(time, "%Y-%m-%dT%H:%M:%S") + fraction;
+  return format_time(time, "%Y-%m-%dT%H:%M:%S") + milliseconds_of(time) + "Z";
+}
+
+std::string time_of_day(WallTime time) {
+  return format_time(time, "%H:%M:%S") + milliseconds_of(time);
 }
 
 std::string short_time(WallTime time) { return format_time(time, "%Y-%m-%d %H:%M:%S"); }

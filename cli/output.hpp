@@ -29,8 +29,9 @@ void print(std::string_view text);   // To stdout, as it is.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
 void warn(std::string_view text);    // "triage: …" to stderr.
 
-[[nodiscard]] std::string iso_time(WallTime time);    // "2026-11-21T10:00:00.123Z"
-[[nodiscard]] std::string short_time(WallTime time);  // "2026-11-21 10:00:00", in UTC.
+[[nodiscard]] std::string iso_time(WallTime time);     // "2026-11-21T10:00:00.123Z"
+[[nodiscard]] std::string short_time(WallTime time);   // "2026-11-21 10:00:00", in UTC.
+[[nodiscard]] std::string time_of_day(WallTime time);  // "10:00:00.123", in UTC.
 // At most `longest` characters of one line of printable text, with "…" where something was cut.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest);
 // "1 step", "2 steps".

@@ -9,9 +9,6 @@ if(TARGET triage_sqlite)
   install(TARGETS triage_sqlite EXPORT triageSqliteTargets FILE_SET HEADERS)
   install(EXPORT triageSqliteTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
 endif()
-if(TARGET triage_cli)
-  install(TARGETS triage_cli)
-endif()
 
 configure_package_config_file(cmake/triageConfig.cmake.in ${PROJECT_BINARY_DIR}/triageConfig.cmake
   INSTALL_DESTINATION ${triage_package_dir} NO_SET_AND_CHECK_MACRO)

@@ -301,6 +301,19 @@ void Journal::apply_step(const Record& record) {
   touch(record.time());
 }
 
+// A snapshot that carries the trajectory too stands for all records before it (stores/simple.cpp).
+void Journal::replace_steps(const Json& steps) {
+  trajectory_ = {};
+  std::string encoded;
+  for (const Json& step : steps) {
+    encoded.clear();
+    detail::encode_cbor(step, encoded);
+    if (Result<Step> decoded = detail::decode_step(encoded)) {
+      trajectory_.append(std::move(decoded).value());
+    }
+  }
+}
+
 // What a record other than a step or a state change means; last_ is its sequence.
 void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time) {
   switch (kind) {
@@ -328,6 +341,9 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       }
       replace_keys(values);
       delta_cost_ = 0;
+      if (const auto steps = body->find("steps"); steps != body->end() && steps->is_array()) {
+        replace_steps(*steps);
+      }
       // The library's own snapshots repeat what is known; only the agent's change something.
       if (open_ || field(*body, "replaced", false)) touch(time);
       break;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 namespace {
@@ -20,11 +21,28 @@ Error no_such_run(const RunId& run) {
   return {Errc::not_found, "no run \"" + run + "\" in this memory store"};
 }
 
+// True if the same record is there: its append is tried again because an answer got lost.
+bool is_stored(const std::deque<Record>& records, const Record& record) {
+  const auto at =
+      std::lower_bound(records.begin(), records.end(), record.seq(),
+                       [](const Record& stored, Sequence wanted) { return stored.seq() < wanted; });
+  if (at == records.end() || at->seq() != record.seq() || at->kind() != record.kind() ||
+      at->time() != record.time()) {
+    return false;
+  }
+  std::string stored;
+  std::string given;
+  at->encode_body(stored);
+  record.encode_body(given);
+  return stored == given;
+}
+
 }  // namespace
 
 struct MemoryStore::Data {
   std::mutex mutex;
   std::map<RunId, StoredRun, std::less<>> runs;
+  std::uint64_t last_epoch = 0;  // Of all runs: an erased run's lease fits no later one.
   std::map<std::pair<std::string, std::string>, VersionedValue> values;
 
   Result<StoredRun*> find(const RunId& run) {
@@ -58,9 +76,12 @@ Result<Lease> MemoryStore::start(const RunInfo& run, std::span<const Record> rec
   StoredRun& stored = at->second;
   stored.info = run;
   stored.info.owned = true;
-  stored.epoch = 1;
+  stored.epoch = ++data_->last_epoch;
   stored.records.assign(records.begin(), records.end());
-  if (!records.empty()) stored.info.last = records.back().seq();
+  if (!records.empty()) {
+    stored.info.last = records.back().seq();
+    stored.info.updated = records.back().time();
+  }
   return Lease{.run = run.id, .epoch = stored.epoch};
 }
 
@@ -71,7 +92,7 @@ Result<Lease> MemoryStore::acquire(const RunId& run) {
   StoredRun& stored = *found.value();
   if (stored.info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
   stored.info.owned = true;
-  return Lease{.run = run, .epoch = ++stored.epoch};
+  return Lease{.run = run, .epoch = stored.epoch = ++data_->last_epoch};
 }
 
 Result<void> MemoryStore::renew(const Lease& lease) {
@@ -93,15 +114,21 @@ Result<void> MemoryStore::append(const Lease& lease, std::span<const Record> rec
   auto owned = data_->owned(lease);
   if (!owned) return std::move(owned).error();
   StoredRun& stored = *owned.value();
+  std::vector<const Record*> fresh;
   Sequence last = stored.info.last;
   for (const Record& record : records) {
-    if (record.seq() <= last) {
-      return Error{Errc::conflict, "record " + std::to_string(record.seq()) + " of run \"" +
-                                       lease.run + "\" is stored already"};
+    if (record.seq() == 0) {
+      return Error{Errc::invalid_argument, "sequence 0; allowed are 1 and above"};
     }
-    last = record.seq();
+    if (record.seq() > last) {
+      last = record.seq();
+      fresh.push_back(&record);
+    } else if (!is_stored(stored.records, record)) {
+      return Error{Errc::conflict, "record " + std::to_string(record.seq()) + " of run \"" +
+                                       lease.run + "\" is stored already, with other content"};
+    }
   }
-  stored.records.insert(stored.records.end(), records.begin(), records.end());
+  for (const Record* record : fresh) stored.records.push_back(*record);
   stored.info.last = last;
   stored.info.status = status;
   if (!records.empty()) stored.info.updated = records.back().time();

@@ -77,11 +77,14 @@ class SqliteDatabase {
   SQLite::Statement rollback_;
 };
 
-// Checks what the file is, and makes the tables where it is new or `beside` others.
-// Errors: Errc::unsupported, Errc::corrupt. Throws SQLite::Exception.
-[[nodiscard]] Result<void> prepare_sqlite_schema(SQLite::Database& database,
-                                                 const std::string& name, bool beside,
-                                                 bool read_only);
+// Checks what the file is. True if it holds our tables, false if they can be made in it, `beside`
+// another program's where it has any. Errors: Errc::unsupported, Errc::corrupt. Both throw
+// SQLite::Exception.
+[[nodiscard]] Result<bool> find_sqlite_schema(SQLite::Database& database, const std::string& name,
+                                              bool beside, bool read_only);
+// Makes the tables, unless another process was first. Errors: as above.
+[[nodiscard]] Result<void> make_sqlite_schema(SQLite::Database& database, const std::string& name,
+                                              bool beside);
 
 [[nodiscard]] Error sqlite_error(const SQLite::Exception& e, std::string_view name,
                                  std::string_view doing);

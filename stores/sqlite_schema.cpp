@@ -25,7 +25,7 @@ CREATE TABLE records(
   run INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL, kind INTEGER NOT NULL,
   time INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL,
   UNIQUE(run, seq));
-CREATE INDEX records_of_state ON records(run, seq) WHERE kind IN (1, 4, 5, 6, 13, 14, 16);
+CREATE INDEX records_of_state ON records(run, seq) WHERE kind <> 3;
 CREATE TABLE key_values(
   space BLOB NOT NULL, key BLOB NOT NULL, version INTEGER NOT NULL, bytes BLOB NOT NULL,
   PRIMARY KEY(space, key)) WITHOUT ROWID;
@@ -112,17 +112,19 @@ Result<bool> judge(SQLite::Database& database, const std::string& name, bool bes
 
 }  // namespace
 
-Result<void> prepare_sqlite_schema(SQLite::Database& database, const std::string& name, bool beside,
-                                   bool read_only) {
+Result<bool> find_sqlite_schema(SQLite::Database& database, const std::string& name, bool beside,
+                                bool read_only) {
   auto ready = judge(database, name, beside);
-  if (!ready) return std::move(ready).error();
-  if (ready.value()) return outcome::success();
-  if (read_only) {
+  if (ready && !ready.value() && read_only) {
     return refused(Errc::unsupported, name,
                    "holds no store, and cannot be made one because it is opened read-only");
   }
+  return ready;
+}
+
+Result<void> make_sqlite_schema(SQLite::Database& database, const std::string& name, bool beside) {
   database.exec("BEGIN IMMEDIATE");
-  ready = judge(database, name, beside);  // Another process may have been first.
+  auto ready = judge(database, name, beside);  // Another process may have been first.
   if (ready && !ready.value()) {
     const bool alone = ask(database, "SELECT count(*) FROM sqlite_master") == 0 &&
                        ask(database, "PRAGMA application_id") == 0;

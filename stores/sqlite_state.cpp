@@ -165,7 +165,8 @@ Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id)
   SQLite::Statement back(
       database_->handle(),
       std::string(columns) +
-          "WHERE run = ?1 AND seq <= ?2 AND kind IN (1, 4, 5, 6, 13, 14, 16) ORDER BY seq DESC");
+          "WHERE run = ?1 AND seq <= ?2 AND kind <> 3 AND kind IN (1, 4, 5, 6, 13, 14, 16) "
+          "ORDER BY seq DESC");
   back.bind(1, row->run);
   back.bind(2, static_cast<std::int64_t>(id.sequence));
   std::vector<Found> changes;  // Newest first.

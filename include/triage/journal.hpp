@@ -142,6 +142,7 @@ class Journal {
   void apply_effect(RecordKind kind, const Json& body);
   void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
+  void replace_steps(const Json& steps);
   bool rewind_to(Sequence seq);
 
   RunId run_;

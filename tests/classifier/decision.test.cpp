@@ -1,14 +1,139 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
+#include "classifier/support.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 
 using namespace triage;
+using test::classify;
+using test::type_of_text;
 
-TEST_CASE("a 503 in the text is an external fault", "[classifier]") {
-  const Failure failure{.text = "HTTP 503 Service Unavailable"};
+TEST_CASE("a failure that says nothing is unknown", "[classifier]") {
+  const Classification found = classify({});
+  CHECK(found == Classification{});
+  CHECK(classify({.text = "the cat sat on the mat"}).type == FailureType::unknown);
+}
+
+TEST_CASE("an external fault explains a timeout that came with it", "[classifier]") {
+  CHECK(type_of_text("503 Service Unavailable: upstream request timeout") ==
+        FailureType::external_fault);
+  CHECK(classify({.text = "request timed out", .http_status = 503}).type ==
+        FailureType::external_fault);
+}
+
+TEST_CASE("a connection that could not be made in time is a timeout", "[classifier]") {
+  CHECK(type_of_text("Failed to establish a new connection: the attempt timed out") ==
+        FailureType::timeout);
+}
+
+TEST_CASE("429 is a spent quota when the text says so", "[classifier]") {
+  CHECK(classify({.text = "slow", .http_status = 429}).reason == "rate_limited");
   const Classification found =
-      default_classifier()->classify({.failure = failure, .trajectory = Trajectory{}});
+      classify({.text = "Your credit balance is too low to use the API", .http_status = 429});
+  CHECK(found.type == FailureType::quota_exhausted);
+}
+
+TEST_CASE("the failure itself beats errors that were survived", "[classifier]") {
+  const Classification found = classify(
+      {.text = "Tool 'serch' does not exist"},
+      {{.action = "fetch", .error = "HTTP 503"}, {.action = "fetch again"}, {.action = "think"}});
+  CHECK(found.type == FailureType::wrong_tool_called);
+  CHECK(found.critical_step == 0U);
+}
+
+TEST_CASE("an error that many steps went on from decides nothing", "[classifier]") {
+  const std::vector<Step> steps{{.error = "HTTP 503"}, {.action = "a"}, {.action = "b"},
+                                {.action = "c"},       {.action = "d"}, {.action = "e"}};
+  CHECK(classify({.text = "gave up"}, steps).type == FailureType::unknown);
+  CHECK(classify({}, steps).type == FailureType::external_fault);
+}
+
+TEST_CASE("the newest step's error counts beside the exception", "[classifier]") {
+  const Classification found =
+      classify({.text = "agent failed"}, {{.action = "ask"}, {.error = "HTTP 503 from backend"}});
   CHECK(found.type == FailureType::external_fault);
+  CHECK(found.critical_step == 1U);
+  REQUIRE_FALSE(found.evidence.empty());
+  CHECK(found.evidence.front().step == 1U);
+  CHECK(found.evidence.front().source == "step.text");
+}
+
+TEST_CASE("restored steps are no evidence", "[classifier]") {
+  const Trajectory trajectory = test::trajectory_of({{.error = "HTTP 503"}});
+  const Failure failure{.text = "agent failed"};
+  const Classification found = default_classifier()->classify(
+      {.failure = failure, .trajectory = trajectory, .restored_steps = 1});
+  CHECK(found == Classification{});
+}
+
+TEST_CASE("strong findings that contradict each other lower the confidence", "[classifier]") {
+  const double alone = classify({.http_status = 401}).confidence;
+  const Classification both =
+      classify({.text = "this model's maximum context length is 8192 tokens", .http_status = 401});
+  CHECK(both.confidence < alone);
+}
+
+TEST_CASE("weak findings decide only together", "[classifier]") {
+  CHECK(classify({.http_status = 422}).type == FailureType::unknown);
+  CHECK(classify({.text = "Available tools: [a, b]"}).type == FailureType::unknown);
+  const Classification both = classify({.text = "Available tools: [a, b]", .http_status = 404});
+  CHECK(both.type == FailureType::wrong_tool_called);
+  CHECK(both.confidence < 0.7);
+}
+
+TEST_CASE("a cause explains an exception that says nothing", "[classifier]") {
+  const Classification found =
+      classify({.text = "step failed",
+                .exception_type = "std::_Nested_exception<std::runtime_error>",
+                .causes = {{.exception_type = "std::runtime_error", .text = "request failed"},
+                           {.exception_type = "std::system_error",
+                            .text = "read",
+                            .code = std::make_error_code(std::errc::connection_reset)}}});
+  CHECK(found.type == FailureType::external_fault);
+  CHECK(found.reason == "connection_lost");
+  CHECK(found.evidence.front().source == "cause.error_code");
+}
+
+TEST_CASE("a type that the agent named itself is honoured", "[classifier]") {
+  const Failure failure{.text = "HTTP 503", .type = FailureType::refused, .reason = "mine"};
+  const Classification found = classify(failure);
+  CHECK(found.type == FailureType::refused);
+  CHECK(found.reason == "mine");
+  CHECK(found.confidence == 1.0);
+  const Trajectory none;
+  CHECK(no_classifier()->classify({.failure = failure, .trajectory = none}).type ==
+        FailureType::refused);
+  const Failure unnamed{.text = "HTTP 503"};
+  CHECK(no_classifier()->classify({.failure = unnamed, .trajectory = none}) == Classification{});
+}
+
+TEST_CASE("a passed deadline is a timeout, whatever the words", "[classifier]") {
+  const Trajectory none;
+  const Failure failure{.text = "HTTP 503", .http_status = 503};
+  const Classification found = default_classifier()->classify(
+      {.failure = failure, .trajectory = none, .deadline_passed = true});
+  CHECK(found.type == FailureType::timeout);
+  CHECK(found.reason == "deadline");
+  CHECK(found.confidence == 1.0);
+  CHECK(found.evidence.front().source == "deadline");
+}
+
+TEST_CASE("failing at the same step after a rollback is told, and decides nothing",
+          "[classifier]") {
+  const Trajectory trajectory = test::trajectory_of({{.action = "a"}, {.error = "odd"}});
+  const Failure failure{.text = "odd"};
+  const Classification found = default_classifier()->classify(
+      {.failure = failure, .trajectory = trajectory, .rolled_back_step = 1});
+  CHECK(found.type == FailureType::unknown);
+  REQUIRE(found.evidence.size() == 1);
+  CHECK(found.evidence.front().source == "repeated_after_rollback");
+}
+
+TEST_CASE("options out of range are refused by name", "[classifier]") {
+  CHECK_ERRC(Errc::invalid_argument, RulesClassifier::create({.loop_window = 1}));
+  CHECK_ERRC(Errc::invalid_argument, RulesClassifier::create({.loop_window = 101}));
+  CHECK_ERRC(Errc::invalid_argument, RulesClassifier::create({.longest_period = 0}));
+  CHECK_ERRC(Errc::invalid_argument, RulesClassifier::create({.longest_period = 65}));
+  REQUIRE_OK(RulesClassifier::create({.loop_window = 2, .longest_period = 64}));
 }

@@ -1,1 +1,123 @@
 // SPDX-License-Identifier: MIT
+#include "classifier/loops.hpp"
+
+#include "classifier/support.hpp"
+#include "support/catch.hpp"
+
+using namespace triage;
+using detail::canonical_hash;
+using detail::find_loop;
+
+namespace {
+
+Step call(const std::string& tool, Json input) {
+  return {.action = "call", .tool_called = tool, .tool_input = std::move(input)};
+}
+
+// Different calls first, then `repetitions` times one period of `period` calls.
+Trajectory planted(std::size_t before, std::size_t period, std::size_t repetitions) {
+  Trajectory trajectory;
+  for (std::size_t i = 0; i < before; ++i) trajectory.append(call("read", {{"page", i}}));
+  for (std::size_t i = 0; i < period * repetitions; ++i) {
+    trajectory.append(call("walk", {{"stop", i % period}}));
+  }
+  return trajectory;
+}
+
+}  // namespace
+
+TEST_CASE("loops of period 1 to 8 are found with their first step", "[classifier][loops]") {
+  for (std::size_t period = 1; period <= 8; ++period) {
+    for (const std::size_t before : {0U, 1U, 70U}) {
+      INFO("period " << period << ", steps before " << before);
+      const auto loop = find_loop(planted(before, period, 3), 0, 3, 8);
+      REQUIRE(loop);
+      CHECK(loop->first_step == before);
+      REQUIRE(loop->steps.size() == period);
+      for (std::size_t i = 0; i < period; ++i) CHECK(loop->steps[i] == before + i);
+      CHECK_FALSE(find_loop(planted(before, period, 2), 0, 3, 8));
+    }
+  }
+  CHECK_FALSE(find_loop(planted(0, 9, 5), 0, 3, 8));
+}
+
+TEST_CASE("a long loop is followed back to where it began", "[classifier][loops]") {
+  const auto loop = find_loop(planted(100, 2, 400), 0, 3, 8);
+  REQUIRE(loop);
+  CHECK(loop->first_step == 100);
+  CHECK(loop->calls == 800);
+}
+
+TEST_CASE("steps without a tool do not hide a loop", "[classifier][loops]") {
+  Trajectory trajectory;
+  for (int i = 0; i < 3; ++i) {
+    trajectory.append({.action = "think", .llm_output = "thought " + std::to_string(i)});
+    trajectory.append(call("search", {{"q", "cats"}}));
+    trajectory.append({.action = "tool end"});
+  }
+  const auto loop = find_loop(trajectory, 0, 3, 8);
+  REQUIRE(loop);
+  CHECK(loop->steps == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("restored steps are no new repetition", "[classifier][loops]") {
+  const Trajectory trajectory = planted(0, 1, 4);
+  CHECK(find_loop(trajectory, 1, 3, 8));
+  CHECK_FALSE(find_loop(trajectory, 2, 3, 8));
+}
+
+TEST_CASE("two calls, different inputs or no tool are no loop", "[classifier][loops]") {
+  CHECK_FALSE(find_loop(planted(0, 1, 2), 0, 3, 8));
+  CHECK_FALSE(find_loop(planted(5, 1, 0), 0, 3, 8));
+  CHECK_FALSE(find_loop(test::trajectory_of({{}, {}, {}}), 0, 3, 8));
+  CHECK_FALSE(find_loop(planted(0, 1, 3), 0, 4, 8));
+  CHECK(find_loop(planted(0, 1, 4), 0, 4, 8));
+}
+
+TEST_CASE("different agents that do the same are a loop", "[classifier][loops]") {
+  std::vector<Step> steps;
+  for (const char* agent : {"a", "b", "c"}) {
+    steps.push_back(call("search", nullptr));
+    steps.back().agent_id = agent;
+  }
+  const Classification found = test::classify({.text = "HTTP 503", .http_status = 503}, steps);
+  CHECK(found.type == FailureType::loop_detected);
+  CHECK(found.critical_step == 0U);
+  CHECK(found.loop_steps == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("an input's hash is the same for the same value only", "[classifier][loops]") {
+  CHECK(canonical_hash(Json::parse(R"({"a":1,"b":[2,3]})")) ==
+        canonical_hash(Json::parse(R"({"b":[2,3],"a":1.0})")));
+  const char* different[] = {"null", "0",   "\"\"",  "[]",    "{}",     "false",        "[[]]",
+                             "1",    "1.5", "\"1\"", "[1,2]", "[2,1]",  "{\"a\":1}",    "true",
+                             "-1",   "[0]", "[1]",   "[12]",  "[null]", "{\"1\":\"a\"}"};
+  for (const char* a : different) {
+    for (const char* b : different) {
+      INFO(a << " and " << b);
+      CHECK((canonical_hash(Json::parse(a)) == canonical_hash(Json::parse(b))) == (a == b));
+    }
+  }
+}
+
+TEST_CASE("10,000 clean runs have no loop", "[classifier][loops]") {
+  constexpr std::uint64_t seed = 20240607;
+  INFO("seed " << seed);
+  const auto random = seeded_random(seed);
+  std::size_t loops = 0;
+  for (int run = 0; run < 10'000; ++run) {
+    Trajectory trajectory;
+    const std::uint64_t steps = random->next() % 40;
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      // Tools repeat and so do some inputs, but every page is read once.
+      const std::uint64_t kind = random->next() % 4;
+      if (kind == 0) {
+        trajectory.append({.action = "think"});
+      } else {
+        trajectory.append(call(kind == 1 ? "fetch" : "save", {{"page", i}, {"kind", kind}}));
+      }
+    }
+    if (find_loop(trajectory, 0, 3, 8)) ++loops;
+  }
+  CHECK(loops == 0);
+}

@@ -1,1 +1,82 @@
 // SPDX-License-Identifier: MIT
+#include "classifier/retry_after.hpp"
+
+#include "classifier/support.hpp"
+#include "support/catch.hpp"
+
+using namespace triage;
+using namespace std::chrono_literals;
+using detail::find_wait;
+using detail::parse_http_date;
+using detail::parse_wait;
+
+TEST_CASE("lengths of time are read with and without units", "[classifier][retry_after]") {
+  CHECK(parse_wait("20") == 20s);
+  CHECK(parse_wait(" 1.5 ") == 1500ms);
+  CHECK(parse_wait("250ms") == 250ms);
+  CHECK(parse_wait("6m0s") == 6min);
+  CHECK(parse_wait("1h 30 min") == 90min);
+  CHECK(parse_wait("2 days") == 48h);
+  CHECK(parse_wait("0") == 0s);
+  CHECK(find_wait("try again in 6m0.5s") == 6min + 500ms);
+  CHECK(find_wait("retry after 7 of them") == 7s);
+  for (const char* bad : {"", "soon", "-5", "5 apples", "1e9", "1..2", "0x10", "nan", "5,5"}) {
+    INFO(bad);
+    CHECK_FALSE(parse_wait(bad));
+  }
+}
+
+TEST_CASE("waits too long to be stored become the longest one", "[classifier][retry_after]") {
+  CHECK(parse_wait("99999999999999999999999999") == Duration::max());
+  CHECK(parse_wait(std::string(4000, '9')) == Duration::max());
+  CHECK(parse_wait("9999999999999d") == Duration::max());
+}
+
+TEST_CASE("HTTP dates are read without a locale", "[classifier][retry_after]") {
+  CHECK(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777);
+  CHECK(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT") == 0);
+  for (const char* bad : {"Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 2021 00:00:00 GMT",
+                          "Sun, 06 Nov 1994 24:00:00 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "",
+                          "Sun, 06 Xxx 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT"}) {
+    INFO(bad);
+    CHECK_FALSE(parse_http_date(bad));
+  }
+}
+
+TEST_CASE("headers say how long to wait", "[classifier][retry_after]") {
+  const auto wait = [](std::vector<std::pair<std::string, std::string>> headers) {
+    return test::classify({.http_status = 429, .headers = std::move(headers)}).retry_after;
+  };
+  CHECK(wait({{"Retry-After", "120"}}) == 2min);
+  CHECK(wait({{"RETRY-AFTER", " 3 "}}) == 3s);
+  CHECK(wait({{"retry-after", "9"}, {"retry-after-ms", "1500"}}) == 1500ms);
+  CHECK(wait({{"x-ratelimit-reset-after", "0.75"}}) == 750ms);
+  CHECK(wait({{"ratelimit-reset", "40"}}) == 40s);
+  CHECK(wait({{"Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT"},
+              {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 1min);
+  CHECK(wait({{"Retry-After", "Sun, 06 Nov 1994 08:48:37 GMT"},
+              {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 0s);
+  CHECK_FALSE(wait({{"Retry-After", "whenever"}}));
+  CHECK_FALSE(wait({}));
+}
+
+TEST_CASE("a date without a date to measure it against is told, not guessed",
+          "[classifier][retry_after]") {
+  const Classification found = test::classify(
+      {.http_status = 503, .headers = {{"Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"}}});
+  CHECK_FALSE(found.retry_after);
+  CHECK(found.type == FailureType::external_fault);
+  CHECK(found.evidence.back().source == "retry-after");
+  CHECK_THAT(found.evidence.back().detail, ContainsSubstring("Date"));
+}
+
+TEST_CASE("the caller's own wait wins, then headers, then words", "[classifier][retry_after]") {
+  Failure failure{.text = "Too many requests, try again in 6m0s.", .http_status = 429};
+  CHECK(test::classify(failure).retry_after == 6min);
+  failure.headers = {{"retry-after", "5"}};
+  CHECK(test::classify(failure).retry_after == 5s);
+  failure.retry_after = 1s;
+  CHECK(test::classify(failure).retry_after == 1s);
+  failure.retry_after = -1s;
+  CHECK(test::classify(failure).retry_after == 0s);
+}

@@ -8,10 +8,9 @@ struct Receipt {
 };
 
 int main() {
-  triage::TriageAgent agent{
-      [](const int& task, triage::Attempt& attempt) {
-        return attempt.effect("charge", [&] { return Receipt{task}; }).number;
-      },
-      triage::FailurePolicy{}};
+  triage::TriageAgent agent{[](const int& task, triage::Attempt& attempt) {
+                              return attempt.effect("charge", [&] { return Receipt{task}; }).number;
+                            },
+                            triage::FailurePolicy{}};
   return agent.run(1).value();
 }

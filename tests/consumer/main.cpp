@@ -16,15 +16,15 @@ namespace {
 int attempts_on(std::shared_ptr<triage::CheckpointStore> store) {
   triage::FailurePolicy policy;
   policy.otherwise([](const triage::FailureContext&) { return triage::RecoveryAction::retry(); });
-  triage::TriageAgent agent{
-      [](const std::string& task, triage::Attempt& attempt) -> int {
-        attempt.record_step({.action = "greet " + task});
-        attempt.update_state({{"greeted", task}});
-        if (attempt.number() == 1) throw std::runtime_error("connection reset by peer");
-        return attempt.number();
-      },
-      policy,
-      {.name = "consumer", .store = std::move(store)}};
+  triage::TriageAgent agent{[](const std::string& task, triage::Attempt& attempt) -> int {
+                              attempt.record_step({.action = "greet " + task});
+                              attempt.update_state({{"greeted", task}});
+                              if (attempt.number() == 1)
+                                throw std::runtime_error("connection reset by peer");
+                              return attempt.number();
+                            },
+                            policy,
+                            {.name = "consumer", .store = std::move(store)}};
   const triage::Result<int> attempts = agent.run("world");
   if (!attempts) {
     std::cerr << to_string(attempts.error().code) << ": " << attempts.error().detail << '\n';

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What record_step costs without a store, for short and long runs.
+#include "support/steps.hpp"
+#include "support/turns.hpp"
+#include "triage/agent.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::bench {
+namespace {
+
+// At least this many steps are recorded a round, in as many runs as it takes.
+constexpr std::size_t steps_a_round = 20'000;
+
+// The agent's task is a vector of steps that are moved in: making them is not measured. Baseline:
+// moving them to the end of a std::vector.
+void record_step(benchmark::State& state) {
+  const auto count = static_cast<std::size_t>(state.range(0));
+  const std::size_t runs = std::max<std::size_t>(1, steps_a_round / count);
+  std::vector<Step> steps;
+  const TriageAgent agent{[&steps](int, Attempt& attempt) {
+                            const auto begin = Clock::now();
+                            for (Step& step : steps) attempt.record_step(std::move(step));
+                            return seconds_since(begin);
+                          },
+                          FailurePolicy{}};
+  const auto append = [&] {
+    std::vector<Step> kept;
+    const auto begin = Clock::now();
+    for (Step& step : steps) kept.push_back(std::move(step));
+    return seconds_since(begin);
+  };
+  const auto each = [&](auto&& record) {
+    double seconds = 0.0;
+    for (std::size_t run = 0; run < runs; ++run) {
+      steps = make_steps(Shape::flat, count);
+      seconds += record();
+    }
+    return seconds * 1e9 / static_cast<double>(runs * count);
+  };
+  for (auto _ : state) {
+    const auto [vector, recorded] = by_turns(
+        3, [&] { return each(append); },
+        [&] { return each([&] { return agent.run(0).value(); }); });
+    state.counters["vector_ns"] = vector;
+    state.counters["each_ns"] = recorded;
+  }
+}
+BENCHMARK(record_step)->Arg(100)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Iterations(1);
+
+}  // namespace
+}  // namespace triage::bench

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// What recording to a SQLite file costs, against raw prepared INSERTs of the same bytes.
+#include "triage/stores/sqlite.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch.hpp"
+#include "support/steps.hpp"
+#include "support/turns.hpp"
+#include "triage/agent.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::bench {
+namespace {
+
+constexpr std::size_t count = 10'000;
+constexpr int rounds = 3;
+
+Shape shape_of(std::int64_t argument) { return argument == 0 ? Shape::flat : Shape::structured; }
+
+std::vector<std::string> encoded(Shape shape) {
+  std::vector<std::string> bodies(count);
+  for (std::size_t i = 0; i < count; ++i) detail::encode_step(make_step(shape, i), bodies[i]);
+  return bodies;
+}
+
+struct Recorded {
+  double caller = 0.0;  // Seconds in record_step.
+  double all = 0.0;     // Until every step is durable and the log is folded.
+};
+
+// Steps are made before; a labelled checkpoint waits until all of them are stored.
+Recorded record(const std::string& path, Shape shape, AgentOptions options) {
+  auto store = SqliteStore::open(path).value();
+  options.store = store;
+  std::vector<Step> steps = make_steps(shape, count);
+  Recorded measured;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            const auto begin = Clock::now();
+                            for (Step& step : steps) attempt.record_step(std::move(step));
+                            measured.caller = seconds_since(begin);
+                            attempt.checkpoint("all").value();
+                            store->idle();
+                            measured.all = seconds_since(begin);
+                          },
+                          FailurePolicy{}, std::move(options)};
+  agent.run(0).value();
+  return measured;
+}
+
+void background(benchmark::State& state) {
+  const Scratch scratch;
+  for (auto _ : state) {
+    std::vector<double> caller;
+    std::vector<double> all;
+    for (int round = 0; round < rounds; ++round) {
+      const Recorded measured =
+          record(scratch.fresh("background.db"), shape_of(state.range(0)), {});
+      caller.push_back(measured.caller * 1e6 / count);
+      all.push_back(measured.all * 1e6 / count);
+    }
+    state.counters["caller_us"] = median(std::move(caller));
+    state.counters["all_us"] = median(std::move(all));
+  }
+}
+BENCHMARK(background)->Arg(0)->Arg(1)->Iterations(1);
+
+// Baseline: the same steps as raw INSERTs, each in a transaction of its own.
+void immediate(benchmark::State& state) {
+  const Scratch scratch;
+  const std::vector<std::string> bodies = encoded(Shape::flat);
+  for (auto _ : state) {
+    const auto [raw, all] = by_turns(
+        rounds,
+        [&] { return raw_insert_seconds(scratch.fresh("raw.db"), bodies, 1) * 1e6 / count; },
+        [&] {
+          return record(scratch.fresh("immediate.db"), Shape::flat,
+                        {.write_mode = WriteMode::immediate})
+                     .all *
+                 1e6 / count;
+        });
+    state.counters["raw_us"] = raw;
+    state.counters["all_us"] = all;
+  }
+}
+BENCHMARK(immediate)->Iterations(1);
+
+double append_seconds(const std::string& path, const std::vector<Record>& records,
+                      std::size_t group) {
+  auto store = SqliteStore::open(path).value();
+  const std::span all(records);
+  const auto begin = Clock::now();
+  const Lease lease = store->start({.id = "run"}, {}).value();
+  for (std::size_t at = 0; at < all.size(); at += group) {
+    store->append(lease, all.subspan(at, std::min(group, all.size() - at)), RunStatus::running)
+        .value();
+  }
+  store->idle();
+  return seconds_since(begin);
+}
+
+// The store alone: records that are encoded already.
+void append(benchmark::State& state) {
+  const auto group = static_cast<std::size_t>(state.range(0));
+  const Scratch scratch;
+  const std::vector<std::string> bodies = encoded(shape_of(state.range(1)));
+  std::vector<Record> records;
+  for (std::size_t i = 0; i < count; ++i) {
+    records.emplace_back(i + 1, RecordKind::step, WallTime(),
+                         std::make_shared<const std::string>(bodies[i]));
+  }
+  for (auto _ : state) {
+    const auto [raw, ours] = by_turns(
+        rounds, [&] { return raw_insert_seconds(scratch.fresh("raw.db"), bodies, group); },
+        [&] { return append_seconds(scratch.fresh("ours.db"), records, group); });
+    state.counters["raw_us"] = raw * 1e6 / count;
+    state.counters["ours_us"] = ours * 1e6 / count;
+    state.counters["ratio"] = raw / ours;
+  }
+}
+BENCHMARK(append)->Args({64, 0})->Args({1'024, 0})->Args({64, 1})->Args({1'024, 1})->Iterations(1);
+
+// From record_step to the folded file, all of it in one thread and in the baseline's groups.
+void end_to_end(benchmark::State& state) {
+  const auto group = static_cast<std::size_t>(state.range(0));
+  const Shape shape = shape_of(state.range(1));
+  const Scratch scratch;
+  const std::vector<std::string> bodies = encoded(shape);
+  for (auto _ : state) {
+    const auto [raw, ours] = by_turns(
+        rounds, [&] { return raw_insert_seconds(scratch.fresh("raw.db"), bodies, group); },
+        [&] {
+          return record(scratch.fresh("ours.db"), shape,
+                        {.write_mode = WriteMode::deferred, .queue_capacity = group})
+              .all;
+        });
+    state.counters["raw_us"] = raw * 1e6 / count;
+    state.counters["ours_us"] = ours * 1e6 / count;
+    state.counters["ratio"] = raw / ours;
+  }
+}
+BENCHMARK(end_to_end)
+    ->Args({64, 0})
+    ->Args({1'024, 0})
+    ->Args({64, 1})
+    ->Args({1'024, 1})
+    ->Iterations(1);
+
+}  // namespace
+}  // namespace triage::bench

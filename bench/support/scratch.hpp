@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A folder for databases below the current one, so that it lies on the disk one wants to measure.
+
+#include <cstddef>
+#include <string>
+
+namespace triage::bench {
+
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();  // Removes the folder.
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Path of a file in the folder; nothing of that name, or of its logs, is left there.
+  [[nodiscard]] std::string fresh(const std::string& name) const;
+
+ private:
+  std::string path_;
+};
+
+// Bytes that this process has handed to write calls so far (Linux: /proc/self/io).
+[[nodiscard]] std::size_t bytes_written();
+
+}  // namespace triage::bench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A small HTTP client over libcurl: one connection that is kept open, no exceptions.
+
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace crawl {
+
+struct Response {
+  int status = 0;  // 0 if no answer came.
+  std::string body{};
+  std::string error{};     // What libcurl said; empty if the whole answer came.
+  std::error_code code{};  // The same as a code, where there is one that fits.
+  std::vector<std::pair<std::string, std::string>> headers{};  // Names in lower case.
+
+  [[nodiscard]] bool ok() const noexcept { return error.empty() && status >= 200 && status < 300; }
+};
+
+// Thread-safety: one thread at a time.
+class HttpClient {
+ public:
+  HttpClient();
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  Response get(const std::string& url);
+  Response post_json(const std::string& url, const std::string& body);
+
+ private:
+  Response send(const std::string& url, const std::string* body);
+
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+};
+
+}  // namespace crawl

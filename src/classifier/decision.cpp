@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr double least_score = 0.5;          // Weaker findings give unknown.
+constexpr double least_confidence = 0.5;     // The same after contradictions are taken off.
+constexpr double sure = 0.95;                // Facts and breaches from here on end the discussion.
+constexpr double contradiction = 0.5;        // How much of a rival's score is taken off.
+constexpr double mild_contradiction = 0.15;  // The same for a rival that the winner explains.
+constexpr double most_doubtful = 0.98;       // Words and codes never make a classification certain.
+
+using enum FailureType;
+
+// Where both are seen, the first explains the second. Each was checked against its opposite.
+struct Explains {
+  FailureType cause;
+  FailureType consequence;
+};
+constexpr Explains explanations[] = {
+    {external_fault, timeout},            // "503 … upstream request timeout"
+    {external_fault, schema_mismatch},    // An error page instead of JSON.
+    {quota_exhausted, external_fault},    // 429 is sent for spent money, too.
+    {quota_exhausted, access_denied},     // And so is 403.
+    {context_overflow, schema_mismatch},  // 400 with "too many tokens".
+    {refused, schema_mismatch},          {refused, access_denied},
+};
+
+struct TypeScore {
+  double score = 0;
+  std::array<double, finding_kind_count> by_kind{};  // Best of its kind: repetition proves nothing.
+  const Finding* best = nullptr;
+};
+using Scores = std::array<TypeScore, failure_type_count>;
+
+TypeScore& of(Scores& scores, FailureType type) { return scores[static_cast<std::size_t>(type)]; }
+
+Scores score(const std::vector<Finding>& findings) {
+  Scores scores;
+  for (const Finding& finding : findings) {
+    TypeScore& entry = of(scores, finding.evidence.suggests);
+    const double confidence = finding.evidence.confidence;
+    double& best_of_kind = entry.by_kind[static_cast<std::size_t>(finding.kind)];
+    best_of_kind = std::max(best_of_kind, confidence);
+    if (entry.best == nullptr || confidence > entry.best->evidence.confidence)
+      entry.best = &finding;
+  }
+  for (TypeScore& entry : scores) {
+    double doubt = 1;  // Different kinds of findings are taken as independent.
+    for (const double confidence : entry.by_kind) doubt *= 1 - confidence;
+    entry.score = 1 - doubt;
+  }
+  scores[static_cast<std::size_t>(unknown)].score = 0;
+  return scores;
+}
+
+// A connection that could not be made in time is a timeout; an overloaded server that let us wait
+// is not.
+bool explains(Scores& scores, FailureType cause, FailureType consequence) {
+  const Finding* external = of(scores, external_fault).best;
+  const bool connection = external != nullptr && external->reason == "connection_lost";
+  if (connection && cause == timeout && consequence == external_fault) return true;
+  if (connection && cause == external_fault && consequence == timeout) return false;
+  return std::any_of(std::begin(explanations), std::end(explanations), [&](const Explains& e) {
+    return e.cause == cause && e.consequence == consequence;
+  });
+}
+
+const Finding* sure_fact(const std::vector<Finding>& findings) {
+  const Finding* found = nullptr;
+  for (const Finding& finding : findings) {
+    if (finding.kind > FindingKind::contract || finding.evidence.confidence < sure) continue;
+    if (found == nullptr || finding.evidence.confidence > found->evidence.confidence)
+      found = &finding;
+  }
+  return found;
+}
+
+FailureType strongest(Scores& scores) {
+  FailureType winner = unknown;
+  for (const FailureType type : all_failure_types) {
+    if (of(scores, type).score > of(scores, winner).score) winner = type;
+  }
+  // Follow explanations to their root; there are no circles among them.
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const FailureType type : all_failure_types) {
+      if (type == winner || of(scores, type).score < 0.6 || !explains(scores, type, winner))
+        continue;
+      winner = type;
+      moved = true;
+    }
+  }
+  return winner;
+}
+
+double doubtful_confidence(Scores& scores, FailureType winner) {
+  double rival = 0;
+  double explained = 0;
+  for (const FailureType type : all_failure_types) {
+    if (type == winner) continue;
+    double& worst = explains(scores, winner, type) ? explained : rival;
+    worst = std::max(worst, of(scores, type).score);
+  }
+  const double score = std::min(of(scores, winner).score, most_doubtful);
+  return score * (1 - contradiction * rival) * (1 - mild_contradiction * explained);
+}
+
+void move_evidence(Findings& findings, FailureType decided, Classification& result) {
+  const auto rank = [&](const Finding& finding) {
+    const bool sure_kind =
+        finding.kind <= FindingKind::contract && finding.evidence.confidence >= sure;
+    return std::make_pair(finding.evidence.suggests == decided,
+                          finding.evidence.confidence + (sure_kind ? 1.0 : 0.0));
+  };
+  std::stable_sort(findings.list.begin(), findings.list.end(),
+                   [&](const Finding& a, const Finding& b) { return rank(a) > rank(b); });
+  result.evidence.reserve(findings.list.size() + findings.notes.size());
+  for (Finding& finding : findings.list) result.evidence.push_back(std::move(finding.evidence));
+  for (Evidence& note : findings.notes) result.evidence.push_back(std::move(note));
+}
+
+}  // namespace
+
+Classification decide(Findings findings) {
+  Classification result;
+  result.critical_step = findings.critical_step;
+  result.loop_steps = std::move(findings.loop_steps);
+  if (const Finding* fact = sure_fact(findings.list)) {
+    result.type = fact->evidence.suggests;
+    result.reason = fact->reason;
+    result.confidence = fact->evidence.confidence;
+  } else {
+    Scores scores = score(findings.list);
+    const FailureType winner = strongest(scores);
+    const double confidence = doubtful_confidence(scores, winner);
+    if (of(scores, winner).score >= least_score && confidence >= least_confidence) {
+      result.type = winner;
+      result.reason = of(scores, winner).best->reason;
+      result.confidence = confidence;
+    }
+  }
+  move_evidence(findings, result.type, result);
+  return result;
+}
+
+}  // namespace triage::inline v0_1::detail

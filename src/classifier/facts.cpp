@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/findings.hpp"
+#include "classifier/loops.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Older errors were survived by a thousand steps: they do not carry the failure.
+constexpr std::size_t newest_steps_searched = 1024;
+
+void add_loop(const Loop& loop, Findings& findings) {
+  const std::size_t period = loop.steps.size();
+  std::string detail = period == 1 ? std::string("The same tool call")
+                                   : "The same " + std::to_string(period) + " tool calls in turn";
+  detail += ", " + std::to_string(loop.calls / period) + " times in a row, from step " +
+            std::to_string(loop.first_step);
+  findings.list.push_back({.kind = FindingKind::fact,
+                           .reason = period == 1 ? "same_call_repeated" : "calls_repeat_in_turn",
+                           .evidence = {.source = "loop",
+                                        .suggests = FailureType::loop_detected,
+                                        .detail = std::move(detail),
+                                        .confidence = 0.97,
+                                        .step = loop.first_step}});
+  findings.critical_step = loop.first_step;
+  findings.loop_steps = loop.steps;
+}
+
+// The other attempt's step is gone, so nobody can say whether tool, input and error are the same
+// again. That makes this a hint that supports a loop, and never decides one.
+void note_repetition(std::size_t step, Findings& findings) {
+  findings.list.push_back(
+      {.kind = FindingKind::fact,
+       .reason = "failed_again_after_rollback",
+       .evidence = {.source = "repeated_after_rollback",
+                    .suggests = FailureType::loop_detected,
+                    .detail = "The attempt failed again at step " + std::to_string(step) +
+                              ", at which the last one failed before it was rolled back",
+                    .confidence = 0.3,
+                    .step = step}});
+}
+
+}  // namespace
+
+bool step_failed(const Step& step) noexcept {
+  return step.error || step.exception_type || step.json_rpc_code ||
+         (step.http_status && *step.http_status >= 400) ||
+         (step.grpc_status && *step.grpc_status != 0);
+}
+
+std::optional<std::size_t> last_failed_step(const ClassifierInput& input) {
+  const std::size_t size = input.trajectory.size();
+  const std::size_t oldest =
+      std::max(input.restored_steps, size - std::min(size, newest_steps_searched));
+  std::optional<std::size_t> found;
+  visit_newest_first(input.trajectory, oldest, [&](std::size_t index, const Step& step) {
+    if (step_failed(step)) found = index;
+    return !found;
+  });
+  return found;
+}
+
+void find_facts(const ClassifierInput& input, const RulesOptions& options, Findings& findings) {
+  if (input.deadline_passed) {
+    findings.list.push_back({.kind = FindingKind::fact,
+                             .reason = "deadline",
+                             .evidence = {.source = "deadline",
+                                          .suggests = FailureType::timeout,
+                                          .detail = "The deadline of the run has passed",
+                                          .confidence = 1.0}});
+  }
+  findings.critical_step = last_failed_step(input);
+  if (input.rolled_back_step && findings.critical_step == input.rolled_back_step) {
+    note_repetition(*input.rolled_back_step, findings);
+  }
+  const auto loop =
+      find_loop(input.trajectory, input.restored_steps,
+                static_cast<std::size_t>(options.loop_window), options.longest_period);
+  if (loop) add_loop(*loop, findings);
+}
+
+}  // namespace triage::inline v0_1::detail

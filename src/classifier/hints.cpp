@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/codes.hpp"
+#include "classifier/findings.hpp"
+#include "classifier/loops.hpp"
+#include "classifier/retry_after.hpp"
+#include "classifier/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// How much an error counts that this many later steps went on from. The failure's own text is
+// newer.
+constexpr std::array<double, 4> survived_weights{1.0, 0.8, 0.65, 0.5};
+constexpr double outer_cause_discount = 0.02;  // Each nesting level away from the innermost cause.
+constexpr std::size_t longest_quote_bytes = 80;
+
+// Where a hint was found, and how much it counts there.
+struct Place {
+  std::string_view prefix{};  // Of the evidence's source: "", "cause.", "step.".
+  double weight = 1.0;
+  std::optional<std::size_t> step{};
+};
+
+class HintCollector {
+ public:
+  HintCollector(const RuleBook& rules, Findings& findings) : rules_(rules), findings_(findings) {}
+
+  void code(const Place& place, std::string_view source, int value,
+            const std::optional<CodeMeaning>& meaning) {
+    if (!meaning) return;
+    std::string detail(source);
+    detail += " is " + std::to_string(value);
+    add(place, FindingKind::code, source, *meaning, std::move(detail));
+  }
+
+  void error_code(const Place& place, const std::error_code& code) {
+    const auto meaning = error_code_meaning(code);
+    if (!meaning) return;
+    add(place, FindingKind::code, "error_code", *meaning, "The error code says: " + code.message());
+  }
+
+  void exception_type(const Place& place, std::string_view name) {
+    if (name.empty()) return;
+    hits_.clear();
+    rules_.match_exception_type(name, hits_);
+    add_hits(place, "exception_type", "The exception is a ");
+  }
+
+  void text(const Place& place, std::string_view text) {
+    if (text.empty()) return;
+    hits_.clear();
+    rules_.match_text(text, hits_);
+    add_hits(place, "text", "The text says: ");
+  }
+
+ private:
+  void add_hits(const Place& place, std::string_view source, std::string_view words) {
+    for (const RuleHit& hit : hits_) {
+      if (hit.rule->kind == RuleKind::wait) {
+        if (!findings_.wait_in_text) findings_.wait_in_text = find_wait(hit.matched);
+        continue;
+      }
+      const bool is_type = hit.rule->kind == RuleKind::exception_type;
+      std::string detail(words);
+      detail += printable(hit.matched.substr(0, longest_quote_bytes));
+      add(place, is_type ? FindingKind::exception_type : FindingKind::text, source,
+          {hit.rule->type, hit.rule->reason, hit.rule->confidence}, std::move(detail));
+    }
+  }
+
+  void add(const Place& place, FindingKind kind, std::string_view source,
+           const CodeMeaning& meaning, std::string detail) {
+    std::string full_source(place.prefix);
+    full_source += source;
+    findings_.list.push_back({.kind = kind,
+                              .reason = meaning.reason,
+                              .evidence = {.source = std::move(full_source),
+                                           .suggests = meaning.type,
+                                           .detail = std::move(detail),
+                                           .confidence = meaning.confidence * place.weight,
+                                           .step = place.step}});
+  }
+
+  const RuleBook& rules_;
+  Findings& findings_;
+  std::vector<RuleHit> hits_{};
+};
+
+void read_failure(const Failure& failure, HintCollector& hints) {
+  const std::size_t depth = failure.causes.size();
+  const Place own{.weight = 1.0 - outer_cause_discount *
+                                      static_cast<double>(std::min<std::size_t>(depth, 8))};
+  if (failure.http_status) {
+    hints.code(own, "http_status", *failure.http_status, http_meaning(*failure.http_status));
+  }
+  if (failure.json_rpc_code) {
+    hints.code(own, "json_rpc_code", *failure.json_rpc_code,
+               json_rpc_meaning(*failure.json_rpc_code));
+  }
+  if (failure.grpc_status) {
+    hints.code(own, "grpc_status", *failure.grpc_status, grpc_meaning(*failure.grpc_status));
+  }
+  hints.error_code(own, failure.code);
+  hints.exception_type(own, failure.exception_type);
+  hints.text(own, failure.text);
+  // A chain of any length: the innermost causes say most, the others little.
+  constexpr std::size_t most_causes = 16;
+  for (std::size_t i = depth - std::min(depth, most_causes); i < depth; ++i) {
+    const Cause& cause = failure.causes[i];
+    const auto outward = static_cast<double>(std::min<std::size_t>(depth - 1 - i, 8));
+    const Place place{.prefix = "cause.", .weight = 1.0 - outer_cause_discount * outward};
+    hints.error_code(place, cause.code);
+    hints.exception_type(place, cause.exception_type);
+    if (cause.text != failure.text) hints.text(place, cause.text);
+  }
+}
+
+void read_step(const Step& step, const Place& place, const Failure& failure, HintCollector& hints) {
+  if (step.http_status)
+    hints.code(place, "http_status", *step.http_status, http_meaning(*step.http_status));
+  if (step.json_rpc_code) {
+    hints.code(place, "json_rpc_code", *step.json_rpc_code, json_rpc_meaning(*step.json_rpc_code));
+  }
+  if (step.grpc_status)
+    hints.code(place, "grpc_status", *step.grpc_status, grpc_meaning(*step.grpc_status));
+  if (step.exception_type && *step.exception_type != failure.exception_type) {
+    hints.exception_type(place, *step.exception_type);
+  }
+  if (step.error && *step.error != failure.text) hints.text(place, *step.error);
+}
+
+bool says_something(const Failure& failure) {
+  return !failure.text.empty() || !failure.exception_type.empty() || failure.http_status ||
+         failure.json_rpc_code || failure.grpc_status || failure.code || !failure.causes.empty();
+}
+
+}  // namespace
+
+void find_hints(const ClassifierInput& input, Findings& findings) {
+  HintCollector hints(built_in_rules(), findings);
+  read_failure(input.failure, hints);
+  const auto failed = last_failed_step(input);
+  if (!failed) return;
+  const std::size_t survived_by = input.trajectory.size() - 1 - *failed;
+  double weight = 1.0;
+  // If the failure itself is silent, the last error is all there is, however old.
+  if (says_something(input.failure)) {
+    if (survived_by >= survived_weights.size()) return;
+    weight = survived_weights[survived_by];
+  }
+  const Place place{.prefix = "step.", .weight = weight, .step = failed};
+  read_step(input.trajectory[*failed], place, input.failure, hints);
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// The built command on damaged stores, on files that are none, and on wrong arguments.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Flips one bit in the last byte of a record's body.
+void damage(const std::string& path, const std::string& which) {
+  tamper(path,
+         "UPDATE records SET body = CAST(substr(body, 1, length(body) - 1) || "
+         "CASE WHEN substr(body, -1) = x'00' THEN x'01' ELSE x'00' END AS BLOB) WHERE " +
+             which);
+}
+
+}  // namespace
+
+TEST_CASE("verify reports a flipped byte and the newest position before it", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  damage(folder / "a.db", "seq = 6 AND run = (SELECT run FROM records WHERE seq = 12 LIMIT 1)");
+  const Printed text = triage_command({"checkpoint", "verify", folder / "a.db"});
+  CHECK(text.status == 3);
+  CHECK_THAT(text.out, ContainsSubstring("record 6"));
+  CHECK_THAT(text.out, ContainsSubstring("1 damaged record in 1 run"));
+  const Printed json = triage_command({"checkpoint", "verify", folder / "a.db", "--json"});
+  CHECK(json.status == 3);
+  const Json document = json_of(json);
+  CHECK(document["intact"] == false);
+  REQUIRE(document["findings"].size() == 1);
+  CHECK(document["findings"][0]["run"]["id"] == "good");
+  CHECK(document["findings"][0]["damaged"][0]["seq"] == 6);
+  CHECK(triage_command({"checkpoint", "verify", folder / "a.db", "--run", "lost"}).status == 0);
+}
+
+TEST_CASE("show and list of a damaged run give what is intact, and say so", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  damage(folder / "a.db", "seq = 6");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"checkpoint", "show", folder / "a.db", "good", "--json"},
+        std::vector<std::string>{"checkpoint", "list", folder / "a.db", "--run", "good",
+                                 "--json"}}) {
+    const Printed printed = triage_command(arguments);
+    CHECK(printed.status == 4);
+    CHECK_THAT(printed.error, ContainsSubstring("damaged record"));
+    CHECK(json_of(printed)["damaged_records"] == 1);
+  }
+}
+
+TEST_CASE("a run whose first record is damaged is corrupt", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  damage(folder / "a.db", "seq = 1");
+  const Printed printed = triage_command({"checkpoint", "show", folder / "a.db", "good"});
+  CHECK(printed.status == 3);
+  CHECK_THAT(printed.error, ContainsSubstring("first record"));
+  CHECK(triage_command({"checkpoint", "verify", folder / "a.db"}).status == 3);
+}
+
+TEST_CASE("what is not there is said to be missing, with status 1", "[cli]") {
+  const TemporaryFolder folder;
+  const Printed file = triage_command({"checkpoint", "list", folder / "none.db"});
+  CHECK(file.status == 1);
+  CHECK_THAT(file.error, ContainsSubstring("none.db"));
+  CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
+  make_store(folder / "a.db");
+  for (const std::string& what : {std::string("nobody"), std::string("good@9999")}) {
+    const Printed run = triage_command({"checkpoint", "show", folder / "a.db", what});
+    CHECK(run.status == 1);
+    CHECK(run.out.empty());
+    CHECK_THAT(run.error, ContainsSubstring(what));
+  }
+  CHECK(triage_command({"checkpoint", "list", folder / "a.db", "--run", "nobody"}).status == 1);
+  CHECK(triage_command({"checkpoint", "verify", folder / "a.db", "--run", "nobody"}).status == 1);
+}
+
+TEST_CASE("a file that is no store is refused and left alone", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string text(5000, 'x');
+  std::ofstream(folder / "text.db") << text;
+  const Printed printed = triage_command({"checkpoint", "list", folder / "text.db"});
+  CHECK(printed.status == 3);
+  CHECK_THAT(printed.error, ContainsSubstring("text.db"));
+  CHECK(read_text(folder / "text.db") == text);
+  tamper(folder / "other.db", "CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')");
+  const Printed other = triage_command({"checkpoint", "verify", folder / "other.db"});
+  CHECK(other.status == 4);
+  CHECK_THAT(other.error, ContainsSubstring("other.db"));
+}
+
+TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& says) {
+    const Printed printed = triage_command(arguments);
+    INFO(printed.out << printed.error);
+    CHECK(printed.status == 2);
+    CHECK(printed.out.empty());
+    CHECK_THAT(printed.error, ContainsSubstring(says));
+  };
+  const std::string store = folder / "a.db";
+  refused({}, "checkpoint");
+  refused({"checkpiont", "list", store}, "checkpiont");
+  refused({"checkpoint"}, "list");
+  refused({"checkpoint", "lsit", store}, "lsit");
+  refused({"checkpoint", "list"}, "STORE");
+  refused({"checkpoint", "list", "redis://localhost"}, "sqlite:PATH");
+  refused({"checkpoint", "list", ":memory:"}, "memory");
+  refused({"checkpoint", "list", ""}, "PATH");
+  refused({"checkpoint", "list", store, "--status", "broken"}, "escalated");
+  refused({"checkpoint", "list", store, "--run", "good", "--status", "finished"}, "--run");
+  refused({"checkpoint", "list", store, "--limit", "-1"}, "--limit");
+  refused({"checkpoint", "list", store, "--nonsense"}, "--nonsense");
+  refused({"checkpoint", "show", store, "good", "--steps", "many"}, "all");
+  refused({"checkpoint", "show", store, "bad name"}, "bad name");
+  refused({"checkpoint", "show", store, "good@x"}, "good@x");
+}
+
+TEST_CASE("help and version go to the standard output", "[cli]") {
+  const Printed help = triage_command({"--help"});
+  CHECK(help.status == 0);
+  CHECK_THAT(help.out, ContainsSubstring("Exit status: 0 done"));
+  CHECK(triage_command({"--version"}).out == "triage " TRIAGE_VERSION_STRING "\n");
+}

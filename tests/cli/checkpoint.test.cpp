@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// The built command on stores that hold what they should.
+#include "cli/stores.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("list shows the runs of a store, the newest first", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Printed table = triage_command({"checkpoint", "list", folder / "a.db"});
+  CHECK(table.status == 0);
+  CHECK(table.error.empty());
+  CHECK_THAT(table.out, ContainsSubstring("RUN"));
+  CHECK(table.out.find("lost") < table.out.find("good"));
+  const Json all =
+      json_of(triage_command({"checkpoint", "list", "sqlite:" + folder / "a.db", "--json"}));
+  REQUIRE(all["runs"].size() == 2);
+  CHECK(all["more"] == false);
+  const Json& good = all["runs"][1];
+  CHECK(good["id"] == "good");
+  CHECK(good["agent"] == "crawler");
+  CHECK(good["label"] == "nightly");
+  CHECK(good["status"] == "finished");
+  CHECK(good["owned"] == false);
+  CHECK(all["runs"][0]["status"] == "escalated");
+}
+
+TEST_CASE("list narrows the runs down by status, agent, label and number", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const auto ids = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"checkpoint", "list", folder / "a.db", "--json"});
+    const Json document = json_of(triage_command(arguments));
+    std::vector<std::string> found;
+    for (const Json& run : document["runs"]) found.push_back(run["id"]);
+    return found;
+  };
+  using Ids = std::vector<std::string>;
+  CHECK(ids({"--status", "escalated"}) == Ids{"lost"});
+  CHECK(ids({"--agent", "crawler"}) == Ids{"good"});
+  CHECK(ids({"--label", "nightly"}) == Ids{"good"});
+  CHECK(ids({"--label", "daily"}).empty());
+  CHECK(ids({"--status", "running"}).empty());
+  CHECK(ids({"--limit", "1"}) == Ids{"lost"});
+  const Printed one = triage_command({"checkpoint", "list", folder / "a.db", "--limit", "1"});
+  CHECK_THAT(one.error, ContainsSubstring("--limit"));
+}
+
+TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Json document =
+      json_of(triage_command({"checkpoint", "list", folder / "a.db", "--run", "good", "--json"}));
+  const Json& checkpoints = document["checkpoints"];
+  REQUIRE(checkpoints.size() >= 3);
+  CHECK(checkpoints[0]["steps"] == 1);
+  CHECK(checkpoints[0]["label"] == "planned");
+  CHECK(checkpoints[0]["abandoned"] == false);
+  CHECK(checkpoints[1]["steps"] == 2);
+  CHECK(checkpoints[1]["abandoned"] == true);
+  CHECK(checkpoints.back()["abandoned"] == false);
+  CHECK(checkpoints.back()["attempt"] == 2);
+}
+
+TEST_CASE("show tells in sentences what failed, why, and what was done about it", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Printed shown = triage_command({"checkpoint", "show", folder / "a.db", "good"});
+  CHECK(shown.status == 0);
+  CHECK(shown.error.empty());
+  CHECK_THAT(shown.out,
+             ContainsSubstring("Attempt 1 failed at step 1 (fetch): external_fault, rate_limited"));
+  CHECK_THAT(shown.out, ContainsSubstring("HTTP 429: too many requests"));
+  CHECK_THAT(shown.out, ContainsSubstring("rollback to the checkpoint labelled \"planned\""));
+  CHECK_THAT(shown.out, ContainsSubstring("Rolled back to checkpoint good@"));
+  CHECK_THAT(shown.out, ContainsSubstring("page = 1"));
+  CHECK_THAT(shown.out, ContainsSubstring("charge:42"));
+  CHECK_THAT(shown.out, ContainsSubstring("Result: \"done\""));
+}
+
+TEST_CASE("show keeps an effect in doubt in sight", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Printed shown = triage_command({"checkpoint", "show", folder / "a.db", "lost"});
+  CHECK(shown.status == 0);
+  CHECK_THAT(shown.out, ContainsSubstring("in doubt"));
+  CHECK_THAT(shown.out, ContainsSubstring("mail:1"));
+  CHECK_THAT(shown.out, ContainsSubstring("Ask somebody."));
+  CHECK_THAT(shown.out, ContainsSubstring("State: empty"));
+}
+
+TEST_CASE("show gives one JSON document, with bytes that are not UTF-8 escaped", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Json good =
+      json_of(triage_command({"checkpoint", "show", folder / "a.db", "good", "--json"}));
+  CHECK(good["task"] == "https://example.org");
+  CHECK(good["state"]["page"] == 1);
+  CHECK_THAT(good["state"]["plan"].get<std::string>(), ContainsSubstring("caf"));
+  CHECK(good["steps"].size() == 2);
+  CHECK(good["steps"][1]["http_status"] == 200);
+  CHECK(good["effects"][0] == Json{{"key", "charge:42"}, {"status", "done"}, {"result", 7}});
+  CHECK(good["result"] == "done");
+  CHECK(good["damaged_records"] == 0);
+}
+
+TEST_CASE("show of a checkpoint gives the state and steps as they were there", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Json list =
+      json_of(triage_command({"checkpoint", "list", folder / "a.db", "--run", "good", "--json"}));
+  const std::string id = list["checkpoints"][0]["id"];
+  const Json then = json_of(triage_command({"checkpoint", "show", folder / "a.db", id, "--json"}));
+  CHECK(then["checkpoint"]["id"] == id);
+  CHECK(then["steps"].size() == 1);
+  CHECK_FALSE(then["state"].contains("page"));
+  CHECK(then["happenings"].empty());
+  CHECK(then["effects"].empty());
+  const Json none = json_of(
+      triage_command({"checkpoint", "show", folder / "a.db", "good", "--json", "--steps", "0"}));
+  CHECK(none["steps"].empty());
+}
+
+TEST_CASE("verify finds nothing wrong with a good store, nor with an empty one", "[cli]") {
+  const TemporaryFolder folder;
+  make_store(folder / "a.db");
+  const Json good = json_of(triage_command({"checkpoint", "verify", folder / "a.db", "--json"}));
+  CHECK(good["intact"] == true);
+  CHECK(good["runs"] == 2);
+  REQUIRE_OK(SqliteStore::open(folder / "empty.db"));
+  const Printed empty = triage_command({"checkpoint", "verify", folder / "empty.db"});
+  CHECK(empty.status == 0);
+  CHECK_THAT(empty.out, ContainsSubstring("0 runs, 0 records read: all intact"));
+  CHECK(triage_command({"checkpoint", "list", folder / "empty.db"}).out == "No runs.\n");
+}
+
+TEST_CASE("a run that is under way is told apart from one whose process died", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.db";
+  const auto work = [](const std::string& store, const std::string& run, auto in_the_middle) {
+    TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                        attempt.record_step({.action = "work"});
+                        in_the_middle();
+                      },
+                      FailurePolicy().otherwise(escalate()),
+                      {.name = "worker",
+                       .store = SqliteStore::open(store).value(),
+                       .write_mode = WriteMode::immediate}};
+    return agent.run("task", {.run_id = run});
+  };
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    static_cast<void>(work(path, "dead", [] { ::_exit(0); }));
+    ::_exit(1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  Json alive;
+  Json dead;
+  REQUIRE_OK(work(path, "alive", [&] {
+    alive = json_of(triage_command({"checkpoint", "list", path, "--status", "running", "--json"}));
+    dead = json_of(triage_command({"checkpoint", "list", path, "--status", "died", "--json"}));
+  }));
+  REQUIRE(alive["runs"].size() == 1);
+  CHECK(alive["runs"][0]["id"] == "alive");
+  CHECK(alive["runs"][0]["owned"] == true);
+  REQUIRE(dead["runs"].size() == 1);
+  CHECK(dead["runs"][0]["id"] == "dead");
+  CHECK(dead["runs"][0]["status"] == "died");
+  const Json steps = json_of(triage_command({"checkpoint", "show", path, "dead", "--json"}));
+  CHECK(steps["steps"].size() == 1);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policy.hpp"
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/limits.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/fallback.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/sequence.hpp"
+#include "triage/policies/stop.hpp"
+#include "triage/testing/context.hpp"
+
+using namespace triage;
+using triage::testing::context_for;
+using Kind = RecoveryAction::Kind;
+
+TEST_CASE("a type's own strategy beats the default, and the default serves all others",
+          "[policy]") {
+  FailurePolicy policy;
+  CHECK(policy.resolve(FailureType::timeout) == nullptr);
+
+  policy.on(FailureType::timeout, retry()).otherwise(abort_run());
+  CHECK(policy.decide(context_for(FailureType::timeout)).kind == Kind::retry);
+  CHECK(policy.decide(context_for(FailureType::unknown)).kind == Kind::abort);
+  CHECK(policy.resolve(FailureType::timeout)->description().rfind("retry(", 0) == 0);
+
+  policy.on(FailureType::timeout, escalate());
+  CHECK(policy.decide(context_for(FailureType::timeout)).kind == Kind::escalate);
+}
+
+TEST_CASE("a failure without a strategy is escalated with a message that names its type",
+          "[policy]") {
+  const RecoveryAction action = FailurePolicy{}.decide(context_for(FailureType::loop_detected));
+  CHECK(action.kind == Kind::escalate);
+  CHECK_THAT(action.message, ContainsSubstring("loop_detected"));
+}
+
+TEST_CASE("any function of a failure is a strategy", "[policy]") {
+  FailurePolicy policy;
+  policy.otherwise([](const FailureContext& context) {
+    return RecoveryAction::retry("after attempt " + std::to_string(context.attempt_number));
+  });
+  CHECK(policy.decide(context_for(FailureType::unknown).attempt_number(7)).hint ==
+        "after attempt 7");
+  CHECK_THAT(policy.describe(), ContainsSubstring("timeout: custom\n"));
+  REQUIRE_OK(check_policy(policy));
+}
+
+TEST_CASE("the same policy has the same description, another limit another one", "[policy]") {
+  const auto described = [](int attempts) {
+    FailurePolicy policy;
+    policy.otherwise(retry_with_backoff({.max_attempts = attempts}));
+    return policy.describe();
+  };
+  CHECK(described(5) == described(5));
+  CHECK(described(5) != described(6));
+}
+
+TEST_CASE("a policy with an impossible setting is refused by type, option, value and range",
+          "[policy]") {
+  FailurePolicy policy;
+  policy.on(FailureType::timeout, retry({.max_attempts = 0}));
+  const auto own = check_policy(policy);
+  CHECK_ERRC(Errc::invalid_argument, own);
+  CHECK_THAT(own.error().detail, ContainsSubstring("timeout") && ContainsSubstring("retry(") &&
+                                     ContainsSubstring("max_attempts is 0") &&
+                                     ContainsSubstring("1 or more"));
+
+  policy.on(FailureType::timeout, retry()).otherwise(sequence({}));
+  const auto fallback_of_all = check_policy(policy);
+  CHECK_ERRC(Errc::invalid_argument, fallback_of_all);
+  CHECK_THAT(fallback_of_all.error().detail,
+             ContainsSubstring("default") && ContainsSubstring("at least one"));
+}
+
+TEST_CASE("an invalid strategy that is asked all the same escalates and says why", "[policy]") {
+  const RecoveryAction action =
+      retry({.delay = std::chrono::seconds(-1)})(context_for(FailureType::timeout));
+  CHECK(action.kind == Kind::escalate);
+  CHECK_THAT(action.message, ContainsSubstring("delay is -1s"));
+}
+
+TEST_CASE("a strategy from a null function is refused instead of ignored", "[policy]") {
+  FailurePolicy policy;
+  policy.on(FailureType::timeout, Strategy::Function{});
+  const auto checked = check_policy(policy);
+  CHECK_ERRC(Errc::invalid_argument, checked);
+  CHECK_THAT(checked.error().detail, ContainsSubstring("timeout") && ContainsSubstring("null"));
+}
+
+TEST_CASE("settings that the run's limits never reach are warned of", "[policy]") {
+  FailurePolicy policy;
+  policy.on(FailureType::external_fault, retry_with_backoff({.max_attempts = 10}))
+      .otherwise(retry({.max_attempts = 4}));
+  CHECK(unreachable_settings(policy, {.max_attempts = 20, .max_attempts_per_type = 10}).empty());
+
+  const auto by_type =
+      unreachable_settings(policy, {.max_attempts = 20, .max_attempts_per_type = 9});
+  REQUIRE(by_type.size() == 1);
+  CHECK_THAT(by_type[0], ContainsSubstring("external_fault") && ContainsSubstring("10 attempts") &&
+                             ContainsSubstring("limits.max_attempts_per_type") &&
+                             ContainsSubstring("after 9"));
+
+  const auto in_total =
+      unreachable_settings(policy, {.max_attempts = 3, .max_attempts_per_type = 9});
+  REQUIRE(in_total.size() == 2);
+  CHECK_THAT(in_total[1],
+             ContainsSubstring("default") && ContainsSubstring("limits.max_attempts ends"));
+}
+
+TEST_CASE("an answer behind exhausted retries is warned of if the limits end the run first",
+          "[policy]") {
+  FailurePolicy policy;
+  policy.otherwise(chain(retry({.max_attempts = 5}), fallback("none")));
+  CHECK(unreachable_settings(policy, {.max_attempts_per_type = 6}).empty());
+  CHECK(unreachable_settings(policy, {.max_attempts_per_type = 5}).size() == 1);
+
+  policy.otherwise(sequence({retry(), retry(), fallback("none")}));
+  CHECK(unreachable_settings(policy, {.max_attempts_per_type = 4}).empty());
+  CHECK(unreachable_settings(policy, {.max_attempts_per_type = 3}).size() == 1);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Bytes in the file that are not what was written.
+#include "triage/stores/sqlite.hpp"
+
+#include "stores/contract.hpp"
+#include "support/catch.hpp"
+#include "support/result.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+struct Damaged {
+  TempFolder folder{};
+  std::string path = folder.file("a.db");
+  Journal journal{"run-1"};
+  std::vector<Record> records = random_run(journal, 5, 80);
+
+  Damaged() {
+    const auto store = SqliteStore::open(path).value();
+    REQUIRE_OK(store->start(run_info("run-1"), records));
+  }
+  void edit(const std::string& sql) const {
+    SQLite::Database(path, SQLite::OPEN_READWRITE).exec(sql);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a record that was changed is reported and never used", "[stores][sqlite][damage]") {
+  Damaged in;
+  const std::string change =
+      GENERATE("body = x'a0'", "body = zeroblob(length(body))", "body = CAST('text' AS TEXT)",
+               "body = 5", "crc = crc + 1", "crc = 'no number'", "kind = kind % 20 + 1",
+               "kind = 3000", "time = time + 1", "epoch = epoch + 1", "body = body || x'00'");
+  INFO(change);
+  in.edit("UPDATE records SET " + change + " WHERE seq = 30");
+  const auto store = SqliteStore::open(in.path).value();
+  const auto reading = store->read("run-1", {});
+  REQUIRE_OK(reading);
+  REQUIRE(reading.value().damaged.size() == 1);
+  CHECK(reading.value().damaged[0].seq == 30);
+  CHECK(reading.value().damaged[0].error.code == Errc::corrupt);
+  CHECK(reading.value().records.size() == in.records.size() - 1);
+}
+
+TEST_CASE("a record moved to another place is damaged there", "[stores][sqlite][damage]") {
+  Damaged in;
+  in.edit(
+      "UPDATE records SET seq = 100000 WHERE seq = 30; UPDATE records SET seq = 30 WHERE seq = 31; "
+      "UPDATE records SET seq = 31 WHERE seq = 100000");
+  const auto reading = SqliteStore::open(in.path).value()->read("run-1", {}).value();
+  REQUIRE(reading.damaged.size() == 2);
+  CHECK(reading.damaged[0].seq == 30);
+  CHECK(reading.damaged[1].seq == 31);
+}
+
+TEST_CASE("behind a damaged record, the newest intact checkpoint before it is restored",
+          "[stores][sqlite][damage]") {
+  TempFolder folder;
+  const std::string path = folder.file("a.db");
+  Journal journal("run-1");
+  std::vector<Record> records{started(journal)};
+  for (int i = 0; i < 10; ++i) {
+    records.push_back(step(journal, std::to_string(i)));
+    records.push_back(journal.change_state(Json{{"page", i}}, at_ms(5)));
+  }
+  {
+    const auto store = SqliteStore::open(path).value();
+    REQUIRE_OK(store->start(run_info("run-1"), records));
+  }
+  // Record 12 is step 5; 11 is the state after step 4.
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE records SET body = x'00' WHERE seq = 12");
+  const auto store = SqliteStore::open(path).value();
+  const auto latest = store->latest("run-1");
+  REQUIRE_OK(latest);
+  CHECK(latest.value().info.id.sequence == 11);
+  CHECK(latest.value().state.json() == Json({{"page", 4}}));
+  CHECK_ERRC(Errc::corrupt, store->load({"run-1", 15}));
+  CHECK(store->load_state({"run-1", 11}).value().json() == Json({{"page", 4}}));
+  // A state needs no steps, so it is there even behind a damaged one.
+  CHECK(store->load_state({"run-1", 15}).value().json() == Json({{"page", 6}}));
+
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("DELETE FROM records WHERE seq = 12");
+  CHECK_ERRC(Errc::corrupt, store->load({"run-1", 15}));
+  CHECK_ERRC(Errc::corrupt, store->load_state({"run-1", 15}));
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE records SET body = x'00' WHERE seq = 1");
+  CHECK_ERRC(Errc::corrupt, store->latest("run-1"));
+}
+
+TEST_CASE("a changed record is not taken for the same one", "[stores][sqlite][damage]") {
+  TempFolder folder;
+  const auto store = SqliteStore::open(folder.file("a.db")).value();
+  Journal journal("run-1");
+  const Record first = started(journal);
+  const auto lease = store->start(run_info("run-1"), {&first, 1}).value();
+  const Record second = step(journal, "a");
+  REQUIRE_OK(store->append(lease, {&second, 1}, RunStatus::running));
+  SQLite::Database(folder.file("a.db"), SQLite::OPEN_READWRITE)
+      .exec("UPDATE records SET body = x'a0' WHERE seq = 2");
+  CHECK_ERRC(Errc::conflict, store->append(lease, {&second, 1}, RunStatus::running));
+}
+
+TEST_CASE("no change of bytes in a file makes the store crash or give wrong records",
+          "[stores][sqlite][damage]") {
+  Damaged in;
+  std::string intact;
+  {
+    std::ifstream file(in.path, std::ios::binary);
+    intact.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  constexpr std::uint64_t seeds = 150;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    INFO("seed " << seed);
+    const auto random = seeded_random(seed);
+    std::string bytes = intact;
+    const std::string path = in.folder.file("damaged.db");
+    const std::uint64_t changes = 1 + random->next() % 40;
+    for (std::uint64_t i = 0; i < changes; ++i) {
+      bytes[random->next() % bytes.size()] = static_cast<char>(random->next());
+    }
+    if (seed % 5 == 0) bytes.resize(random->next() % bytes.size());
+    if (seed % 7 == 0) {  // A whole page.
+      const std::size_t page = random->next() % (bytes.size() / 4096 + 1) * 4096;
+      for (std::size_t i = page; i < std::min(bytes.size(), page + 4096); ++i) {
+        bytes[i] = static_cast<char>(random->next());
+      }
+    }
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
+    std::ofstream(path, std::ios::binary) << bytes;
+    const auto store = SqliteStore::open(path);
+    if (!store) continue;
+    static_cast<void>(store.value()->runs({}));
+    static_cast<void>(store.value()->latest("run-1"));
+    static_cast<void>(store.value()->load_state({"run-1", 40}));
+    const auto reading = store.value()->read("run-1", {});
+    if (!reading) continue;
+    for (const Record& record : reading.value().records) {
+      REQUIRE(record.seq() >= 1);
+      REQUIRE(record.seq() <= in.records.size());
+      REQUIRE(same(record, in.records[record.seq() - 1]));
+    }
+    const auto lease = store.value()->acquire("run-1");
+    if (lease) static_cast<void>(store.value()->append(lease.value(), {}, RunStatus::running));
+  }
+}
