@@ -2,6 +2,7 @@
 // Carrying out a recovery action: what the next attempt begins with, or how the run ends.
 #include "run.hpp"
 #include "shield.hpp"
+#include "triage/detail/call.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -210,6 +211,7 @@ Decision Run::fall_back(const RecoveryAction& action) {
   bool adopted = false;
   std::string problem = "the agent's result cannot be made from JSON";
   try {
+    if (action.value) require_copyable(*action.value, "the fallback");
     adopted = action.value && call_.table->adopt(call_.frame, *action.value);
   } catch (...) {
     problem = "its value does not convert to the agent's result: " + current_exception_text();

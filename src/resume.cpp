@@ -131,6 +131,7 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
   }
   TRIAGE_TRY(from, find_start(journal, options.from));
   if (journal.broken_at()) {
+    b.damaged_at = *journal.broken_at();
     b.context.notes.push_back("record " + std::to_string(*journal.broken_at()) +
                               " is damaged or missing; going on from what is intact before it");
   }

@@ -73,6 +73,7 @@ void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
   body_ = std::move(body);
   body_->writer.mutex = &mutex_;
   attempt_ = attempts;
+  resumed_ = true;
   if (!body_->started_at) body_->started_at = now();
 }
 
@@ -217,18 +218,15 @@ Result<void> Run::start_in_store() {
 
 void Run::add_record(RecordKind kind, Json fields) {
   RunBody& b = body();
-  if (b.store) enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  if (!b.store) return;
+  make_room();
+  enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
 }
 
 void Run::enqueue(Record record) {
   RunBody& b = *body_;
   if (!b.store) return;
   RunWriter& writer = b.writer;
-  if (writer.failure && writer.pending.size() >= core_.options.queue_capacity) {
-    // The store has been away for too long: a gap record will say what is missing.
-    b.lost = true;
-    drop_pending();
-  }
   if (!b.started) {
     writer.queued = record.seq();
     writer.pending.push_back(std::move(record));
@@ -237,28 +235,22 @@ void Run::enqueue(Record record) {
   b.store->queue().enqueue(writer, std::move(record));
 }
 
-// Forgets what waits, but for the start of the run, without which nothing can be folded.
-void Run::drop_pending() {
-  auto& pending = body_->writer.pending;
-  pending.erase(pending.begin() + (body_->started || pending.empty() ? 0 : 1), pending.end());
-}
-
-void Run::report_lost() {
+// The store has been away for too long: what waits is forgotten, but for the start of the run,
+// without which nothing can be folded; a gap record says what is missing, a snapshot what it led to.
+void Run::make_room() {
   RunBody& b = *body_;
-  const std::scoped_lock lock(mutex_);
-  if (!std::exchange(b.lost, false)) return;
-  drop_pending();
-  const Sequence first = b.started ? b.writer.durable + 1 : 2;
-  const Sequence last = b.journal.last();
-  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(),
-                        Json{{"first", first}, {"last", last}, {"attempts", attempt_}}));
+  RunWriter& writer = b.writer;
+  if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
+  const Sequence first = b.started ? writer.durable + 1 : 2;
+  writer.pending.erase(writer.pending.begin() + (b.started ? 0 : 1), writer.pending.end());
+  const Json gap{{"first", first}, {"last", b.journal.last()}, {"attempts", attempt_}};
+  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
   enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
 }
 
 Result<void> Run::flush() {
   RunBody& b = *body_;
   if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
-  report_lost();
   if (!b.started) {
     TRIAGE_TRYV(start_in_store());
   }

@@ -12,12 +12,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct RunBody {
   bool started = false;      // The store knows the run and we hold its lease.
   bool detached = false;     // The store failed; the run goes on from memory.
   bool fenced = false;       // Another owner has the run: nothing is written any more.
-  bool lost = false;         // Records did not fit in memory while detached: a gap says which.
+  Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
   std::mutex flushing{};     // One flush of this run at a time; taken before the run's mutex.
   FailureContext context{};  // Of the newest failure; its history grows with each.
   Failure failure{};         // As the current attempt reported it.
@@ -43,7 +44,7 @@ struct RunBody {
   std::size_t restored_steps = 0;  // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  std::set<std::string, std::less<>> effects_running{};
+  std::map<std::string, std::thread::id, std::less<>> effects_running{};
   std::condition_variable effect_done{};
   Json task{};               // Null if it is not stored.
   RecoveryAction decided{};  // What decide() was given.
@@ -128,12 +129,12 @@ class Run final : public Decider {
   void add_record(RecordKind kind, Json fields);  // Nothing without a store.
   void enqueue(Record record);                    // The caller holds mutex_.
   void snapshot_if_due();                         // Likewise.
+  void make_room();  // Likewise; before a record is made.
   Result<void> start_in_store();
   Result<void> flush();             // What the drains below share.
   Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
   Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  void report_lost();
   void drop_pending();                      // The caller holds mutex_.
   [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
@@ -145,6 +146,7 @@ class Run final : public Decider {
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
   Input cancel(std::string detail);
+  void announce_start();
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
@@ -197,6 +199,7 @@ class Run final : public Decider {
   bool needs_set_up_ = false;
   bool guarded_ = false;  // There is a stop token or a deadline to look at.
   bool degraded_ = false;
+  bool resumed_ = false;
   int attempt_ = 0;
   std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
   mutable std::mutex mutex_{};

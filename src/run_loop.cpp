@@ -50,7 +50,7 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
 
 Outcome Run::drive(Input input) {
   if (observer_ != nullptr) [[unlikely]] {
-    emit(attempt_ == 0 ? EventKind::run_started : EventKind::run_resumed);
+    announce_start();
     for (const std::string& warning : core_.warnings) {
       emit(EventKind::policy_warning, {.text = warning});
     }
@@ -66,6 +66,18 @@ Outcome Run::drive(Input input) {
       case Next::Do::done: return end();
     }
   }
+}
+
+void Run::announce_start() {
+  if (!resumed_) {
+    emit(EventKind::run_started,
+         {.text = options_.parent == nullptr ? std::string_view() : options_.parent->run_id()});
+    return;
+  }
+  const Recovery* recovery = body_->recovery ? &*body_->recovery : nullptr;
+  emit(EventKind::run_resumed,
+       {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
+        .number = body_->damaged_at});
 }
 
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
@@ -239,8 +251,9 @@ Outcome Run::end() {
   } else if (!outcome_->failure()) {
     *outcome_ = Error(outcome_->code, std::move(outcome_->detail), context);
   }
-  emit(end_event(outcome_->code),
-       {.failure = context.get(), .error = outcome_.get(), .text = outcome_->detail});
+  // The token of a suspended run is for the caller alone.
+  const Error told(outcome_->code, outcome_->detail, context);
+  emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
   return std::move(outcome_);
 }
 

@@ -98,6 +98,7 @@ void Run::record_step(int attempt, Step step) {
     if (!b.sticky) b.sticky = std::move(checked).error();
     return;
   }
+  make_room();
   Record record =
       b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
   if (observer_ != nullptr) [[unlikely]] {
@@ -131,6 +132,7 @@ void Run::update_state(int attempt, Json patch) {
     return;
   }
   if (patch.empty()) return;
+  make_room();
   Record record =
       b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
   if (!b.store) return;
@@ -144,6 +146,7 @@ void Run::remove_state(int attempt, std::string_view key) {
   if (is_late(attempt)) return;
   RunBody& b = body();
   if (!b.journal.state().contains(key)) return;
+  make_room();
   Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
   if (!b.store) return;
   enqueue(std::move(record));
@@ -164,6 +167,7 @@ void Run::replace_state(int attempt, Json state) {
     if (!b.sticky) b.sticky = std::move(checked).error();
     return;
   }
+  make_room();
   Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
   if (!b.store) return;
   enqueue(std::move(record));
@@ -182,6 +186,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
     }
     return;
   }
+  make_room();
   Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
                                 Json{{"input_tokens", usage.input_tokens},
                                      {"output_tokens", usage.output_tokens},
@@ -204,6 +209,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
     Lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
     RunBody& b = body();
+    make_room();
     Record record = b.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
     made.sequence = record.seq();
     enqueue(std::move(record));
@@ -248,6 +254,12 @@ Result<Json> Run::effect(int attempt, std::string_view key, const std::function<
   Lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   RunBody& b = body();
+  if (const auto running = b.effects_running.find(key);
+      running != b.effects_running.end() && running->second == std::this_thread::get_id()) {
+    return Error{Errc::invalid_argument, "effect \"" + printable(key) +
+                                             "\" is running and asks for itself; give the inner "
+                                             "effect another key"};
+  }
   b.effect_done.wait(lock, [&] { return !b.effects_running.contains(key); });
   std::uint64_t generation = 1;
   if (const auto known = b.journal.effects().find(key); known != b.journal.effects().end()) {
@@ -268,6 +280,7 @@ Result<Json> Run::effect(int attempt, std::string_view key, const std::function<
     }
   }
   const auto record = [&](RecordKind kind, Json fields) {
+    make_room();
     fields["key"] = std::string(key);
     fields["generation"] = generation;
     enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
@@ -276,7 +289,7 @@ Result<Json> Run::effect(int attempt, std::string_view key, const std::function<
     b.effects_running.erase(b.effects_running.find(key));
     b.effect_done.notify_all();
   };
-  b.effects_running.emplace(key);
+  b.effects_running.emplace(key, std::this_thread::get_id());
   record(RecordKind::effect_intended, Json::object());
   lock.unlock();
   if (Result<void> durable = drain_strictly(); !durable) {

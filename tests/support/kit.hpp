@@ -78,6 +78,7 @@ class EventLog final : public Observer {
     std::string action;
     std::string step;
     bool has_failure;
+    bool has_token;
   };
 
   void on_event(const Event& event) override {
@@ -89,7 +90,8 @@ class EventLog final : public Observer {
                 event.run_id(),
                 event.action == nullptr ? "" : std::string(to_string(event.action->kind)),
                 event.step == nullptr ? "" : event.step->action,
-                event.failure != nullptr};
+                event.failure != nullptr,
+                event.error != nullptr && event.error->suspension() != nullptr};
     const std::scoped_lock lock(mutex_);
     entries_.push_back(std::move(entry));
   }
@@ -167,7 +169,8 @@ inline Journal stored_journal(CheckpointStore& store, const RunId& run) {
 
 inline std::vector<RecordKind> stored_kinds(CheckpointStore& store, const RunId& run) {
   std::vector<RecordKind> kinds;
-  for (const Record& record : store.read(run, {}).value().records) kinds.push_back(record.kind());
+  const JournalReading reading = store.read(run, {}).value();
+  for (const Record& record : reading.records) kinds.push_back(record.kind());
   return kinds;
 }
 

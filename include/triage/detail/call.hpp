@@ -6,7 +6,9 @@
 #include "triage/detail/run_loop.hpp"
 
 #include <concepts>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -121,6 +123,12 @@ constexpr void require_storable() {
       "the result's type to_json and from_json (or NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE)");
 }
 
+// nlohmann copies recursively: what is nested too deeply must not be copied at all.
+inline void require_copyable(const Json& json, std::string_view what) {
+  const auto checked = check_json(json, what, NonFinite::allowed);
+  if (!checked) throw std::invalid_argument(checked.error().detail);
+}
+
 template <class F, class Task>
 struct CallTraits {
   using Target = typename Callable<F>::type;
@@ -161,7 +169,13 @@ struct CallTraits {
     if constexpr (std::is_same_v<Target, const F>) {
       return *frame.source;
     } else {
-      if (!frame.made) frame.made.emplace(frame.source->make());
+      if (!frame.made) {
+        frame.made.emplace(frame.source->make());
+        if (is_null_callable(*frame.made)) {
+          frame.made.reset();
+          throw std::bad_function_call();
+        }
+      }
       return *frame.made;
     }
   }
@@ -201,6 +215,9 @@ struct CallTraits {
   }
   static bool task_json(const void* erased, Json& out) {
     if constexpr (JsonConvertible<Task>) {
+      if constexpr (std::same_as<Task, Json>) {
+        require_copyable(*static_cast<const Frame*>(erased)->task, "the task");
+      }
       out = Json(*static_cast<const Frame*>(erased)->task);
       return true;
     } else {
@@ -212,6 +229,9 @@ struct CallTraits {
       out = nullptr;
       return true;
     } else if constexpr (JsonConvertible<Value>) {
+      if constexpr (std::same_as<Value, Json>) {
+        require_copyable(*static_cast<const Frame*>(erased)->out, "the result");
+      }
       out = Json(*static_cast<const Frame*>(erased)->out);
       return true;
     } else {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Bad input to an agent and its runs: an error says what was wrong, which value, what is allowed.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+#include <functional>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+FailurePolicy escalating() { return answers({RecoveryAction::escalate()}); }
+int one(const std::string&) { return 1; }
+
+struct Awkward {
+  std::string text{};
+};
+[[maybe_unused]] void to_json(Json&, const Awkward&) { throw std::runtime_error("no JSON today"); }
+[[maybe_unused]] void from_json(const Json&, Awkward&) {}
+
+}  // namespace
+
+TEST_CASE("a null callable is an error of every run", "[bad_input]") {
+  const TriageAgent function{std::function<int(const std::string&)>(), escalating()};
+  CHECK_ERRC(Errc::invalid_argument, function.run("x"));
+  const TriageAgent pointer{static_cast<int (*)(const std::string&)>(nullptr), escalating()};
+  const auto result = pointer.run("x");
+  CHECK_ERRC(Errc::invalid_argument, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("null"));
+  CHECK_ERRC(Errc::invalid_argument, pointer.resume_run("r"));
+}
+
+TEST_CASE("a run id that is not allowed is refused, naming what is", "[bad_input]") {
+  Kit kit;
+  const TriageAgent agent{&one, escalating(), kit.options()};
+  const std::string id = GENERATE(as<std::string>{}, ".hidden", "a b", "a/b", "caf\xc3\xa9",
+                                  std::string(129, 'x'), std::string("a\0b", 3), "\xff");
+  const auto result = agent.run("x", {.run_id = id});
+  CHECK_ERRC(Errc::invalid_argument, result);
+  CHECK_THAT(result.error().detail,
+             ContainsSubstring("allowed are 1 to 128 of A-Z a-z 0-9 . _ : -"));
+  CHECK_ERRC(Errc::invalid_argument, agent.resume_run(id));
+  CHECK_ERRC(Errc::invalid_argument, agent.run_or_resume(id, "x"));
+  CHECK(kit.store->runs({}).value().empty());
+}
+
+TEST_CASE("labels are bounded, and an empty one of a checkpoint is refused", "[bad_input]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            CHECK_ERRC(Errc::invalid_argument, attempt.checkpoint(""));
+                            const auto huge = attempt.checkpoint(std::string(10'000'000, 'l'));
+                            CHECK_ERRC(Errc::invalid_argument, huge);
+                            CHECK_THAT(huge.error().detail, ContainsSubstring("10000000") &&
+                                                                ContainsSubstring("1 to 256"));
+                            CHECK(huge.error().detail.size() < 1000);
+                            REQUIRE_OK(attempt.checkpoint(std::string(256, 'l')));
+                            REQUIRE_OK(attempt.checkpoint("not \xff UTF-8"));
+                          },
+                          escalating(), kit.options()};
+  REQUIRE_OK(agent.run("x", {.run_id = "r", .label = std::string(256, 'l')}));
+  CHECK(kit.store->checkpoints("r").value().size() == 2);
+  const auto huge = agent.run("x", {.run_id = "r2", .label = std::string(10'000'000, 'l')});
+  CHECK_ERRC(Errc::invalid_argument, huge);
+  CHECK_THAT(huge.error().detail, ContainsSubstring("10000000") && ContainsSubstring("256"));
+  CHECK_ERRC(Errc::not_found, kit.store->run("r2"));
+}
+
+TEST_CASE("an agent's name and queue are checked", "[bad_input]") {
+  AgentOptions options = Kit().bare();
+  SECTION("name") { options.name = "no spaces"; }
+  SECTION("no name") { options.name = ""; }
+  SECTION("empty queue") { options.queue_capacity = 0; }
+  SECTION("endless queue") { options.queue_capacity = 1'000'001; }
+  const auto result = TriageAgent{&one, escalating(), options}.run("x");
+  CHECK_ERRC(Errc::invalid_argument, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("allowed"));
+}
+
+TEST_CASE("a task that cannot be stored is refused before anything is stored", "[bad_input]") {
+  Kit kit;
+  const TriageAgent json{[](const Json&) { return 1; }, escalating(), kit.options()};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto result = json.run({{"x", nan}}, {.run_id = "r"});
+  CHECK_ERRC(Errc::invalid_argument, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("task") && ContainsSubstring("NaN"));
+  Json deep = 1;
+  for (int i = 0; i < 100'000; ++i) deep = Json::array({std::move(deep)});
+  CHECK_ERRC(Errc::invalid_argument, json.run(deep, {.run_id = "r"}));
+  const TriageAgent awkward{[](const Awkward&) { return 1; }, escalating(), kit.options()};
+  const auto threw = awkward.run(Awkward{}, {.run_id = "r"});
+  CHECK_ERRC(Errc::invalid_argument, threw);
+  CHECK_THAT(threw.error().detail, ContainsSubstring("no JSON today"));
+  CHECK_ERRC(Errc::not_found, kit.store->run("r"));
+}
+
+TEST_CASE("a conversion of the task that throws does not hide the agent's failure", "[bad_input]") {
+  const TriageAgent agent{[](const Awkward&) -> int { throw std::runtime_error("timeout"); },
+                          escalating(), Kit().bare()};
+  const auto result = agent.run(Awkward{});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->text == "timeout");
+  CHECK_THAT(result.error().failure()->task, ContainsSubstring("no JSON today"));
+}
+
+TEST_CASE("a result that cannot be stored is returned all the same", "[bad_input]") {
+  Kit kit;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const TriageAgent agent{[&](const std::string&) { return nan; }, escalating(), kit.options()};
+  CHECK(std::isnan(agent.run("x", {.run_id = "r"}).value()));
+  const auto again = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::unsupported, again);
+  CHECK_THAT(again.error().detail, ContainsSubstring("NaN"));
+}
+
+TEST_CASE("a failure text of 10 MB with any bytes goes through", "[bad_input]") {
+  Kit kit;
+  const std::string text = std::string(10'000'000, '\xff');
+  const TriageAgent agent{[&](const std::string&) -> int { throw std::runtime_error(text); },
+                          escalating(), kit.options()};
+  const auto result = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->text == text);
+  CHECK_FALSE(stored_journal(*kit.store, "r").broken_at());
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Effects: at most once in the life of a run.
+#include "support/flaky_store.hpp"
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+#include <latch>
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("an effect runs once across retries and rollbacks and gives its result ever after",
+          "[effects]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  int paid = 0;
+  std::vector<int> receipts;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        attempt.record_step({.action = "a"});
+        receipts.push_back(attempt.effect("pay", [&] { return 100 + ++paid; }));
+        attempt.record_step({.action = "b", .error = "x"});
+        if (attempt.number() < 4) throw std::runtime_error("timeout");
+      },
+      answers({RecoveryAction::retry(), RecoveryAction::rollback({.or_start = true}),
+               RecoveryAction::resume()}),
+      stored ? kit.options() : kit.bare()};
+  REQUIRE_OK(agent.run("x"));
+  CHECK(paid == 1);
+  CHECK(receipts == std::vector<int>(4, 101));
+  CHECK(kit.log->count(EventKind::effect_completed) == 1);
+  CHECK(kit.log->count(EventKind::effect_reused) == 3);
+}
+
+TEST_CASE("an effect runs once across resume_run", "[effects]") {
+  Kit kit;
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const int receipt = attempt.effect("pay", [&] { return ++paid; });
+                            if (attempt.number() == 1) throw std::runtime_error("timeout");
+                            return receipt;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(agent.resume_run("r").value() == 1);
+  CHECK(paid == 1);
+}
+
+TEST_CASE("the intent is durable before the effect runs, the result before it returns",
+          "[effects]") {
+  Kit kit;
+  const auto mode = GENERATE(WriteMode::deferred, WriteMode::background, WriteMode::immediate);
+  AgentOptions options = kit.options();
+  options.write_mode = mode;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        attempt.effect("pay", [&] {
+          const Journal now = stored_journal(*kit.store, "r");
+          CHECK(now.effects().at("pay").status == EffectState::Status::intended);
+          return 5;
+        });
+        const Journal now = stored_journal(*kit.store, "r");
+        REQUIRE(now.effects().at("pay").status == EffectState::Status::completed);
+        CHECK(*now.effects().at("pay").result == 5);
+      },
+      answers({RecoveryAction::escalate()}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+}
+
+TEST_CASE("a second thread on the same key waits for the first and gets its result", "[effects]") {
+  Kit kit;
+  std::atomic<int> paid{0};
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            std::latch inside(1);
+                            int second = 0;
+                            std::thread other([&] {
+                              inside.wait();
+                              second = attempt.effect("pay", [&] { return ++paid; });
+                            });
+                            const int first = attempt.effect("pay", [&] {
+                              inside.count_down();
+                              return ++paid;
+                            });
+                            other.join();
+                            CHECK(first == 1);
+                            CHECK(second == 1);
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  REQUIRE_OK(agent.run("x"));
+  CHECK(paid == 1);
+}
+
+TEST_CASE("an exception from an effect leaves it in doubt and the run says so", "[effects]") {
+  Kit kit;
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.effect("pay", [&]() -> int {
+                              ++paid;
+                              throw std::runtime_error("timeout");
+                            });
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  const auto result = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::in_doubt, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("pay"));
+  CHECK(paid == 1);
+  CHECK(kit.classifier->calls == 1);  // The first attempt's timeout; the doubt is not classified.
+  CHECK(kit.log->count(EventKind::effect_in_doubt) == 2);
+  CHECK(kit.store->run("r").value().status == RunStatus::failed);
+  // It is still in doubt for whoever resumes.
+  CHECK_ERRC(Errc::in_doubt, agent.resume_run("r"));
+  CHECK(paid == 1);
+}
+
+TEST_CASE("EffectNotDone frees the key", "[effects]") {
+  Kit kit;
+  int tries = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.effect("pay", [&] {
+                              if (++tries < 3) throw EffectNotDone("refused: timeout");
+                              return tries;
+                            });
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  CHECK(agent.run("x").value() == 3);
+}
+
+TEST_CASE("an effect whose result cannot be stored is in doubt, and has run", "[effects]") {
+  Kit kit;
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto done = attempt.try_effect("pay", [&] {
+                              ++paid;
+                              return std::numeric_limits<double>::quiet_NaN();
+                            });
+                            CHECK_ERRC(Errc::in_doubt, done);
+                            CHECK_THAT(done.error().detail, ContainsSubstring("NaN"));
+                            CHECK_ERRC(Errc::in_doubt,
+                                       attempt.try_effect("pay", [&] { return ++paid; }));
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  REQUIRE_OK(agent.run("x"));
+  CHECK(paid == 1);
+}
+
+TEST_CASE("a store that fails at the intent keeps the effect from running", "[effects]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  const auto fault = GENERATE(FlakyStore::Fault::refuses, FlakyStore::Fault::throws,
+                              FlakyStore::Fault::forgets_to_answer);
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            store->break_down(fault);
+                            return attempt.effect("pay", [&] { return ++paid; });
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK_ERRC(Errc::io, agent.run("x"));
+  CHECK(paid == 0);
+}
+
+TEST_CASE("a store that fails at the result leaves the effect in doubt", "[effects]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.effect("pay", [&] {
+                              store->break_down();
+                              return ++paid;
+                            });
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK_ERRC(Errc::in_doubt, agent.run("x", {.run_id = "r"}));
+  CHECK(paid == 1);
+  CHECK(stored_journal(*kit.store, "r").effects().at("pay").status ==
+        EffectState::Status::intended);
+}
+
+TEST_CASE("effects return nothing, text or a user's type, and keys have 1 to 512 bytes",
+          "[effects]") {
+  Kit kit;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        int done = 0;
+        attempt.effect("nothing", [&] { ++done; });
+        attempt.effect("nothing", [&] { ++done; });
+        CHECK(done == 1);
+        CHECK(attempt.effect("text", [] { return std::string("\xff"); }) == "\xff");
+        CHECK(attempt.effect("text", [] { return std::string("other"); }) == "\xff");
+        CHECK_ERRC(Errc::invalid_argument, attempt.try_effect("", [] { return 1; }));
+        const auto long_key = attempt.try_effect(std::string(513, 'k'), [] { return 1; });
+        CHECK_ERRC(Errc::invalid_argument, long_key);
+        CHECK_THAT(long_key.error().detail, ContainsSubstring("513") && ContainsSubstring("512"));
+        REQUIRE_OK(attempt.try_effect(std::string(512, 'k'), [] { return 1; }));
+      },
+      answers({RecoveryAction::escalate()}), kit.options()};
+  REQUIRE_OK(agent.run("x"));
+}
+
+TEST_CASE("an effect that asks for its own key gets an error instead of waiting for itself",
+          "[effects]") {
+  Kit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.effect("pay", [&] {
+                              const auto inner = attempt.try_effect("pay", [] { return 1; });
+                              CHECK_ERRC(Errc::invalid_argument, inner);
+                              return 2;
+                            });
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK(agent.run("x").value() == 2);
+}

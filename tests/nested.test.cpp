@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// An agent that works for another agent's attempt.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+FailurePolicy escalating() { return answers({RecoveryAction::escalate()}); }
+
+int fail_with(const std::string& text) { throw std::runtime_error(text); }
+
+}  // namespace
+
+TEST_CASE("a parent reuses the classification of the child that failed it", "[nested]") {
+  Kit kit;
+  const TriageAgent child{&fail_with, escalating(), kit.bare()};
+  const int way = GENERATE(0, 1, 2, 3);
+  AgentOptions options = kit.bare();
+  const auto parents = std::make_shared<NamingClassifier>();
+  options.classifier = parents;
+  const TriageAgent parent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                             attempt.record_step({.action = "call the child"});
+                             auto result = child.run("quota_exhausted", {.parent = &attempt});
+                             if (way == 0) return result;          // Passed on …
+                             if (way == 1) return result.value();  // … thrown …
+                             try {
+                               static_cast<void>(result.value());
+                             } catch (...) {
+                               if (way == 2) std::throw_with_nested(std::runtime_error("oh"));
+                             }
+                             throw std::runtime_error("the child could not");  // … or told.
+                           },
+                           escalating(), options};
+  const auto result = parent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::quota_exhausted);
+  CHECK(result.error().failure()->classification.reason == "named");
+  CHECK(parents->calls == 0);
+}
+
+TEST_CASE("a failure after more steps of the parent is the parent's own", "[nested]") {
+  Kit kit;
+  const TriageAgent child{&fail_with, escalating(), kit.bare()};
+  const TriageAgent parent{[&](const std::string&, Attempt& attempt) -> int {
+                             static_cast<void>(child.run("refused", {.parent = &attempt}));
+                             attempt.record_step({.action = "something else"});
+                             throw std::runtime_error("timeout");
+                           },
+                           escalating(), kit.bare()};
+  CHECK(parent.run("x").error().failure()->type() == FailureType::timeout);
+}
+
+TEST_CASE("a child that was cancelled or misused says nothing about the parent's failure",
+          "[nested]") {
+  Kit kit;
+  const TriageAgent child{&fail_with, escalating(), kit.bare()};
+  std::stop_source stopped;
+  stopped.request_stop();
+  const TriageAgent parent{
+      [&](const std::string&, Attempt& attempt) -> int {
+        CHECK_ERRC(Errc::cancelled,
+                   child.run("refused", {.stop_token = stopped.get_token(), .parent = &attempt}));
+        throw std::runtime_error("timeout");
+      },
+      escalating(), kit.bare()};
+  CHECK(parent.run("x").error().failure()->type() == FailureType::timeout);
+}
+
+TEST_CASE("a child's run knows its parent", "[nested]") {
+  Kit kit;
+  const TriageAgent child{[](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "s"});
+                            return attempt.run_id();
+                          },
+                          escalating(), kit.options()};
+  const TriageAgent parent{[&](const std::string&, Attempt& attempt) {
+                             return child.run("c", {.parent = &attempt}).value();
+                           },
+                           escalating(), kit.options()};
+  const std::string id = parent.run("p", {.run_id = "parent"}).value();
+  CHECK(kit.store->run(id).value().parent == "parent");
+  CHECK(stored_journal(*kit.store, id).start().at("parent") == "parent");
+  CHECK(stored_journal(*kit.store, id).start().at("parent_attempt") == 1);
+  CHECK(kit.store->runs({.parent = "parent"}).value().size() == 1);
+  const auto events = kit.log->entries();
+  const auto started = std::find_if(events.begin(), events.end(), [&](const auto& event) {
+    return event.kind == EventKind::run_started && event.run_id == id;
+  });
+  REQUIRE(started != events.end());
+  CHECK(started->text == "parent");
+}
+
+TEST_CASE("a child inherits the deadline, and its own counts if it is nearer", "[nested]") {
+  Kit kit;
+  const TimePoint now = kit.clock->now();
+  std::vector<std::optional<TimePoint>> seen;
+  const TriageAgent child{
+      [&](const std::string&, Attempt& attempt) { seen.push_back(attempt.deadline()); },
+      escalating(), kit.bare()};
+  const TriageAgent parent{[&](const std::string&, Attempt& attempt) {
+                             for (const int seconds : {0, 5, 50}) {
+                               RunOptions options{.parent = &attempt};
+                               if (seconds > 0)
+                                 options.deadline = now + std::chrono::seconds(seconds);
+                               REQUIRE_OK(child.run("c", options));
+                             }
+                           },
+                           escalating(), kit.bare()};
+  REQUIRE_OK(parent.run("p", {.deadline = now + std::chrono::seconds(20)}));
+  CHECK(seen == std::vector<std::optional<TimePoint>>{now + std::chrono::seconds(20),
+                                                      now + std::chrono::seconds(5),
+                                                      now + std::chrono::seconds(20)});
+}
+
+TEST_CASE("a child stops with its parent, with a stop token of its own or without", "[nested]") {
+  Kit kit;
+  const bool own = GENERATE(true, false);
+  std::stop_source parents;
+  std::stop_source childs;
+  int calls = 0;
+  const TriageAgent child{[&](const std::string&) -> int {
+                            ++calls;
+                            parents.request_stop();
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::retry()}), kit.bare()};
+  const TriageAgent parent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                             RunOptions options{.parent = &attempt};
+                             if (own) options.stop_token = childs.get_token();
+                             auto result = child.run("c", options);
+                             CHECK_ERRC(Errc::cancelled, result);
+                             return result;
+                           },
+                           answers({RecoveryAction::retry()}), kit.bare()};
+  CHECK_ERRC(Errc::cancelled, parent.run("p", {.stop_token = parents.get_token()}));
+  CHECK(calls == 1);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// Going on: after a crash, after an end without a result, with an id that exists.
+#include "support/flaky_store.hpp"
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Records three pages and a label, then fails unless told to finish.
+struct Crawler {
+  std::shared_ptr<std::atomic<bool>> finishes = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::vector<std::string>> seen = std::make_shared<std::vector<std::string>>();
+
+  std::string operator()(const std::string& task, Attempt& attempt) const {
+    std::string start = task + " " + std::to_string(attempt.trajectory().size()) + " " +
+                        attempt.state().json().dump();
+    if (const Recovery* r = attempt.recovery()) {
+      start +=
+          " " + std::string(to_string(r->failure_type)) + "/" + r->reason + " " + r->checkpoint_id;
+    }
+    seen->push_back(start);
+    if (*finishes) return "done after " + std::to_string(attempt.trajectory().size());
+    for (int page = 1; page <= 3; ++page) {
+      attempt.record_step({.action = "page"});
+      attempt.update_state({{"page", page}});
+      if (page == 2) static_cast<void>(attempt.checkpoint("two"));
+    }
+    throw std::runtime_error("timeout");
+  }
+};
+
+// As a crash leaves it: the records up to and including `last`, owned by nobody.
+void crash_at(MemoryStore& from, MemoryStore& to, Sequence last) {
+  const JournalReading whole = from.read("r", {.first = 1, .last = last}).value();
+  RunInfo info = whole.info;
+  info.status = RunStatus::running;
+  const Lease lease = to.start(info, whole.records).value();
+  REQUIRE_OK(to.release(lease));
+}
+
+}  // namespace
+
+TEST_CASE("a run that ended without a result is resumed from its newest position", "[resume]") {
+  Kit kit;
+  const Crawler crawler;
+  const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  *crawler.finishes = true;
+  CHECK(agent.resume_run("r").value() == "done after 3");
+  CHECK(crawler.seen->back() == R"(site 3 {"page":3} timeout/escalated r@9)");
+  CHECK(kit.store->run("r").value().status == RunStatus::finished);
+  CHECK(kit.log->count(EventKind::run_resumed) == 1);
+}
+
+TEST_CASE("a run is resumed from a label or an id, and unknown ones are errors", "[resume]") {
+  Kit kit;
+  const Crawler crawler;
+  const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  const auto missing = agent.resume_run("r", {.from = "no such label"});
+  CHECK_ERRC(Errc::not_found, missing);
+  CHECK_THAT(missing.error().detail, ContainsSubstring("no such label"));
+  CHECK_ERRC(Errc::not_found, agent.resume_run("r", {.from = "other@4"}));
+  CHECK_ERRC(Errc::escalated, agent.resume_run("r", {.from = "two"}));
+  CHECK(crawler.seen->back() == R"(site 2 {"page":2} timeout/escalated r@7)");
+  const CheckpointInfo first = kit.store->checkpoints("r").value().front();
+  CHECK_ERRC(Errc::escalated, agent.resume_run("r", {.from = to_string(first.id)}));
+  CHECK_THAT(crawler.seen->back(), ContainsSubstring(R"(site 1 {"page":1})"));
+}
+
+TEST_CASE("after a crash at any record, the run goes on from what is there", "[resume]") {
+  Kit kit;
+  const Crawler crawler;
+  AgentOptions options = kit.options();
+  const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  *crawler.finishes = true;
+  const Sequence last = kit.store->run("r").value().last;
+  for (Sequence at = 1; at <= last; ++at) {
+    INFO("the newest record is " << at);
+    const auto crashed = MemoryStore::create();
+    crash_at(*kit.store, *crashed, at);
+    const auto steps = crashed->latest("r").value().trajectory.size();
+    const auto result = agent.resume_run("r", {.run = {.store = crashed}});
+    REQUIRE_OK(result);
+    CHECK(result.value() == "done after " + std::to_string(steps));
+    if (at <= 9) CHECK_THAT(crawler.seen->back(), ContainsSubstring("crashed/process_died"));
+    CHECK_FALSE(stored_journal(*crashed, "r").broken_at());
+  }
+}
+
+TEST_CASE("a damaged newest record falls back to what is intact before it", "[resume]") {
+  struct Damaging final : Observer {
+    void on_event(const Event&) override {}
+  };
+  Kit kit;
+  const Crawler crawler;
+  const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  // Records 8 (the third step) and all behind it but the last are lost.
+  const auto damaged = MemoryStore::create();
+  JournalReading whole = kit.store->read("r", {}).value();
+  std::erase_if(whole.records, [](const Record& r) { return r.seq() >= 8 && r.seq() <= 10; });
+  REQUIRE_OK(damaged->start(whole.info, whole.records));
+  REQUIRE_OK(damaged->release({.run = "r", .epoch = 1}));
+  const auto result = agent.resume_run("r", {.run = {.store = damaged}});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(crawler.seen->back(), ContainsSubstring(R"(site 2 {"page":2})"));
+  REQUIRE_FALSE(result.error().failure()->notes.empty());
+  CHECK_THAT(result.error().failure()->notes.front(), ContainsSubstring("record 8"));
+  CHECK(kit.log->last(EventKind::run_resumed).number == 8);
+  // What came after the damage is used again from here on.
+  CHECK_FALSE(stored_journal(*damaged, "r").broken_at());
+  CHECK(damaged->latest("r").value().trajectory.size() == 5);
+}
+
+TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]") {
+  Kit kit;
+  const Crawler crawler;
+  const FailurePolicy policy = answers({RecoveryAction::escalate()});
+  const TriageAgent agent{crawler, policy, kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  AgentOptions changed = kit.options();
+  FailurePolicy other = policy;
+  SECTION("name") { changed.name = "other"; }
+  SECTION("version") { changed.version = "2"; }
+  SECTION("policy") { other.on(FailureType::timeout, always(RecoveryAction::replan())); }
+  SECTION("contract") { changed.contract.tools.push_back({.name = "http_get"}); }
+  const TriageAgent second{crawler, other, changed};
+  const auto refused = second.resume_run("r");
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("accept_changed"));
+  CHECK(kit.store->run("r").value().owned == false);  // The lease was given back.
+  *crawler.finishes = true;
+  CHECK(second.resume_run("r", {.accept_changed = true}).value() == "done after 3");
+}
+
+TEST_CASE("a run id that exists: finished, unfinished, owned", "[resume]") {
+  Kit kit;
+  const Crawler crawler;
+  const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
+  const auto unfinished = agent.run("site", {.run_id = "r"});
+  CHECK_ERRC(Errc::conflict, unfinished);
+  CHECK_THAT(unfinished.error().detail, ContainsSubstring("resume_run"));
+  const Lease owner = kit.store->acquire("r").value();
+  CHECK_ERRC(Errc::busy, agent.run("site", {.run_id = "r"}));
+  CHECK_ERRC(Errc::busy, agent.resume_run("r"));
+  CHECK_ERRC(Errc::busy, agent.run_or_resume("r", "site"));
+  REQUIRE_OK(kit.store->release(owner));
+  *crawler.finishes = true;
+  CHECK(agent.run_or_resume("r", "another task").value() == "done after 3");
+  CHECK_THAT(crawler.seen->back(), ContainsSubstring("site "));  // The stored task wins.
+  const std::size_t calls = crawler.seen->size();
+  CHECK(agent.run("site", {.run_id = "r"}).value() == "done after 3");
+  CHECK(crawler.seen->size() == calls);
+  CHECK(agent.run_or_resume("new", "site").value() == "done after 0");
+}
+
+TEST_CASE("resuming what is not there is not_found", "[resume]") {
+  Kit kit;
+  const TriageAgent agent{Crawler{}, answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::not_found, agent.resume_run("nothing"));
+  CHECK_ERRC(Errc::invalid_argument, agent.resume_run("bad id"));
+  const TriageAgent storeless{Crawler{}, answers({RecoveryAction::escalate()}), kit.bare()};
+  CHECK_ERRC(Errc::not_found, storeless.resume_run("r"));
+}
+
+TEST_CASE("usage, history and limits go on after a resume", "[resume]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.limits.max_tokens = 250;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> int {
+                            attempt.record_usage({.input_tokens = 100});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::escalate("a"), RecoveryAction::retry()}),
+                          options};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  const auto result = agent.resume_run("r");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("max_tokens (250)"));
+  CHECK(result.error().failure()->usage.input_tokens == 300);
+  CHECK(result.error().failure()->attempt_number == 3);
+  CHECK(result.error().failure()->history.size() == 2);
+}
+
+TEST_CASE("without automatic checkpoints a resume still loses nothing", "[resume]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.auto_checkpoint = false;
+  const auto seen = std::make_shared<std::vector<std::size_t>>();
+  const TriageAgent agent{[seen](const std::string&, Attempt& attempt) -> int {
+                            seen->push_back(attempt.trajectory().size());
+                            attempt.record_step({.action = "s"});
+                            attempt.update_state({{"k", 1}});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(kit.store->checkpoints("r").value().empty());
+  CHECK_ERRC(Errc::escalated, agent.resume_run("r"));
+  CHECK(*seen == std::vector<std::size_t>{0, 1});
+  CHECK(stored_journal(*kit.store, "r").trajectory().size() == 2);
+}
