@@ -25,8 +25,14 @@ std::string current_exception_text() {
 }
 
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory) {
-  for (std::size_t i = trajectory.size(); i-- > 0;) {
-    if (trajectory[i].error) return i;
+  std::size_t index = trajectory.size();
+  // Chunk by chunk from the end: an index costs a walk along all chunks behind it.
+  for (const StepChunk* chunk = trajectory.tail().get(); chunk != nullptr;
+       chunk = chunk->previous().get()) {
+    while (index > chunk->first()) {
+      --index;
+      if (chunk->at(static_cast<std::uint32_t>(index - chunk->first())).error) return index;
+    }
   }
   return std::nullopt;
 }
@@ -50,14 +56,11 @@ Decision Run::decide() {
   classify();
   const FailureContext& context = body_->context;
   emit(EventKind::failure_classified, {.failure = &context});
-  call_hook("on_failure", [&] {
-    if (core_.options.hooks.on_failure) core_.options.hooks.on_failure(context);
-  });
+  const Hooks& hooks = core_.options.hooks;
+  if (hooks.on_failure) call_hook("on_failure", [&] { hooks.on_failure(context); });
   const RecoveryAction action = choose();
   emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
-  call_hook("on_recovery", [&] {
-    if (core_.options.hooks.on_recovery) core_.options.hooks.on_recovery(context, action);
-  });
+  if (hooks.on_recovery) call_hook("on_recovery", [&] { hooks.on_recovery(context, action); });
   return act(action);
 }
 

@@ -16,36 +16,20 @@ namespace {
 
 constexpr std::size_t longest_label = 256;
 
-const Limits& limits_of(const AgentCore& core, const RunOptions& options) noexcept {
-  return options.limits ? *options.limits : core.options.limits;
-}
-
 }  // namespace
 
-Run::Run(const AgentCore& core, Call call, const RunOptions& options)
-    : core_(core),
-      call_(call),
-      options_(options),
-      limits_(limits_of(core, options)),
-      observer_(core.options.observer.get()),
-      stop_(options.stop_token),
-      deadline_(options.deadline) {
-  if (options.parent != nullptr) [[unlikely]] {
-    const auto theirs = options.parent->deadline();
-    if (theirs && (!deadline_ || *theirs < *deadline_)) deadline_ = theirs;
-    if (!stop_.stop_possible()) stop_ = options.parent->stop_token();
+void Run::take_from_parent() {
+  const Run& parent = *options_.parent->run_;
+  if (parent.deadline_ && (!deadline_ || *parent.deadline_ < *deadline_)) {
+    deadline_ = parent.deadline_;
   }
-  guarded_ = deadline_.has_value() || stop_.stop_possible();
-  needs_set_up_ = options.store || core.options.store || options.limits ||
-                  !options.run_id.empty() || !options.label.empty() ||
-                  limits_.max_elapsed != Duration::zero();
+  if (!stop_->stop_possible()) stop_ = parent.stop_;
 }
 
-Run::~Run() {
-  if (body_ && body_->store) {
-    body_->store->queue().remove(body_->writer);
-    if (body_->started) static_cast<void>(body_->store->release(body_->writer.lease));
-  }
+void Run::leave_store() {
+  if (!body_->store) return;
+  body_->store->queue().remove(body_->writer);
+  if (body_->started) static_cast<void>(body_->store->release(body_->writer.lease));
 }
 
 const RunId& Run::id() {
@@ -92,6 +76,8 @@ void Run::emit(EventKind kind, Event event) {
     if (body_) body_->context.notes.emplace_back("the observer threw an exception");
   }
 }
+
+void Run::emit(EventKind kind) { emit(kind, Event{}); }
 
 void Run::note(std::string text) {
   {

@@ -55,15 +55,33 @@ Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& opti
 
 class Run final : public Decider {
  public:
-  Run(const AgentCore& core, Call call, const RunOptions& options);
-  ~Run();
+  // Inline, and the rest of it is made when it is needed: most runs record nothing and fail never.
+  Run(const AgentCore& core, Call call, const RunOptions& options)
+      : core_(core),
+        call_(call),
+        options_(options),
+        limits_(options.limits ? *options.limits : core.options.limits),
+        observer_(core.options.observer.get()),
+        stop_(&options.stop_token),
+        deadline_(options.deadline) {
+    if (options.parent != nullptr) [[unlikely]]
+      take_from_parent();
+    guarded_ = deadline_.has_value() || stop_->stop_possible();
+  }
+  ~Run() {
+    if (body_) [[unlikely]]
+      leave_store();
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
   // What must happen before the first attempt; most runs need nothing. An Error ends the run;
   // *recorded says that the frame holds the recorded result of a run that is already finished.
-  [[nodiscard]] bool needs_set_up() const noexcept { return needs_set_up_; }
+  [[nodiscard]] bool needs_set_up() const noexcept {
+    return core_.options.store || options_.store || options_.limits || !options_.run_id.empty() ||
+           !options_.label.empty() || limits_.max_elapsed != Duration::zero();
+  }
   Result<void> set_up(bool* recorded);
   // Takes over what open_run or open_suspended prepared.
   void adopt(std::unique_ptr<RunBody> body, int attempts);
@@ -91,7 +109,7 @@ class Run final : public Decider {
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
-  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return stop_; }
+  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return *stop_; }
   [[nodiscard]] const std::optional<TimePoint>& deadline() const noexcept { return deadline_; }
 
  private:
@@ -101,7 +119,10 @@ class Run final : public Decider {
   RunBody& body();  // The caller holds mutex_, or no attempt is open.
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
   [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
-  void emit(EventKind kind, Event event = {});
+  void emit(EventKind kind, Event event);
+  void emit(EventKind kind);
+  void take_from_parent();
+  void leave_store();
   void note(std::string text);  // Reported beside the failure that is being handled.
   void know_start();
   Record run_started();
@@ -117,7 +138,9 @@ class Run final : public Decider {
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
 
   // --- run_loop.cpp
+  void announce();
   Input invoke();
+  void prepare_attempt();
   Input run_callable(Attempt& attempt);
   Input settle(Input result);
   Input wait(TimePoint until);
@@ -163,9 +186,8 @@ class Run final : public Decider {
   const RunOptions& options_;
   const Limits& limits_;
   Observer* observer_;
-  std::stop_token stop_{};
+  const std::stop_token* stop_;
   std::optional<TimePoint> deadline_{};
-  bool needs_set_up_ = false;
   bool guarded_ = false;  // There is a stop token or a deadline to look at.
   bool degraded_ = false;
   int attempt_ = 0;

@@ -47,28 +47,36 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
   return outcome;
 }
 
-Outcome Run::drive(Input input) {
-  if (observer_ != nullptr) [[unlikely]] {
-    emit(attempt_ == 0 ? EventKind::run_started : EventKind::run_resumed);
-    for (const std::string& warning : core_.warnings) {
-      emit(EventKind::policy_warning, {.text = warning});
-    }
+void Run::announce() {
+  emit(attempt_ == 0 ? EventKind::run_started : EventKind::run_resumed);
+  for (const std::string& warning : core_.warnings) {
+    emit(EventKind::policy_warning, {.text = warning});
   }
+}
+
+Outcome Run::drive(Input input) {
+  if (observer_ != nullptr) [[unlikely]]
+    announce();
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
       case Next::Do::invoke: input = invoke(); break;
-      case Next::Do::drain: input = drain(); break;
+      case Next::Do::drain: input = has_store() ? drain() : Input::drained; break;
       case Next::Do::wait_until: input = wait(next.until); break;
-      case Next::Do::done: return end();
+      case Next::Do::done:
+        if (body_ || outcome_) [[unlikely]]
+          return end();
+        if (observer_ != nullptr) [[unlikely]]
+          emit(EventKind::run_finished);
+        return nullptr;
     }
   }
 }
 
 // False ends the run: it is cancelled, or its deadline has passed.
 bool Run::may_start() {
-  if (stop_.stop_requested()) {
+  if (stop_->stop_requested()) {
     end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
     outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
     return false;
@@ -96,16 +104,8 @@ Input Run::invoke() {
   } else {
     attempt = &more_attempts_.emplace_back(*this, attempt_);
   }
-  if (body_) {
-    const Lock lock(mutex_);
-    body_->failure = {};
-    body_->child.reset();
-    body_->sticky.reset();
-    body_->context.notes.clear();
-    if (body_->store && body_->journal.attempts() < attempt_) {
-      add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
-    }
-  }
+  if (body_) [[unlikely]]
+    prepare_attempt();
   if (observer_ != nullptr) [[unlikely]]
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
@@ -117,6 +117,18 @@ Input Run::invoke() {
     return result;
   }
   return settle(result);
+}
+
+// Forgets what the attempt before left behind.
+void Run::prepare_attempt() {
+  const Lock lock(mutex_);
+  body_->failure = {};
+  body_->child.reset();
+  body_->sticky.reset();
+  body_->context.notes.clear();
+  if (body_->store && body_->journal.attempts() < attempt_) {
+    add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
+  }
 }
 
 Input Run::run_callable(Attempt& attempt) {
@@ -152,7 +164,7 @@ Input Run::settle(Input result) {
     return Input::succeeded;
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
-  if (stop_.stop_requested()) {
+  if (stop_->stop_requested()) {
     end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
     outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
     return Input::stopped;
@@ -168,7 +180,7 @@ Input Run::wait(TimePoint until) {
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
   emit(EventKind::wait_started, {.failure = &body_->context, .number = left});
   if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
-  const bool woke = core_.clock->sleep_until(until, stop_);
+  const bool woke = core_.clock->sleep_until(until, *stop_);
   emit(EventKind::wait_ended);
   if (woke) return Input::woke;
   end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled while waiting"}});
@@ -207,11 +219,6 @@ void Run::end_in_store(RunStatus status, Json fields) {
 }
 
 Outcome Run::end() {
-  if (!body_ && !outcome_) [[likely]] {
-    if (observer_ != nullptr) [[unlikely]]
-      emit(EventKind::run_finished);
-    return nullptr;
-  }
   if (body_ && body_->late_calls > 0) {
     emit(EventKind::late_call, {.number = body_->late_calls});
   }
