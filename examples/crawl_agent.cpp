@@ -17,6 +17,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace crawl;
 using triage::Json;
@@ -28,7 +31,8 @@ namespace {
 Result<std::string> get_page(const CrawlTask& task, const std::string& url, Tools& tools,
                              triage::Attempt& attempt) {
   const std::string saved = "saved:" + url;
-  if (const Json* file = attempt.state().find(saved)) {
+  const triage::State state = attempt.state();
+  if (const Json* file = state.find(saved)) {
     return triage::outcome::success(read_file(file->get<std::string>()));
   }
   TRIAGE_TRY(html, tools.fetch(url));
@@ -45,6 +49,16 @@ Result<std::string> get_page(const CrawlTask& task, const std::string& url, Tool
   return triage::outcome::success(std::move(html));
 }
 
+// The frontier: every page that was found so far, in order. The first `done` of them are read. A
+// key a page, so that finding one more does not write all the others again.
+std::vector<std::string> pages_found(const CrawlTask& task, const triage::State& state) {
+  std::vector<std::string> found{task.start};
+  while (const Json* next = state.find("found:" + std::to_string(found.size()))) {
+    found.push_back(next->get<std::string>());
+  }
+  return found;
+}
+
 Result<Report> crawl_site(const CrawlTask& task, HttpClient& http, Oracle* oracle,
                           triage::Attempt& attempt) {
   Tools tools(http, task.site, attempt, oracle);
@@ -55,24 +69,22 @@ Result<Report> crawl_site(const CrawlTask& task, HttpClient& http, Oracle* oracl
   if (stale || !tools.restore_manifest()) {
     TRIAGE_TRYV(tools.read_manifest());
   }
-  // The pages that are still to be read, in order; then those that were ever put there.
-  auto todo = attempt.state().value("todo", std::vector<std::string>{task.start});
-  auto known = attempt.state().value("known", std::vector<std::string>{task.start});
-  while (!todo.empty()) {
-    const std::string url = todo.front();
+  const triage::State before = attempt.state();
+  std::vector<std::string> found = pages_found(task, before);
+  for (auto done = before.value("done", std::size_t{0}); done < found.size(); ++done) {
+    const std::string url = found[done];
     TRIAGE_TRY(html, get_page(task, url, tools, attempt));
     TRIAGE_TRY(words, tools.count_words(url, html));
     TRIAGE_TRY(links, tools.extract_links(url, html));
-    for (const std::string& link : links) {
-      const bool is_new = std::find(known.begin(), known.end(), link) == known.end();
-      if (!is_new || known.size() >= static_cast<std::size_t>(task.max_pages)) continue;
-      known.push_back(link);
-      todo.push_back(link);
-    }
-    todo.erase(todo.begin());
     // Only what changed, and all of it at once: it becomes part of one checkpoint.
-    attempt.update_state(
-        {{"todo", todo}, {"known", known}, {"page:" + url, {{"words", words}, {"links", links}}}});
+    Json changed{{"done", done + 1}, {"page:" + url, {{"words", words}, {"links", links}}}};
+    for (const std::string& link : links) {
+      const bool is_new = std::find(found.begin(), found.end(), link) == found.end();
+      if (!is_new || found.size() >= static_cast<std::size_t>(task.max_pages)) continue;
+      changed["found:" + std::to_string(found.size())] = link;
+      found.push_back(link);
+    }
+    attempt.update_state(std::move(changed));
   }
   return triage::outcome::success(make_report(task.goal, attempt.state().json()));
 }

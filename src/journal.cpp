@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t record_cost = 64;
 // Below this, replaying is cheap whatever the state's size.
 constexpr std::size_t free_delta_cost = 8'192;
+// Bounds what a stored number may claim.
+constexpr int most_attempts = 1'000'000'000;
 
 std::size_t rough_cost(const Json& value) {
   switch (value.type()) {
@@ -61,7 +63,7 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
   return {seq, kind, time, Record::Patch(std::move(shared))};
 }
 
-Record Journal::add_step(Step step, WallTime time) {
+Record Journal::add_step(Step&& step, WallTime time) {
   end_checkpoint();
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
@@ -98,8 +100,25 @@ Record Journal::label_checkpoint(std::string label, WallTime time) {
 }
 
 void Journal::end_checkpoint(bool always) {
+  // Without automatic checkpoints it stays open: the newest position still contains it.
   if (open_ && (auto_checkpoint_ || always)) push_position();
-  open_ = false;
+}
+
+void Journal::begin_attempt(int number) {
+  end_checkpoint();
+  attempts_ = number;
+  attempt_first_position_ = positions_.size();
+}
+
+void Journal::take_action(HistoryEntry entry) {
+  end_checkpoint();
+  const bool again =
+      entry.action == RecoveryAction::Kind::retry || entry.action == RecoveryAction::Kind::replan;
+  // What was decided during a suspension is still about the same failure.
+  if (undecided_) history_.pop_back();
+  undecided_ = entry.action == RecoveryAction::Kind::suspend;
+  history_.push_back(std::move(entry));
+  if (again) start_over();
 }
 
 void Journal::push_position() {
@@ -143,11 +162,15 @@ void Journal::start_over() {
   trajectory_ = {};
   replace_keys({});
   base_ = 0;
+  open_ = false;
 }
 
-void Journal::mark_failed(std::size_t critical_step) {
+void Journal::note_failure(std::optional<std::size_t> critical_step) {
+  end_checkpoint();
+  undecided_ = false;
+  if (!critical_step) return;
   for (std::size_t i = attempt_first_position_; i < positions_.size(); ++i) {
-    if (positions_[i].steps > critical_step) positions_[i].failed = true;
+    if (positions_[i].steps > *critical_step) positions_[i].failed = true;
   }
 }
 
@@ -233,7 +256,7 @@ void Journal::apply(const Record& record) {
   }
   const bool readable = record.kind() == RecordKind::step || body != nullptr;
   const bool explained = readable && record.kind() == RecordKind::gap &&
-                         field<Sequence>(*body, "first", 0) == expected &&
+                         field<Sequence>(*body, "first", 0) <= expected &&
                          field<Sequence>(*body, "last", 0) + 1 == record.seq();
   if (!broken_at_ && (!readable || (record.seq() != expected && !explained))) {
     broken_at_ = expected;
@@ -269,7 +292,7 @@ void Journal::apply_step(const Record& record) {
       tail = std::move(chunk);
       ++size;
     } else {
-      detail::append_step(tail, size, ref->step());
+      detail::append_step(tail, size, Step(ref->step()));
     }
   } else if (const Record::Bytes* bytes = record.bytes()) {
     detail::append_encoded_step(tail, size, *bytes);
@@ -299,9 +322,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       auto_checkpoint_ = field(*body, "auto_checkpoint", auto_checkpoint_);
       break;
     case RecordKind::attempt_started:
-      end_checkpoint();
-      attempts_ = field(*body, "number", attempts_ + 1);
-      attempt_first_position_ = positions_.size();
+      begin_attempt(std::clamp(field(*body, "number", attempts_ + 1), 0, most_attempts));
       break;
     case RecordKind::state_removed:
       if (const auto keys = body->find("keys"); keys != body->end() && keys->is_array()) {
@@ -333,40 +354,33 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
                       .cost_usd = field(*body, "cost_usd", 0.0),
                       .calls = field<std::uint64_t>(*body, "calls", 0)};
       break;
-    case RecordKind::checkpoint_labelled:
-      open_last_ = last_;
-      open_time_ = time;
-      push_position();
-      labels_[field<std::string>(*body, "label", {})] = positions_.back().seq;
-      break;
+    case RecordKind::checkpoint_labelled: apply_label(*body, time); break;
     case RecordKind::effect_intended:
     case RecordKind::effect_completed:
     case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
     case RecordKind::failure_classified:
-      end_checkpoint();
-      if (body->contains("critical_step")) {
-        mark_failed(field<std::size_t>(*body, "critical_step", 0));
-      }
+      note_failure(body->contains("critical_step")
+                       ? std::optional(field<std::size_t>(*body, "critical_step", 0))
+                       : std::nullopt);
       break;
-    case RecordKind::action_taken: {
-      end_checkpoint();
-      const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}))
-                              .value_or(RecoveryAction::Kind::escalate);
-      history_.push_back(
+    case RecordKind::action_taken:
+      take_action(
           {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
-           action, field<std::string>(*body, "reason", {})});
-      if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
-        start_over();
-      }
+           parse_recovery_kind(field<std::string>(*body, "action", {}))
+               .value_or(RecoveryAction::Kind::escalate),
+           field<std::string>(*body, "reason", {})});
       break;
-    }
     case RecordKind::rolled_back:
       broken_at_.reset();
       end_checkpoint();
       if (field<Sequence>(*body, "to", 0) == 0) {
         start_over();
       } else {
-        rewind_to(field<Sequence>(*body, "to", 0));
+        if (!rewind_to(field<Sequence>(*body, "to", 0))) {
+          // A gap swallowed the position. The state follows as a snapshot.
+          trajectory_ = trajectory_.prefix(field(*body, "steps", trajectory_.size()));
+          touch(time);
+        }
         if (field(*body, "default", false)) used_targets_.insert(field<Sequence>(*body, "to", 0));
       }
       break;
@@ -379,6 +393,8 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       break;
     case RecordKind::gap:
       gaps_.emplace_back(field<Sequence>(*body, "first", 0), field<Sequence>(*body, "last", 0));
+      attempts_ = std::clamp(field(*body, "attempts", attempts_), 0, most_attempts);
+      touch(time);  // The snapshot behind it holds what the lost records changed.
       break;
     case RecordKind::finished:
       end_checkpoint();
@@ -391,6 +407,21 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       break;
     default: break;
   }
+}
+
+void Journal::apply_label(const Json& body, WallTime time) {
+  const auto label = field<std::string>(body, "label", {});
+  if (field(body, "withdrawn", false)) {  // The store could not keep it: the one before counts.
+    const auto found = labels_.find(label);
+    if (found == labels_.end()) return;
+    found->second.pop_back();
+    if (found->second.empty()) labels_.erase(found);
+    return;
+  }
+  open_last_ = last_;
+  open_time_ = time;
+  push_position();
+  labels_[label].push_back(positions_.back().seq);
 }
 
 void Journal::apply_effect(RecordKind kind, const Json& body) {
@@ -432,12 +463,12 @@ std::optional<std::size_t> Journal::find(Sequence seq) const {
 
 std::optional<std::size_t> Journal::find_label(std::string_view label) const {
   const auto found = labels_.find(label);
-  return found == labels_.end() ? std::nullopt : find(found->second);
+  return found == labels_.end() ? std::nullopt : find(found->second.back());
 }
 
 std::string Journal::label_of(Sequence seq) const {
   for (const auto& [label, at] : labels_) {
-    if (at == seq) return label;
+    if (at.back() == seq) return label;
   }
   return {};
 }

@@ -28,11 +28,13 @@ struct RunBody {
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  bool started = false;                 // The store knows the run and we hold its lease.
-  bool detached = false;                // The store failed; the run goes on from memory.
-  std::optional<Sequence> lost_from{};  // First record that did not fit in memory while detached.
-  FailureContext context{};             // Of the newest failure; its history grows with each.
-  Failure failure{};                    // As the current attempt reported it.
+  bool started = false;      // The store knows the run and we hold its lease.
+  bool detached = false;     // The store failed; the run goes on from memory.
+  bool fenced = false;       // Another owner has the run: nothing is written any more.
+  bool lost = false;         // Records did not fit in memory while detached: a gap says which.
+  std::mutex flushing{};     // One flush of this run at a time; taken before the run's mutex.
+  FailureContext context{};  // Of the newest failure; its history grows with each.
+  Failure failure{};         // As the current attempt reported it.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::optional<Recovery> recovery{};
@@ -45,8 +47,26 @@ struct RunBody {
   std::condition_variable effect_done{};
   Json task{};               // Null if it is not stored.
   RecoveryAction decided{};  // What decide() was given.
-  TimePoint started_at{};
-  bool started_at_known = false;
+  std::optional<TimePoint> started_at{};
+  int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
+  bool escalation_asked = false;  // on_escalate has been asked about it.
+};
+
+// Stops when either of two tokens does: the run's own, and its parent's.
+class LinkedStop {
+ public:
+  LinkedStop(const std::stop_token& a, const std::stop_token& b)
+      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
+  [[nodiscard]] std::stop_token token() const { return both_.get_token(); }
+
+ private:
+  struct Forward {
+    std::stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+  std::stop_source both_{};
+  std::stop_callback<Forward> a_;
+  std::stop_callback<Forward> b_;
 };
 
 // The recorded result of a run that has finished, put into the call's frame.
@@ -55,33 +75,15 @@ Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& opti
 
 class Run final : public Decider {
  public:
-  // Inline, and the rest of it is made when it is needed: most runs record nothing and fail never.
-  Run(const AgentCore& core, Call call, const RunOptions& options)
-      : core_(core),
-        call_(call),
-        options_(options),
-        limits_(options.limits ? *options.limits : core.options.limits),
-        observer_(core.options.observer.get()),
-        stop_(&options.stop_token),
-        deadline_(options.deadline) {
-    if (options.parent != nullptr) [[unlikely]]
-      take_from_parent();
-    guarded_ = deadline_.has_value() || stop_->stop_possible();
-  }
-  ~Run() {
-    if (body_) [[unlikely]]
-      leave_store();
-  }
+  Run(const AgentCore& core, Call call, const RunOptions& options);
+  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
   // What must happen before the first attempt; most runs need nothing. An Error ends the run;
   // *recorded says that the frame holds the recorded result of a run that is already finished.
-  [[nodiscard]] bool needs_set_up() const noexcept {
-    return core_.options.store || options_.store || options_.limits || !options_.run_id.empty() ||
-           !options_.label.empty() || limits_.max_elapsed != Duration::zero();
-  }
+  [[nodiscard]] bool needs_set_up() const noexcept { return needs_set_up_; }
   Result<void> set_up(bool* recorded);
   // Takes over what open_run or open_suspended prepared.
   void adopt(std::unique_ptr<RunBody> body, int attempts);
@@ -90,7 +92,7 @@ class Run final : public Decider {
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
-  void record_step(int attempt, Step step);
+  void record_step(int attempt, Step&& step);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
@@ -109,7 +111,7 @@ class Run final : public Decider {
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
-  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return *stop_; }
+  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return stop_; }
   [[nodiscard]] const std::optional<TimePoint>& deadline() const noexcept { return deadline_; }
 
  private:
@@ -118,33 +120,35 @@ class Run final : public Decider {
   // --- run.cpp
   RunBody& body();  // The caller holds mutex_, or no attempt is open.
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
+  void link_stop_tokens(const std::stop_token& parent);
   [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
   void emit(EventKind kind, Event event);
   void emit(EventKind kind);
-  void take_from_parent();
-  void leave_store();
+  void deliver(const Event& event);
   void note(std::string text);  // Reported beside the failure that is being handled.
-  void know_start();
-  Record run_started();
+  Result<Record> run_started();
   void add_record(RecordKind kind, Json fields);  // Nothing without a store.
   void enqueue(Record record);                    // The caller holds mutex_.
   void snapshot_if_due();                         // Likewise.
   Result<void> start_in_store();
-  Result<void> flush();           // What drain() and the strict calls share.
-  Input drain();                  // By the run's OnStoreError.
-  Result<void> drain_strictly();  // For effects and labelled checkpoints.
+  Result<void> flush();             // What the drains below share.
+  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
+  Input drain();                    // The same, for the machine.
+  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
   void report_lost();
+  void drop_pending();                      // The caller holds mutex_.
   [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
 
   // --- run_loop.cpp
-  void announce();
+  void announce_start();
   Input invoke();
   void prepare_attempt();
   Input run_callable(Attempt& attempt);
   Input settle(Input result);
   Input wait(TimePoint until);
-  [[nodiscard]] bool may_start();
+  [[nodiscard]] std::optional<Input> refuse_to_start();
+  Input cancel(std::string detail);
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
@@ -164,20 +168,24 @@ class Run final : public Decider {
   [[nodiscard]] RecoveryAction choose();
   [[nodiscard]] RecoveryAction ask_policy();
   [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
+  [[nodiscard]] std::string task_text() const;
   [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const RecoveryAction& action) const;
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
+  void announce(const RecoveryAction& action);
   Decision act(const RecoveryAction& action);
+  Decision escalate_instead(std::string message);
   Decision start_again(const RecoveryAction& action);
   Decision roll_back(const RecoveryAction& action);
   Decision resume(const RecoveryAction& action);
   Decision suspend(const RecoveryAction& action);
   Decision fall_back(const RecoveryAction& action);
   Decision end_with(Errc code, RunStatus status, std::string detail);
-  Decision wait_for(Duration delay);
+  [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
+  [[nodiscard]] Decision wait_for(Duration delay) const;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
-                                                       std::string* problem) const;
+                                                       std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action);
 
@@ -186,8 +194,11 @@ class Run final : public Decider {
   const RunOptions& options_;
   const Limits& limits_;
   Observer* observer_;
-  const std::stop_token* stop_;
+  std::stop_token stop_{};
+  std::unique_ptr<LinkedStop> linked_stop_{};
+  std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> deadline_{};
+  bool needs_set_up_ = false;
   bool guarded_ = false;  // There is a stop token or a deadline to look at.
   bool degraded_ = false;
   int attempt_ = 0;

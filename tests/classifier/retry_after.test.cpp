@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "retry_after.hpp"
+#include "classifier/retry_after.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"

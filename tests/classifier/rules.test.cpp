@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "rules.hpp"
+#include "classifier/rules.hpp"
 
 #include "support/catch.hpp"
 #include "support/result.hpp"
-#include "word_finder.hpp"
+#include "classifier/word_finder.hpp"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "findings.hpp"
-#include "loops.hpp"
+#include "classifier/findings.hpp"
+#include "classifier/loops.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 // Reads the text of the rule table: columns, kinds, types and {{names}}, not yet the patterns.
 // Private.
 
-#include "rules.hpp"
+#include "classifier/rules.hpp"
 
 namespace triage::inline v0_1::detail {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "rules.hpp"
+#include "classifier/rules.hpp"
 
-#include "rules_table.hpp"
-#include "word_finder.hpp"
+#include "classifier/rules_table.hpp"
+#include "classifier/word_finder.hpp"
 
 #include "triage/detail/try.hpp"
 

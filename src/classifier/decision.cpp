@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "findings.hpp"
+#include "classifier/findings.hpp"
 
 #include <algorithm>
 #include <array>

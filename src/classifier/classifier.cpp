@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
-#include "findings.hpp"
-#include "retry_after.hpp"
+#include "classifier/findings.hpp"
+#include "classifier/retry_after.hpp"
 
 #include <utility>
 

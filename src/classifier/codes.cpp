@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "codes.hpp"
+#include "classifier/codes.hpp"
 
 namespace triage::inline v0_1::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "word_finder.hpp"
+#include "classifier/word_finder.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rules_table.hpp"
+#include "classifier/rules_table.hpp"
 
 #include "triage/detail/try.hpp"
 

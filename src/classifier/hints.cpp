@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "codes.hpp"
-#include "findings.hpp"
-#include "loops.hpp"
-#include "retry_after.hpp"
-#include "rules.hpp"
+#include "classifier/codes.hpp"
+#include "classifier/findings.hpp"
+#include "classifier/loops.hpp"
+#include "classifier/retry_after.hpp"
+#include "classifier/rules.hpp"
 
 #include <algorithm>
 #include <array>
