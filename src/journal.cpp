@@ -35,7 +35,7 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
   return {seq, kind, time, Record::Patch(std::move(shared))};
 }
 
-Record Journal::add_step(Step step, WallTime time) {
+Record Journal::add_step(Step&& step, WallTime time) {
   end_checkpoint();
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();

@@ -86,7 +86,7 @@ void Journal::apply_step(const Record& record) {
       tail = std::move(chunk);
       ++size;
     } else {
-      detail::append_step(tail, size, ref->step());
+      detail::append_step(tail, size, Step(ref->step()));
     }
   } else if (const Record::Bytes* bytes = record.bytes()) {
     detail::append_encoded_step(tail, size, *bytes);
