@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Carrying out a recovery action: what the next attempt begins with, or how the run ends.
 #include "run.hpp"
+#include "shield.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,11 +36,8 @@ void Run::record_action(const RecoveryAction& action) {
   const std::scoped_lock lock(mutex_);
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
-  b.context.history.push_back({why.type, action.kind, why.reason});
   if (!b.store) {
-    if (action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::replan) {
-      b.journal.start_over();
-    }
+    b.journal.take_action({why.type, action.kind, why.reason});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
@@ -68,9 +66,22 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   b.restored_steps = b.journal.trajectory().size();
 }
 
+// The chosen action cannot be carried out: the failure is escalated, unless on_escalate has a
+// better idea and has not been asked yet.
+Decision Run::escalate_instead(std::string message) {
+  const RecoveryAction action =
+      before_escalation(RecoveryAction::escalate(std::move(message)), false);
+  announce(action);
+  return act(action);
+}
+
 Decision Run::start_again(const RecoveryAction& action) {
-  const Decision decision = wait_for(action.delay);
-  if (decision.then == Decision::Then::end) return decision;
+  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
+  if (action.value && action.value->is_object()) {
+    if (auto storable = check_json(*action.value, "the state to retry from"); !storable) {
+      return escalate_instead("retry is not possible: " + storable.error().detail);
+    }
+  }
   record_action(action);
   if (action.value && action.value->is_object()) {
     const std::scoped_lock lock(mutex_);
@@ -79,7 +90,7 @@ Decision Run::start_again(const RecoveryAction& action) {
   }
   body_->rolled_back_step.reset();
   set_recovery(action, {});
-  return decision;
+  return wait_for(action.delay);
 }
 
 Decision Run::roll_back(const RecoveryAction& action) {
@@ -91,10 +102,9 @@ Decision Run::roll_back(const RecoveryAction& action) {
     target = find_target(action.target, &problem);
   }
   if (!target && !action.target.or_start) {
-    return act(RecoveryAction::escalate("rollback is not possible: " + problem));
+    return escalate_instead("rollback is not possible: " + problem);
   }
-  const Decision decision = wait_for(action.delay);
-  if (decision.then == Decision::Then::end) return decision;
+  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
   record_action(action);
   const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
   b.rolled_back_step = b.context.classification.critical_step;
@@ -103,7 +113,9 @@ Decision Run::roll_back(const RecoveryAction& action) {
     const std::scoped_lock lock(mutex_);
     const Sequence to = target ? b.journal.positions()[*target].seq : 0;
     if (b.store) {
-      add_record(RecordKind::rolled_back, Json{{"to", to}, {"default", by_default}});
+      const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
+      add_record(RecordKind::rolled_back,
+                 Json{{"to", to}, {"steps", steps}, {"default", by_default}});
       // No fold has to cross the rollback to know the state.
       enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
     } else if (target) {
@@ -118,15 +130,14 @@ Decision Run::roll_back(const RecoveryAction& action) {
   if (told.hint.empty()) {
     told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
                                    : "Rolled back to checkpoint " + checkpoint + ".";
-    if (b.detached) told.hint += " (Restored from memory: the store is not reachable.)";
   }
+  if (b.detached) told.hint += " (Restored from memory: the store is not reachable.)";
   set_recovery(told, checkpoint);
   emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
-  return decision;
+  return wait_for(action.delay);
 }
 
-std::optional<std::size_t> Run::find_target(const RollbackTarget& target,
-                                            std::string* problem) const {
+std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::string* problem) {
   const Journal& journal = body_->journal;
   const auto& branch = journal.branch();
   const auto& positions = journal.positions();
@@ -139,7 +150,7 @@ std::optional<std::size_t> Run::find_target(const RollbackTarget& target,
     case RollbackTarget::Kind::checkpoint: {
       const auto id = parse_checkpoint_id(target.name);
       std::optional<std::size_t> found;
-      if (id && (journal.run().empty() || id.value().run == journal.run())) {
+      if (id && id.value().run == this->id()) {
         found = journal.find(id.value().sequence);
       }
       if (!found) *problem = "this run has no checkpoint \"" + printable(target.name) + "\"";
@@ -166,8 +177,7 @@ std::optional<std::size_t> Run::find_target(const RollbackTarget& target,
 }
 
 Decision Run::resume(const RecoveryAction& action) {
-  const Decision decision = wait_for(action.delay);
-  if (decision.then == Decision::Then::end) return decision;
+  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
   record_action(action);
   body_->rolled_back_step = body_->context.classification.critical_step;
   std::string checkpoint;
@@ -177,12 +187,15 @@ Decision Run::resume(const RecoveryAction& action) {
     if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});
   }
   set_recovery(action, std::move(checkpoint));
-  return decision;
+  return wait_for(action.delay);
 }
 
 Decision Run::suspend(const RecoveryAction& action) {
   record_action(action);
-  Json fields{{"message", action.message}, {"allowed_actions", action.allowed_actions}};
+  Json fields{{"message", action.message},
+              {"allowed_actions", action.allowed_actions},
+              {"status", to_string(RunStatus::suspended)},
+              {"type", to_string(body_->context.type())}};
   if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
   {
     const std::scoped_lock lock(mutex_);
@@ -198,10 +211,10 @@ Decision Run::fall_back(const RecoveryAction& action) {
   std::string problem = "the agent's result cannot be made from JSON";
   try {
     adopted = action.value && call_.table->adopt(call_.frame, *action.value);
-  } catch (const std::exception& e) {
-    problem = std::string("its value does not convert to the agent's result: ") + e.what();
+  } catch (...) {
+    problem = "its value does not convert to the agent's result: " + current_exception_text();
   }
-  if (!adopted) return act(RecoveryAction::escalate("fallback is not possible: " + problem));
+  if (!adopted) return escalate_instead("fallback is not possible: " + problem);
   record_action(action);
   degraded_ = true;
   record_result(true);
@@ -214,18 +227,20 @@ Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
   return {.then = Decision::Then::end, .until = {}};
 }
 
-Decision Run::wait_for(Duration delay) {
+std::optional<std::string> Run::too_late(Duration delay) const {
+  const auto& remaining = body_->context.remaining;
+  if (delay <= Duration::zero() || !remaining || delay < *remaining) return std::nullopt;
+  char text[96];
+  std::snprintf(text, sizeof text,
+                "the next attempt would begin in %.3g s, after the deadline in %.3g s",
+                std::chrono::duration<double>(delay).count(),
+                std::chrono::duration<double>(*remaining).count());
+  return text;
+}
+
+Decision Run::wait_for(Duration delay) const {
   if (delay <= Duration::zero()) return {.then = Decision::Then::attempt, .until = {}};
   const TimePoint instant = now();
-  const auto& remaining = body_->context.remaining;
-  if (remaining && delay >= *remaining) {
-    char seconds[96];
-    std::snprintf(seconds, sizeof seconds,
-                  "the next attempt would begin in %.3g s, after the deadline in %.3g s",
-                  std::chrono::duration<double>(delay).count(),
-                  std::chrono::duration<double>(*remaining).count());
-    return act(RecoveryAction::escalate(seconds));
-  }
   const Duration longest = TimePoint::max() - instant;
   return {.then = Decision::Then::wait,
           .until = delay >= longest ? TimePoint::max() : instant + delay};

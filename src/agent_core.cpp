@@ -74,6 +74,11 @@ Result<SuspendedRun> SuspendedRuns::take(std::string_view token, RecoveryAction:
   return outcome::success(std::move(taken));
 }
 
+void SuspendedRuns::put_back(std::string_view token, SuspendedRun run) {
+  const std::scoped_lock lock(mutex_);
+  by_hash_.emplace(hash_of(token), std::move(run));
+}
+
 std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
   std::string text = options.name + '\0' + options.version + '\0' + policy.describe() + '\0';
   for (const ToolContract& tool : options.contract.tools) {

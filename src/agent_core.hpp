@@ -32,6 +32,8 @@ class SuspendedRuns {
   [[nodiscard]] std::string add(SuspendedRun run);
   // Errors: Errc::not_found; Errc::invalid_argument if the action is not allowed (the token stays).
   [[nodiscard]] Result<SuspendedRun> take(std::string_view token, RecoveryAction::Kind action);
+  // Undoes a take() whose run could not be continued.
+  void put_back(std::string_view token, SuspendedRun run);
   SuspendedRuns();
   ~SuspendedRuns();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "commit_queue.hpp"
 
+#include "shield.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,22 +26,22 @@ CommitQueue::CommitQueue(CheckpointStore& store)
 CommitQueue::~CommitQueue() { stop(); }
 
 void CommitQueue::stop() noexcept {
+  if (::getpid() != pid_) {  // A child made by fork() has no such thread, and locks may be held.
+    if (thread_.joinable()) thread_.detach();
+    return;
+  }
   {
     const std::scoped_lock lock(mutex_);
     stopped_ = true;
   }
   if (thread_.joinable()) {
     thread_.request_stop();
-    if (::getpid() == pid_) {
-      thread_.join();
-    } else {
-      thread_.detach();  // A child made by fork() has no such thread.
-    }
+    thread_.join();
   }
 }
 
 void CommitQueue::list(RunWriter& writer) {
-  if (writer.listed) return;
+  if (writer.listed || ::getpid() != pid_) return;
   writer.listed = true;
   bool notify = false;
   {
@@ -92,6 +94,7 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
 }
 
 void CommitQueue::remove(RunWriter& writer) {
+  if (::getpid() != pid_) return;
   const std::scoped_lock commit_lock(commit_mutex_);
   const std::scoped_lock lock(mutex_);
   std::erase(listed_, &writer);
@@ -122,7 +125,13 @@ void CommitQueue::commit(std::span<RunWriter*> writers) {
   for (const Taken& run : taken) {
     batches.push_back({.lease = run.lease, .records = run.records, .status = run.status});
   }
-  store_.append_group(batches);
+  const Result<void> called = shielded([&]() -> Result<void> {
+    store_.append_group(batches);
+    return outcome::success();
+  });
+  if (!called) {  // Batches that were stored all the same count as appended when they come again.
+    for (AppendBatch& batch : batches) batch.outcome = called.error();
+  }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     RunWriter& writer = *taken[i].writer;
     const std::scoped_lock run(*writer.mutex);

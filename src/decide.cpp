@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
 #include "run.hpp"
+#include "shield.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,19 +14,9 @@ bool reruns(RecoveryAction::Kind kind) noexcept {
          kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
 }
 
-// What a nested exception handler can say about the exception that is being handled.
-std::string current_exception_text() {
-  try {
-    throw;
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
-
-std::optional<std::size_t> last_failed_step(const Trajectory& trajectory) {
-  for (std::size_t i = trajectory.size(); i-- > 0;) {
+// Steps that were restored failed in an earlier attempt, if they did.
+std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
+  for (std::size_t i = trajectory.size(); i-- > restored;) {
     if (trajectory[i].error) return i;
   }
   return std::nullopt;
@@ -54,11 +45,16 @@ Decision Run::decide() {
     if (core_.options.hooks.on_failure) core_.options.hooks.on_failure(context);
   });
   const RecoveryAction action = choose();
+  announce(action);
+  return act(action);
+}
+
+void Run::announce(const RecoveryAction& action) {
+  const FailureContext& context = body_->context;
   emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
   call_hook("on_recovery", [&] {
     if (core_.options.hooks.on_recovery) core_.options.hooks.on_recovery(context, action);
   });
-  return act(action);
 }
 
 void Run::classify() {
@@ -66,14 +62,16 @@ void Run::classify() {
   RunBody& b = *body_;
   Classification& found = b.context.classification;
   found = ask_classifier();
-  if (!found.critical_step) found.critical_step = last_failed_step(b.context.trajectory);
+  b.classified_attempt = attempt_;
+  if (!found.critical_step) {
+    found.critical_step = last_failed_step(b.context.trajectory, b.restored_steps);
+  }
   if (found.critical_step && *found.critical_step >= b.context.trajectory.size()) {
     found.critical_step.reset();
   }
   const std::scoped_lock lock(mutex_);
-  b.journal.end_checkpoint();
   if (!b.store) {
-    if (found.critical_step) b.journal.mark_failed(*found.critical_step);
+    b.journal.note_failure(found.critical_step);
     return;
   }
   Json fields{{"type", to_string(found.type)},
@@ -92,15 +90,13 @@ void Run::complete_context() {
   RunBody& b = body();
   FailureContext& context = b.context;
   const TimePoint instant = now();
-  if (!b.started_at_known) {
-    b.started_at = instant;
-    b.started_at_known = true;
-  }
+  if (!b.started_at) b.started_at = began_.value_or(instant);
+  if (context.task.empty()) context.task = task_text();
   const std::scoped_lock lock(mutex_);
-  if (context.task.empty()) context.task = call_.table->task_text(call_.frame);
-  context.attempt_number = attempt_;
+  context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
+  context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
-  context.elapsed = instant - b.started_at;
+  context.elapsed = instant - *b.started_at;
   context.random = unit_interval(core_.random->next());
   context.text = b.failure.text;
   context.exception_type = b.failure.exception_type;
@@ -118,6 +114,14 @@ void Run::complete_context() {
     context.run_id = id();
     const Sequence latest = b.journal.latest().info.id.sequence;
     context.last_checkpoint = latest == 0 ? "" : to_string(CheckpointId{id(), latest});
+  }
+}
+
+std::string Run::task_text() const {
+  try {
+    return call_.table->task_text(call_.frame);
+  } catch (...) {
+    return "<the task's conversion to text threw: " + current_exception_text() + ">";
   }
 }
 
@@ -215,6 +219,7 @@ RecoveryAction Run::ask_policy() {
 RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
   const auto& hook = core_.options.hooks.on_escalate;
   if (!hook) return action;
+  if (std::exchange(body_->escalation_asked, true)) return action;
   std::optional<RecoveryAction> instead;
   call_hook("on_escalate", [&] { instead = hook(body_->context); });
   if (!instead) return action;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/journal.hpp"
 
-#include "triage/checkpoint_store.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,32 +26,7 @@ std::size_t rough_cost(const Json& value) {
   }
 }
 
-template <class T>
-T field(const Json& body, const char* key, T otherwise) {
-  const auto found = body.find(key);
-  if (found == body.end()) return otherwise;
-  try {
-    return found->get<T>();
-  } catch (const Json::exception&) {
-    return otherwise;  // A record that passed its checksum but holds another type: ignored.
-  }
-}
-
 }  // namespace
-
-Result<Journal> Journal::fold(const JournalReading& reading) {
-  Journal journal(reading.info.id);
-  for (const Record& record : reading.records) journal.apply(record);
-  if (!journal.started()) {
-    return Error{Errc::corrupt, "the first record of run " + reading.info.id +
-                                    " is damaged or missing, so nothing of it can be restored"};
-  }
-  if (reading.info.last > journal.last_) {  // The newest records themselves are damaged.
-    if (!journal.broken_at_) journal.broken_at_ = journal.last_ + 1;
-    journal.last_ = reading.info.last;
-  }
-  return outcome::success(std::move(journal));
-}
 
 Record Journal::add(RecordKind kind, WallTime time, Json body) {
   auto shared = std::make_shared<const Json>(std::move(body));
@@ -98,8 +72,25 @@ Record Journal::label_checkpoint(std::string label, WallTime time) {
 }
 
 void Journal::end_checkpoint(bool always) {
+  // Without automatic checkpoints it stays open: the newest position still contains it.
   if (open_ && (auto_checkpoint_ || always)) push_position();
-  open_ = false;
+}
+
+void Journal::begin_attempt(int number) {
+  end_checkpoint();
+  attempts_ = number;
+  attempt_first_position_ = positions_.size();
+}
+
+void Journal::take_action(HistoryEntry entry) {
+  end_checkpoint();
+  const bool again =
+      entry.action == RecoveryAction::Kind::retry || entry.action == RecoveryAction::Kind::replan;
+  // What was decided during a suspension is still about the same failure.
+  if (undecided_) history_.pop_back();
+  undecided_ = entry.action == RecoveryAction::Kind::suspend;
+  history_.push_back(std::move(entry));
+  if (again) start_over();
 }
 
 void Journal::push_position() {
@@ -143,11 +134,15 @@ void Journal::start_over() {
   trajectory_ = {};
   replace_keys({});
   base_ = 0;
+  open_ = false;
 }
 
-void Journal::mark_failed(std::size_t critical_step) {
+void Journal::note_failure(std::optional<std::size_t> critical_step) {
+  end_checkpoint();
+  undecided_ = false;
+  if (!critical_step) return;
   for (std::size_t i = attempt_first_position_; i < positions_.size(); ++i) {
-    if (positions_[i].steps > critical_step) positions_[i].failed = true;
+    if (positions_[i].steps > *critical_step) positions_[i].failed = true;
   }
 }
 
@@ -220,206 +215,6 @@ State Journal::state() const {
   return *current_;
 }
 
-// --- Folding stored records.
-
-void Journal::apply(const Record& record) {
-  const Sequence expected = last_ + 1;
-  std::shared_ptr<const Json> body;
-  if (record.kind() != RecordKind::step) {
-    Result<Json> decoded = record.body();
-    if (decoded && decoded.value().is_object()) {
-      body = std::make_shared<const Json>(std::move(decoded).value());
-    }
-  }
-  const bool readable = record.kind() == RecordKind::step || body != nullptr;
-  const bool explained = readable && record.kind() == RecordKind::gap &&
-                         field<Sequence>(*body, "first", 0) == expected &&
-                         field<Sequence>(*body, "last", 0) + 1 == record.seq();
-  if (!broken_at_ && (!readable || (record.seq() != expected && !explained))) {
-    broken_at_ = expected;
-  }
-  const bool rewinds =
-      record.kind() == RecordKind::rolled_back || record.kind() == RecordKind::resumed;
-  if (broken_at_ && rewinds && readable && field<Sequence>(*body, "to", 0) < *broken_at_) {
-    broken_at_.reset();
-  }
-  last_ = record.seq();
-  if (!broken_at_) {
-    if (record.kind() == RecordKind::step) {
-      apply_step(record);
-    } else if (record.kind() == RecordKind::state_changed) {
-      set_keys(body);
-      touch(record.time());
-    } else {
-      apply_fact(record.kind(), body, record.time());
-    }
-  } else if (readable && body) {
-    apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
-  }
-}
-
-void Journal::apply_step(const Record& record) {
-  end_checkpoint();
-  std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
-  std::size_t size = trajectory_.size();
-  if (const detail::StepRef* ref = record.step_ref()) {
-    // The steps of a journal in memory are shared where the chain of chunks is the same.
-    auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
-    if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
-      tail = std::move(chunk);
-      ++size;
-    } else {
-      detail::append_step(tail, size, ref->step());
-    }
-  } else if (const Record::Bytes* bytes = record.bytes()) {
-    detail::append_encoded_step(tail, size, *bytes);
-  }
-  trajectory_ = Trajectory(std::move(tail), size);
-  touch(record.time());
-}
-
-// A snapshot that carries the trajectory too stands for all records before it (stores/simple.cpp).
-void Journal::replace_steps(const Json& steps) {
-  trajectory_ = {};
-  std::string encoded;
-  for (const Json& step : steps) {
-    encoded.clear();
-    detail::encode_cbor(step, encoded);
-    if (Result<Step> decoded = detail::decode_step(encoded)) {
-      trajectory_.append(std::move(decoded).value());
-    }
-  }
-}
-
-// What a record other than a step or a state change means; last_ is its sequence.
-void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time) {
-  switch (kind) {
-    case RecordKind::run_started:
-      start_ = *body;
-      auto_checkpoint_ = field(*body, "auto_checkpoint", auto_checkpoint_);
-      break;
-    case RecordKind::attempt_started:
-      end_checkpoint();
-      attempts_ = field(*body, "number", attempts_ + 1);
-      attempt_first_position_ = positions_.size();
-      break;
-    case RecordKind::state_removed:
-      if (const auto keys = body->find("keys"); keys != body->end() && keys->is_array()) {
-        for (const Json& key : *keys) {
-          if (key.is_string()) erase_key(key.get<std::string>());
-        }
-        touch(time);
-      }
-      break;
-    case RecordKind::state_snapshot: {
-      const auto state = body->find("state");
-      if (state == body->end() || !state->is_object()) break;
-      State::Values values;
-      for (const auto& [key, value] : state->get_ref<const Json::object_t&>()) {
-        values.emplace_hint(values.end(), key, std::shared_ptr<const Json>(body, &value));
-      }
-      replace_keys(values);
-      delta_cost_ = 0;
-      if (const auto steps = body->find("steps"); steps != body->end() && steps->is_array()) {
-        replace_steps(*steps);
-      }
-      // The library's own snapshots repeat what is known; only the agent's change something.
-      if (open_ || field(*body, "replaced", false)) touch(time);
-      break;
-    }
-    case RecordKind::usage:
-      usage_ += Usage{.input_tokens = field<std::uint64_t>(*body, "input_tokens", 0),
-                      .output_tokens = field<std::uint64_t>(*body, "output_tokens", 0),
-                      .cost_usd = field(*body, "cost_usd", 0.0),
-                      .calls = field<std::uint64_t>(*body, "calls", 0)};
-      break;
-    case RecordKind::checkpoint_labelled:
-      open_last_ = last_;
-      open_time_ = time;
-      push_position();
-      labels_[field<std::string>(*body, "label", {})] = positions_.back().seq;
-      break;
-    case RecordKind::effect_intended:
-    case RecordKind::effect_completed:
-    case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
-    case RecordKind::failure_classified:
-      end_checkpoint();
-      if (body->contains("critical_step")) {
-        mark_failed(field<std::size_t>(*body, "critical_step", 0));
-      }
-      break;
-    case RecordKind::action_taken: {
-      end_checkpoint();
-      const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}))
-                              .value_or(RecoveryAction::Kind::escalate);
-      history_.push_back(
-          {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
-           action, field<std::string>(*body, "reason", {})});
-      if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
-        start_over();
-      }
-      break;
-    }
-    case RecordKind::rolled_back:
-      broken_at_.reset();
-      end_checkpoint();
-      if (field<Sequence>(*body, "to", 0) == 0) {
-        start_over();
-      } else {
-        rewind_to(field<Sequence>(*body, "to", 0));
-        if (field(*body, "default", false)) used_targets_.insert(field<Sequence>(*body, "to", 0));
-      }
-      break;
-    case RecordKind::resumed:
-      broken_at_.reset();
-      end_checkpoint(true);
-      finished_ = nullptr;
-      stopped_ = nullptr;
-      if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
-      break;
-    case RecordKind::gap:
-      gaps_.emplace_back(field<Sequence>(*body, "first", 0), field<Sequence>(*body, "last", 0));
-      break;
-    case RecordKind::finished:
-      end_checkpoint();
-      finished_ = *body;
-      break;
-    case RecordKind::stopped:
-    case RecordKind::suspended:
-      end_checkpoint();
-      stopped_ = *body;
-      break;
-    default: break;
-  }
-}
-
-void Journal::apply_effect(RecordKind kind, const Json& body) {
-  if (kind != RecordKind::effect_intended && kind != RecordKind::effect_completed &&
-      kind != RecordKind::effect_withdrawn) {
-    return;
-  }
-  EffectState& effect = effects_[field<std::string>(body, "key", {})];
-  effect.generation = field<std::uint64_t>(body, "generation", 1);
-  if (kind == RecordKind::effect_intended) {
-    effect.status = EffectState::Status::intended;
-  } else if (kind == RecordKind::effect_withdrawn) {
-    effect.status = EffectState::Status::withdrawn;
-  } else {
-    effect.status = EffectState::Status::completed;
-    effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
-  }
-}
-
-// Also a position inside an open step, or of a run without automatic checkpoints, can be meant:
-// `resumed` may name the newest record there was.
-bool Journal::rewind_to(Sequence seq) {
-  if (const auto position = find(seq)) {
-    rewind(*position);
-    return true;
-  }
-  return false;
-}
-
 // --- Reading.
 
 std::optional<std::size_t> Journal::find(Sequence seq) const {
@@ -432,12 +227,12 @@ std::optional<std::size_t> Journal::find(Sequence seq) const {
 
 std::optional<std::size_t> Journal::find_label(std::string_view label) const {
   const auto found = labels_.find(label);
-  return found == labels_.end() ? std::nullopt : find(found->second);
+  return found == labels_.end() ? std::nullopt : find(found->second.back());
 }
 
 std::string Journal::label_of(Sequence seq) const {
   for (const auto& [label, at] : labels_) {
-    if (at == seq) return label;
+    if (at.back() == seq) return label;
   }
   return {};
 }

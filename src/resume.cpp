@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Going on with a run: after a crash, after it ended without a result, after a decision.
 #include "run.hpp"
+#include "shield.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/try.hpp"
 
@@ -13,7 +14,7 @@ class Continuation {
   explicit Continuation(const AgentCore& agent) : core(agent) {}
   ~Continuation() {
     if (body && body->store && body->started) {
-      static_cast<void>(body->store->release(body->writer.lease));
+      static_cast<void>(shielded([&] { return body->store->release(body->writer.lease); }));
     }
   }
   Continuation(const Continuation&) = delete;
@@ -36,16 +37,21 @@ const Json& task_of(const Continuation& continuation) noexcept { return continua
 
 namespace {
 
+// Stored bodies are not trusted to hold the types we write.
+std::string text_field(const Json& body, const char* key) {
+  const auto found = body.find(key);
+  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   const Json& start = journal.start();
-  const std::string recorded = start.value("fingerprint", std::string());
+  const std::string recorded = text_field(start, "fingerprint");
   if (recorded == core.fingerprint) return outcome::success();
   return Error{Errc::conflict,
                "run \"" + journal.run() + "\" was recorded by agent \"" +
-                   start.value("agent", std::string()) + "\" version \"" +
-                   start.value("version", std::string()) + "\" with fingerprint " + recorded +
-                   "; this is \"" + core.options.name + "\" version \"" + core.options.version +
-                   "\" with " + core.fingerprint +
+                   text_field(start, "agent") + "\" version \"" + text_field(start, "version") +
+                   "\" with fingerprint " + recorded + "; this is \"" + core.options.name +
+                   "\" version \"" + core.options.version + "\" with " + core.fingerprint +
                    ": name, version, policy or contract differ. Set accept_changed to go on"};
 }
 
@@ -68,8 +74,8 @@ Recovery resumed_recovery(const Journal& journal, Sequence from, const AgentCont
                     .reason = "process_died"};
   if (!journal.stopped().is_null()) {
     recovery.failure_type =
-        parse_failure_type(journal.stopped().value("type", "")).value_or(FailureType::unknown);
-    recovery.reason = journal.stopped().value("status", "");
+        parse_failure_type(text_field(journal.stopped(), "type")).value_or(FailureType::unknown);
+    recovery.reason = text_field(journal.stopped(), "status");
   }
   recovery.hint = from == 0 ? "The run goes on from its start."
                             : "The run goes on from checkpoint " +
@@ -97,15 +103,15 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
   opened->options.run_id = id;
   opened->body = std::make_unique<RunBody>();
   RunBody& b = *opened->body;
-  TRIAGE_TRY(info, store->run(id));
+  TRIAGE_TRY(info, shielded([&] { return store->run(id); }));
   const bool finished = info.status == RunStatus::finished && options.from.empty();
   if (!finished) {
-    TRIAGE_TRY(lease, store->acquire(id));
+    TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
     b.writer.lease = std::move(lease);
     b.store = store;
     b.started = true;
   }
-  TRIAGE_TRY(reading, store->read(id, {}));
+  TRIAGE_TRY(reading, shielded([&] { return store->read(id, {}); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   opened->task = journal.start().value("task", Json());
   if (!options.accept_changed) {
@@ -132,7 +138,6 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
   b.writer.background = core.options.write_mode == WriteMode::background;
   b.writer.queued = journal.last();
   b.writer.durable = journal.last();
-  b.context.history = journal.history();
   b.task = opened->task;
   const WallTime wall = core.clock->wall_now();
   b.writer.pending.push_back(
@@ -147,10 +152,35 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
   return outcome::success(std::move(opened));
 }
 
+// The lease of a suspended run, if its journal is still as it was put aside.
+static Result<Lease> take_up(const SuspendedRun& waiting) {
+  CheckpointStore& store = *waiting.body->store;
+  const RunId& id = waiting.options.run_id;
+  TRIAGE_TRY(lease, shielded([&] { return store.acquire(id); }));
+  const auto info = shielded([&] { return store.run(id); });
+  if (info && info.value().last == waiting.body->journal.last()) {
+    return outcome::success(std::move(lease));
+  }
+  static_cast<void>(shielded([&] { return store.release(lease); }));
+  if (!info) return info.error();
+  return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
+                                   std::string(to_string(info.value().status))};
+}
+
 Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                        RecoveryAction action) {
   if (core.problem) return *core.problem;
   TRIAGE_TRY(waiting, core.suspended.take(token, action.kind));
+  if (waiting.body->store) {
+    auto lease = take_up(waiting);
+    if (!lease) {
+      // Somebody may still decide, unless the run has gone on without the decision.
+      if (lease.error().code != Errc::conflict) core.suspended.put_back(token, std::move(waiting));
+      return std::move(lease).error();
+    }
+    waiting.body->writer.lease = std::move(lease).value();
+    waiting.body->started = true;
+  }
   ContinuationPtr opened(new Continuation(core));
   opened->options = std::move(waiting.options);
   opened->body = std::move(waiting.body);
@@ -159,10 +189,7 @@ Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view t
   RunBody& b = *opened->body;
   opened->task = b.task;
   if (b.store) {
-    TRIAGE_TRY(lease, b.store->acquire(opened->options.run_id));
-    b.writer.lease = std::move(lease);
     b.writer.status = RunStatus::running;
-    b.started = true;
     b.writer.pending.push_back(
         b.journal.add(RecordKind::resumed, core.clock->wall_now(),
                       Json{{"to", 0}, {"reason", "decided"}, {"action", to_string(action.kind)}}));
@@ -187,15 +214,15 @@ Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
         *degraded = finished.value("degraded", false);
         return nullptr;
       }
-    } catch (const std::exception& e) {
+    } catch (...) {
       return std::make_unique<Error>(
-          Errc::conflict,
-          std::string("the recorded result does not convert to the agent's result: ") + e.what());
+          Errc::conflict, "the recorded result does not convert to the agent's result: " +
+                              current_exception_text());
     }
     return std::make_unique<Error>(
         Errc::unsupported,
         "the run has finished, but its result could not be stored" +
-            (finished.contains("problem") ? ": " + finished.value("problem", std::string())
+            (finished.contains("problem") ? ": " + text_field(finished, "problem")
                                           : std::string(": its type has no conversion to JSON")));
   }
   Run run(continuation->core, call, continuation->options);

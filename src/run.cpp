@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "run.hpp"
 
+#include "shield.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -33,7 +35,7 @@ Run::Run(const AgentCore& core, Call call, const RunOptions& options)
   if (options.parent != nullptr) [[unlikely]] {
     const auto theirs = options.parent->deadline();
     if (theirs && (!deadline_ || *theirs < *deadline_)) deadline_ = theirs;
-    if (!stop_.stop_possible()) stop_ = options.parent->stop_token();
+    link_stop_tokens(options.parent->stop_token());
   }
   guarded_ = deadline_.has_value() || stop_.stop_possible();
   needs_set_up_ = options.store || core.options.store || options.limits ||
@@ -44,7 +46,18 @@ Run::Run(const AgentCore& core, Call call, const RunOptions& options)
 Run::~Run() {
   if (body_ && body_->store) {
     body_->store->queue().remove(body_->writer);
-    if (body_->started) static_cast<void>(body_->store->release(body_->writer.lease));
+    if (body_->started) {
+      static_cast<void>(shielded([&] { return body_->store->release(body_->writer.lease); }));
+    }
+  }
+}
+
+void Run::link_stop_tokens(const std::stop_token& parent) {
+  if (!stop_.stop_possible()) {
+    stop_ = parent;
+  } else if (parent.stop_possible()) {
+    linked_stop_ = std::make_unique<LinkedStop>(stop_, parent);
+    stop_ = linked_stop_->token();
   }
 }
 
@@ -60,23 +73,17 @@ void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
   body_ = std::move(body);
   body_->writer.mutex = &mutex_;
   attempt_ = attempts;
-  know_start();
+  if (!body_->started_at) body_->started_at = now();
 }
 
 RunBody& Run::body() {
   if (!body_) [[unlikely]] {
     body_ = std::make_unique<RunBody>();
     body_->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
+    body_->started_at = began_;
+    if (attempt_ > 0) body_->journal.begin_attempt(attempt_);
   }
   return *body_;
-}
-
-void Run::know_start() {
-  RunBody& b = body();
-  if (!b.started_at_known) {
-    b.started_at = now();
-    b.started_at_known = true;
-  }
 }
 
 void Run::emit(EventKind kind, Event event) {
@@ -88,8 +95,11 @@ void Run::emit(EventKind kind, Event event) {
     observer_->on_event(event);
   } catch (...) {
     // An observer must not change the run it looks at; the failure's notes say that it threw.
+    static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
-    if (body_) body_->context.notes.emplace_back("the observer threw an exception");
+    if (!body_) return;
+    auto& notes = body_->context.notes;
+    if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
   }
 }
 
@@ -103,19 +113,28 @@ void Run::note(std::string text) {
 
 // --- The store.
 
-Record Run::run_started() {
+Result<Record> Run::run_started() {
   RunBody& b = body();
   Json fields{{"agent", core_.options.name},
               {"version", core_.options.version},
               {"fingerprint", core_.fingerprint},
               {"auto_checkpoint", b.journal.auto_checkpoint()}};
-  if (call_.table->task_json(call_.frame, b.task)) fields["task"] = b.task;
+  try {
+    if (call_.table->task_json(call_.frame, b.task)) {
+      TRIAGE_TRYV(check_json(b.task, "the task"));
+      fields["task"] = b.task;
+    }
+  } catch (...) {
+    return Error{Errc::invalid_argument,
+                 "the task's conversion to JSON threw: " + current_exception_text()};
+  }
   if (!options_.label.empty()) fields["label"] = options_.label;
   if (options_.parent != nullptr) {
     fields["parent"] = options_.parent->run_id();
     fields["parent_attempt"] = options_.parent->number();
   }
-  return b.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields));
+  return outcome::success(
+      b.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields)));
 }
 
 Result<void> Run::set_up(bool* recorded) {
@@ -130,26 +149,24 @@ Result<void> Run::set_up(bool* recorded) {
                                              std::to_string(options_.label.size()) +
                                              " bytes; allowed are 0 to 256"};
   }
+  began_ = now();
   RunBody& b = body();
-  know_start();
+  b.started_at = began_;
   b.store = options_.store ? options_.store : core_.options.store;
   if (!b.store) return outcome::success();
   b.journal.set_run(id());
   b.writer.mutex = &mutex_;
   b.writer.background = core_.options.write_mode == WriteMode::background;
-  Json task;
-  if (call_.table->task_json(call_.frame, task)) {
-    TRIAGE_TRYV(check_json(task, "the task"));
-  }
-  enqueue(run_started());
+  TRIAGE_TRY(first, run_started());
+  enqueue(std::move(first));
   add_record(RecordKind::attempt_started, Json{{"number", 1}});
   Result<void> started = start_in_store();
   if (started) return outcome::success();
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
-    const Result<RunInfo> existing = b.store->run(id());
-    if (!existing) return existing.error();
+    const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
     b.store.reset();  // Whatever is there is not ours.
+    if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
       *recorded = true;
       return outcome::success();
@@ -187,7 +204,7 @@ Result<void> Run::start_in_store() {
     const std::scoped_lock lock(mutex_);
     records = b.writer.pending;
   }
-  TRIAGE_TRY(lease, b.store->start(info, records));
+  TRIAGE_TRY(lease, shielded([&] { return b.store->start(info, records); }));
   const std::scoped_lock lock(mutex_);
   b.writer.lease = std::move(lease);
   b.writer.pending.erase(b.writer.pending.begin(),
@@ -209,8 +226,8 @@ void Run::enqueue(Record record) {
   RunWriter& writer = b.writer;
   if (writer.failure && writer.pending.size() >= core_.options.queue_capacity) {
     // The store has been away for too long: a gap record will say what is missing.
-    if (!b.lost_from) b.lost_from = writer.pending.front().seq();
-    writer.pending.clear();
+    b.lost = true;
+    drop_pending();
   }
   if (!b.started) {
     writer.queued = record.seq();
@@ -220,64 +237,86 @@ void Run::enqueue(Record record) {
   b.store->queue().enqueue(writer, std::move(record));
 }
 
+// Forgets what waits, but for the start of the run, without which nothing can be folded.
+void Run::drop_pending() {
+  auto& pending = body_->writer.pending;
+  pending.erase(pending.begin() + (body_->started || pending.empty() ? 0 : 1), pending.end());
+}
+
 void Run::report_lost() {
   RunBody& b = *body_;
   const std::scoped_lock lock(mutex_);
-  if (!b.lost_from) return;
-  b.writer.pending.clear();
+  if (!std::exchange(b.lost, false)) return;
+  drop_pending();
+  const Sequence first = b.started ? b.writer.durable + 1 : 2;
   const Sequence last = b.journal.last();
   enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(),
-                        Json{{"first", *b.lost_from}, {"last", last}}));
+                        Json{{"first", first}, {"last", last}, {"attempts", attempt_}}));
   enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
 }
 
 Result<void> Run::flush() {
   RunBody& b = *body_;
+  if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
   report_lost();
   if (!b.started) {
     TRIAGE_TRYV(start_in_store());
   }
-  TRIAGE_TRYV(b.store->queue().drain(b.writer));
-  b.lost_from.reset();
-  return outcome::success();
-}
-
-Input Run::drain() {
-  if (!has_store()) return Input::drained;
-  RunBody& b = *body_;
-  const Result<void> flushed = flush();
-  if (flushed) {
-    if (b.detached) {
-      b.detached = false;
-      emit(EventKind::store_attached);
-    }
-    emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
-    return Input::drained;
+  Result<void> drained = b.store->queue().drain(b.writer);
+  if (drained.has_error() && drained.error().code == Errc::fenced) {
+    b.fenced = true;
+    b.started = false;  // Not ours to release any more.
   }
-  const Error& error = flushed.error();
-  const bool fatal =
-      error.code == Errc::fenced || core_.options.on_store_error == OnStoreError::fail;
-  if (!b.detached) {
-    b.detached = true;
-    b.context.notes.push_back("the store failed: " + error.detail);
-    emit(EventKind::store_detached, {.error = &error});
-  }
-  if (!fatal) return Input::drained;
-  if (error.code == Errc::fenced) b.started = false;  // Not ours to release any more.
-  if (!outcome_) {
-    std::string detail = error.detail;
-    if (!b.failure.text.empty()) {
-      detail += " (while handling this failure of the agent: " + b.failure.text + ")";
-    }
-    outcome_ = std::make_unique<Error>(error.code, std::move(detail),
-                                       std::make_shared<const FailureContext>(b.context));
-  }
-  return Input::broken;
+  return drained;
 }
 
 Result<void> Run::drain_strictly() {
   if (!has_store()) return outcome::success();
+  const std::scoped_lock flushing(body_->flushing);
   return flush();
+}
+
+Result<void> Run::drain_or_degrade() {
+  if (!has_store()) return outcome::success();
+  RunBody& b = *body_;
+  std::unique_lock flushing(b.flushing);
+  const Result<void> flushed = flush();
+  const bool was_detached = std::exchange(b.detached, flushed.has_error());
+  flushing.unlock();
+  if (flushed) {
+    if (was_detached) emit(EventKind::store_attached);
+    emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
+    return outcome::success();
+  }
+  const Error& error = flushed.error();
+  if (!was_detached) {
+    {
+      const std::scoped_lock lock(mutex_);
+      b.context.notes.push_back("the store failed: " + error.detail);
+    }
+    emit(EventKind::store_detached, {.error = &error});
+  }
+  if (error.code == Errc::fenced || core_.options.on_store_error == OnStoreError::fail) {
+    return error;
+  }
+  return outcome::success();
+}
+
+Input Run::drain() {
+  Result<void> drained = drain_or_degrade();
+  if (drained) return Input::drained;
+  if (!outcome_) {
+    Error& error = drained.error();
+    if (!body_->failure.text.empty()) {
+      if (body_->classified_attempt != attempt_) {  // The store was to be written first.
+        body_->context.classification = {};
+        complete_context();
+      }
+      error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";
+    }
+    outcome_ = std::make_unique<Error>(std::move(error));
+  }
+  return Input::broken;
 }
 
 }  // namespace triage::inline v0_1::detail

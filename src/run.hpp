@@ -28,11 +28,13 @@ struct RunBody {
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  bool started = false;                 // The store knows the run and we hold its lease.
-  bool detached = false;                // The store failed; the run goes on from memory.
-  std::optional<Sequence> lost_from{};  // First record that did not fit in memory while detached.
-  FailureContext context{};             // Of the newest failure; its history grows with each.
-  Failure failure{};                    // As the current attempt reported it.
+  bool started = false;      // The store knows the run and we hold its lease.
+  bool detached = false;     // The store failed; the run goes on from memory.
+  bool fenced = false;       // Another owner has the run: nothing is written any more.
+  bool lost = false;         // Records did not fit in memory while detached: a gap says which.
+  std::mutex flushing{};     // One flush of this run at a time; taken before the run's mutex.
+  FailureContext context{};  // Of the newest failure; its history grows with each.
+  Failure failure{};         // As the current attempt reported it.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::optional<Recovery> recovery{};
@@ -45,8 +47,26 @@ struct RunBody {
   std::condition_variable effect_done{};
   Json task{};               // Null if it is not stored.
   RecoveryAction decided{};  // What decide() was given.
-  TimePoint started_at{};
-  bool started_at_known = false;
+  std::optional<TimePoint> started_at{};
+  int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
+  bool escalation_asked = false;  // on_escalate has been asked about it.
+};
+
+// Stops when either of two tokens does: the run's own, and its parent's.
+class LinkedStop {
+ public:
+  LinkedStop(const std::stop_token& a, const std::stop_token& b)
+      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
+  [[nodiscard]] std::stop_token token() const { return both_.get_token(); }
+
+ private:
+  struct Forward {
+    std::stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+  std::stop_source both_{};
+  std::stop_callback<Forward> a_;
+  std::stop_callback<Forward> b_;
 };
 
 // The recorded result of a run that has finished, put into the call's frame.
@@ -100,19 +120,21 @@ class Run final : public Decider {
   // --- run.cpp
   RunBody& body();  // The caller holds mutex_, or no attempt is open.
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
+  void link_stop_tokens(const std::stop_token& parent);
   [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
   void emit(EventKind kind, Event event = {});
   void note(std::string text);  // Reported beside the failure that is being handled.
-  void know_start();
-  Record run_started();
+  Result<Record> run_started();
   void add_record(RecordKind kind, Json fields);  // Nothing without a store.
   void enqueue(Record record);                    // The caller holds mutex_.
   void snapshot_if_due();                         // Likewise.
   Result<void> start_in_store();
-  Result<void> flush();           // What drain() and the strict calls share.
-  Input drain();                  // By the run's OnStoreError.
-  Result<void> drain_strictly();  // For effects and labelled checkpoints.
+  Result<void> flush();             // What the drains below share.
+  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
+  Input drain();                    // The same, for the machine.
+  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
   void report_lost();
+  void drop_pending();                      // The caller holds mutex_.
   [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
 
@@ -121,7 +143,8 @@ class Run final : public Decider {
   Input run_callable(Attempt& attempt);
   Input settle(Input result);
   Input wait(TimePoint until);
-  [[nodiscard]] bool may_start();
+  [[nodiscard]] std::optional<Input> refuse_to_start();
+  Input cancel(std::string detail);
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
@@ -141,20 +164,24 @@ class Run final : public Decider {
   [[nodiscard]] RecoveryAction choose();
   [[nodiscard]] RecoveryAction ask_policy();
   [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
+  [[nodiscard]] std::string task_text() const;
   [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const RecoveryAction& action) const;
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
+  void announce(const RecoveryAction& action);
   Decision act(const RecoveryAction& action);
+  Decision escalate_instead(std::string message);
   Decision start_again(const RecoveryAction& action);
   Decision roll_back(const RecoveryAction& action);
   Decision resume(const RecoveryAction& action);
   Decision suspend(const RecoveryAction& action);
   Decision fall_back(const RecoveryAction& action);
   Decision end_with(Errc code, RunStatus status, std::string detail);
-  Decision wait_for(Duration delay);
+  [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
+  [[nodiscard]] Decision wait_for(Duration delay) const;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
-                                                       std::string* problem) const;
+                                                       std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action);
 
@@ -164,6 +191,8 @@ class Run final : public Decider {
   const Limits& limits_;
   Observer* observer_;
   std::stop_token stop_{};
+  std::unique_ptr<LinkedStop> linked_stop_{};
+  std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> deadline_{};
   bool needs_set_up_ = false;
   bool guarded_ = false;  // There is a stop token or a deadline to look at.

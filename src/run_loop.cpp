@@ -3,6 +3,7 @@
 #include "triage/detail/run_loop.hpp"
 
 #include "run.hpp"
+#include "shield.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -54,6 +55,7 @@ Outcome Run::drive(Input input) {
       emit(EventKind::policy_warning, {.text = warning});
     }
   }
+  if (observer_ != nullptr && !began_) began_ = now();
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
@@ -66,30 +68,32 @@ Outcome Run::drive(Input input) {
   }
 }
 
-// False ends the run: it is cancelled, or its deadline has passed.
-bool Run::may_start() {
-  if (stop_.stop_requested()) {
-    end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
-    outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
-    return false;
-  }
-  if (deadline_ && now() >= *deadline_) {
-    body().failure = Failure{.text = "the deadline had passed before the attempt could begin",
-                             .type = FailureType::timeout,
-                             .reason = "deadline"};
-    body_->context.trajectory = {};
-    classify();
-    emit(EventKind::failure_classified, {.failure = &body_->context});
-    static_cast<void>(end_with(Errc::escalated, RunStatus::escalated, body_->failure.text));
-    return false;
-  }
-  return true;
+// What happens instead of an attempt if the run is cancelled or its deadline has passed.
+std::optional<Input> Run::refuse_to_start() {
+  if (stop_.stop_requested()) return cancel("the stop token was triggered");
+  if (!deadline_) return std::nullopt;
+  const TimePoint instant = now();
+  if (!began_) began_ = instant;
+  if (instant < *deadline_) return std::nullopt;
+  body().failure = Failure{.text = "the deadline had passed before the attempt could begin",
+                           .type = FailureType::timeout,
+                           .reason = "deadline"};
+  body_->child.reset();
+  body_->escalation_asked = false;
+  return Input::failed;  // Classified and escalated like any failure; the deadline is a limit.
+}
+
+Input Run::cancel(std::string detail) {
+  end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
+  outcome_ = std::make_unique<Error>(Errc::cancelled, std::move(detail));
+  return Input::stopped;
 }
 
 Input Run::invoke() {
+  if (guarded_) [[unlikely]] {
+    if (const auto instead = refuse_to_start()) return *instead;
+  }
   ++attempt_;
-  if (guarded_ && !may_start()) [[unlikely]]
-    return Input::stopped;
   Attempt* attempt = nullptr;
   if (!first_attempt_) {
     attempt = &first_attempt_.emplace(*this, attempt_);
@@ -101,9 +105,15 @@ Input Run::invoke() {
     body_->failure = {};
     body_->child.reset();
     body_->sticky.reset();
-    body_->context.notes.clear();
-    if (body_->store && body_->journal.attempts() < attempt_) {
-      add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
+    body_->escalation_asked = false;
+    // What set-up had to say belongs to the first failure.
+    if (body_->classified_attempt >= 0) body_->context.notes.clear();
+    if (body_->journal.attempts() < attempt_) {
+      if (body_->store) {
+        add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
+      } else {
+        body_->journal.begin_attempt(attempt_);
+      }
     }
   }
   if (observer_ != nullptr) [[unlikely]]
@@ -123,7 +133,8 @@ Input Run::run_callable(Attempt& attempt) {
   try {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
-    return Input::stopped;
+    const Lock lock(mutex_);
+    if (!body().sticky) body_->failure.text = "the attempt was stopped";  // Thrown by hand.
   } catch (const std::exception& exception) {
     capture(exception);
   } catch (...) {
@@ -152,15 +163,7 @@ Input Run::settle(Input result) {
     return Input::succeeded;
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
-  if (stop_.stop_requested()) {
-    end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled"}});
-    outcome_ = std::make_unique<Error>(Errc::cancelled, "the stop token was triggered");
-    return Input::stopped;
-  }
-  if (result == Input::stopped) {  // Somebody threw AttemptStopped by hand.
-    body_->failure.text = "the attempt was stopped";
-    return Input::failed;
-  }
+  if (stop_.stop_requested()) return cancel("the stop token was triggered");
   return result;
 }
 
@@ -171,10 +174,7 @@ Input Run::wait(TimePoint until) {
   const bool woke = core_.clock->sleep_until(until, stop_);
   emit(EventKind::wait_ended);
   if (woke) return Input::woke;
-  end_in_store(RunStatus::cancelled, Json{{"detail", "cancelled while waiting"}});
-  outcome_ = std::make_unique<Error>(Errc::cancelled,
-                                     "the stop token was triggered while waiting to try again");
-  return Input::stopped;
+  return cancel("the stop token was triggered while waiting to try again");
 }
 
 void Run::record_result(bool degraded) {
@@ -189,8 +189,8 @@ void Run::record_result(bool degraded) {
         fields["problem"] = storable.error().detail;
       }
     }
-  } catch (const std::exception& e) {
-    fields["problem"] = std::string("the result's conversion to JSON threw: ") + e.what();
+  } catch (...) {
+    fields["problem"] = "the result's conversion to JSON threw: " + current_exception_text();
   }
   const Lock lock(mutex_);
   add_record(RecordKind::finished, std::move(fields));
@@ -215,12 +215,21 @@ Outcome Run::end() {
   if (body_ && body_->late_calls > 0) {
     emit(EventKind::late_call, {.number = body_->late_calls});
   }
+  if (suspension_) {
+    // A token is given out only for what the store has.
+    if (Result<void> stored = drain_strictly(); !stored) {
+      end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
+      suspension_.reset();
+      outcome_ = std::make_unique<Error>(std::move(stored).error());
+    }
+  }
   if (!outcome_ && !suspension_) {
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
   std::shared_ptr<const FailureContext> context;
-  if (body_) {
+  const bool cancelled = outcome_ && outcome_->code == Errc::cancelled;
+  if (body_ && !cancelled && (body_->classified_attempt >= 0 || !body_->failure.text.empty())) {
     if (body_->context.run_id.empty() && !id_.empty()) body_->context.run_id = id_;
     context = std::make_shared<const FailureContext>(body_->context);
   }
@@ -249,11 +258,17 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
                          .options = options_,
                          .allowed_actions = suspension_->allowed_actions};
   RunBody& b = *put_aside.body;
-  if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
+  try {
+    if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
+  } catch (...) {
+    b.task = nullptr;  // decide() will say that the task cannot be restored.
+  }
   b.journal.set_run(id());
   if (b.store) {
     b.store->queue().remove(b.writer);
-    if (b.started) static_cast<void>(b.store->release(b.writer.lease));
+    if (b.started) {
+      static_cast<void>(shielded([&] { return b.store->release(b.writer.lease); }));
+    }
     b.started = false;
   }
   put_aside.options.run_id = id();

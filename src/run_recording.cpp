@@ -25,7 +25,7 @@ Result<void> check_size(std::string_view text, std::size_t longest, const std::s
 // Tools do return NaN, and CBOR keeps it; only what cannot be stored at all is refused.
 Result<void> check_step(const Step& step) {
   for (const Json* json : {&step.tool_input, &step.tool_output, &step.metadata}) {
-    if (!json->is_structured()) continue;
+    if (!json->is_structured() && !json->is_binary() && !json->is_discarded()) continue;
     auto checked =
         check_json(*json, "a step's tool_input, tool_output or metadata", NonFinite::allowed);
     if (!checked) return checked;
@@ -78,7 +78,7 @@ void Run::write_through(Lock lock) {
                     !body_->writer.failure && body_->started;
   lock.unlock();
   if (full || core_.options.write_mode == WriteMode::immediate) {
-    if (drain() == Input::broken) stick(*outcome_);
+    if (Result<void> drained = drain_or_degrade(); !drained) stick(std::move(drained).error());
   }
 }
 
@@ -208,7 +208,12 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
     made.sequence = record.seq();
     enqueue(std::move(record));
   }
-  TRIAGE_TRYV(drain_strictly());
+  if (Result<void> durable = drain_strictly(); !durable) {
+    const Lock lock(mutex_);
+    enqueue(body_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
+                               Json{{"label", label}, {"withdrawn", true}}));
+    return std::move(durable).error();
+  }
   emit(EventKind::checkpoint_labelled, {.text = label, .number = made.sequence});
   return outcome::success(std::move(made));
 }

@@ -67,8 +67,13 @@ class Journal {
   void rewind(std::size_t position);
   // Continues from an empty state and trajectory.
   void start_over();
-  // Positions of the current attempt that contain the critical step are no rollback targets.
-  void mark_failed(std::size_t critical_step);
+  // The callable is about to run; the same as a record `attempt_started`.
+  void begin_attempt(int number);
+  // A failure has been dealt with; the same as a record `action_taken`.
+  void take_action(HistoryEntry entry);
+  // The attempt failed; the same as a record `failure_classified`. Positions of the attempt that
+  // contain the critical step are no rollback targets.
+  void note_failure(std::optional<std::size_t> critical_step);
   // An effect whose result could not be stored: nobody knows after a crash whether it happened.
   void doubt_effect(std::string_view key);
   // A default rollback has used this target; the next one goes further back.
@@ -135,6 +140,7 @@ class Journal {
   [[nodiscard]] State state_at(std::uint32_t version) const;
   void apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time);
   void apply_effect(RecordKind kind, const Json& body);
+  void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
   void replace_steps(const Json& steps);
   bool rewind_to(Sequence seq);
@@ -150,7 +156,7 @@ class Journal {
   mutable std::optional<State> current_{};
   std::vector<Position> positions_{};
   std::vector<std::uint32_t> branch_{};
-  std::map<std::string, Sequence, std::less<>> labels_{};
+  std::map<std::string, std::vector<Sequence>, std::less<>> labels_{};  // The newest one counts.
   bool open_ = false;  // Something was recorded since the last checkpoint ended.
   WallTime open_time_{};
   Sequence open_last_ = 0;  // Last record of the open checkpoint.
@@ -159,6 +165,7 @@ class Journal {
   std::size_t attempt_first_position_ = 0;
   std::map<std::string, EffectState, std::less<>> effects_{};
   std::vector<HistoryEntry> history_{};
+  bool undecided_ = false;  // The newest entry of the history is a suspension.
   std::set<Sequence> used_targets_{};
   std::vector<std::pair<Sequence, Sequence>> gaps_{};
   Usage usage_{.calls = 0};

@@ -42,6 +42,8 @@ TEST_CASE("every option of retry is part of its description", "[policies][retry]
   CHECK(retry().description() == "retry(max_attempts=3, delay=0s)");
   CHECK(retry({.max_attempts = 2, .delay = 90s, .hint = "a \"b\"\n"}).description() ==
         R"(retry(max_attempts=2, delay=1m30s, hint="a \"b\"\n"))");
+  // A newline and a backslash with an n are different hints.
+  CHECK(retry({.hint = "\n"}).description() != retry({.hint = "\\n"}).description());
   CHECK(retry({.max_attempts = 2}).max_attempts() == 2);
 }
 

@@ -189,7 +189,9 @@ struct CallTraits {
   }
   static std::string task_text(const void* erased) {
     const Frame& frame = *static_cast<const Frame*>(erased);
-    if constexpr (std::is_convertible_v<const Task&, std::string>) {
+    if constexpr (std::same_as<Task, Json>) {
+      return frame.task->is_string() ? frame.task->template get<std::string>() : show(*frame.task);
+    } else if constexpr (std::is_convertible_v<const Task&, std::string>) {
       return *frame.task;
     } else if constexpr (JsonWritable<Task>) {
       return show(Json(*frame.task));

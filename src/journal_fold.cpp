@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Folding records into a journal: what each kind means for state, trajectory, checkpoints and effects.
+#include "triage/checkpoint_store.hpp"
+#include "triage/journal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// Bounds what a stored number may claim.
+constexpr int most_attempts = 1'000'000'000;
+
+template <class T>
+T field(const Json& body, const char* key, T otherwise) {
+  const auto found = body.find(key);
+  if (found == body.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    return otherwise;  // A record that passed its checksum but holds another type: ignored.
+  }
+}
+
+}  // namespace
+
+Result<Journal> Journal::fold(const JournalReading& reading) {
+  Journal journal(reading.info.id);
+  for (const Record& record : reading.records) journal.apply(record);
+  if (!journal.started()) {
+    return Error{Errc::corrupt, "the first record of run " + reading.info.id +
+                                    " is damaged or missing, so nothing of it can be restored"};
+  }
+  if (reading.info.last > journal.last_) {  // The newest records themselves are damaged.
+    if (!journal.broken_at_) journal.broken_at_ = journal.last_ + 1;
+    journal.last_ = reading.info.last;
+  }
+  return outcome::success(std::move(journal));
+}
+
+void Journal::apply(const Record& record) {
+  const Sequence expected = last_ + 1;
+  std::shared_ptr<const Json> body;
+  if (record.kind() != RecordKind::step) {
+    Result<Json> decoded = record.body();
+    if (decoded && decoded.value().is_object()) {
+      body = std::make_shared<const Json>(std::move(decoded).value());
+    }
+  }
+  const bool readable = record.kind() == RecordKind::step || body != nullptr;
+  const bool explained = readable && record.kind() == RecordKind::gap &&
+                         field<Sequence>(*body, "first", 0) <= expected &&
+                         field<Sequence>(*body, "last", 0) + 1 == record.seq();
+  if (!broken_at_ && (!readable || (record.seq() != expected && !explained))) {
+    broken_at_ = expected;
+  }
+  const bool rewinds =
+      record.kind() == RecordKind::rolled_back || record.kind() == RecordKind::resumed;
+  if (broken_at_ && rewinds && readable && field<Sequence>(*body, "to", 0) < *broken_at_) {
+    broken_at_.reset();
+  }
+  last_ = record.seq();
+  if (!broken_at_) {
+    if (record.kind() == RecordKind::step) {
+      apply_step(record);
+    } else if (record.kind() == RecordKind::state_changed) {
+      set_keys(body);
+      touch(record.time());
+    } else {
+      apply_fact(record.kind(), body, record.time());
+    }
+  } else if (readable && body) {
+    apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
+  }
+}
+
+void Journal::apply_step(const Record& record) {
+  end_checkpoint();
+  std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
+  std::size_t size = trajectory_.size();
+  if (const detail::StepRef* ref = record.step_ref()) {
+    // The steps of a journal in memory are shared where the chain of chunks is the same.
+    auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
+    if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
+      tail = std::move(chunk);
+      ++size;
+    } else {
+      detail::append_step(tail, size, ref->step());
+    }
+  } else if (const Record::Bytes* bytes = record.bytes()) {
+    detail::append_encoded_step(tail, size, *bytes);
+  }
+  trajectory_ = Trajectory(std::move(tail), size);
+  touch(record.time());
+}
+
+// A snapshot that carries the trajectory too stands for all records before it (stores/simple.cpp).
+void Journal::replace_steps(const Json& steps) {
+  trajectory_ = {};
+  std::string encoded;
+  for (const Json& step : steps) {
+    encoded.clear();
+    detail::encode_cbor(step, encoded);
+    if (Result<Step> decoded = detail::decode_step(encoded)) {
+      trajectory_.append(std::move(decoded).value());
+    }
+  }
+}
+
+// What a record other than a step or a state change means; last_ is its sequence.
+void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time) {
+  switch (kind) {
+    case RecordKind::run_started:
+      start_ = *body;
+      auto_checkpoint_ = field(*body, "auto_checkpoint", auto_checkpoint_);
+      break;
+    case RecordKind::attempt_started:
+      begin_attempt(std::clamp(field(*body, "number", attempts_ + 1), 0, most_attempts));
+      break;
+    case RecordKind::state_removed:
+      if (const auto keys = body->find("keys"); keys != body->end() && keys->is_array()) {
+        for (const Json& key : *keys) {
+          if (key.is_string()) erase_key(key.get<std::string>());
+        }
+        touch(time);
+      }
+      break;
+    case RecordKind::state_snapshot: {
+      const auto state = body->find("state");
+      if (state == body->end() || !state->is_object()) break;
+      State::Values values;
+      for (const auto& [key, value] : state->get_ref<const Json::object_t&>()) {
+        values.emplace_hint(values.end(), key, std::shared_ptr<const Json>(body, &value));
+      }
+      replace_keys(values);
+      delta_cost_ = 0;
+      if (const auto steps = body->find("steps"); steps != body->end() && steps->is_array()) {
+        replace_steps(*steps);
+      }
+      // The library's own snapshots repeat what is known; only the agent's change something.
+      if (open_ || field(*body, "replaced", false)) touch(time);
+      break;
+    }
+    case RecordKind::usage:
+      usage_ += Usage{.input_tokens = field<std::uint64_t>(*body, "input_tokens", 0),
+                      .output_tokens = field<std::uint64_t>(*body, "output_tokens", 0),
+                      .cost_usd = field(*body, "cost_usd", 0.0),
+                      .calls = field<std::uint64_t>(*body, "calls", 0)};
+      break;
+    case RecordKind::checkpoint_labelled: apply_label(*body, time); break;
+    case RecordKind::effect_intended:
+    case RecordKind::effect_completed:
+    case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
+    case RecordKind::failure_classified:
+      note_failure(body->contains("critical_step")
+                       ? std::optional(field<std::size_t>(*body, "critical_step", 0))
+                       : std::nullopt);
+      break;
+    case RecordKind::action_taken:
+      take_action(
+          {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
+           parse_recovery_kind(field<std::string>(*body, "action", {}))
+               .value_or(RecoveryAction::Kind::escalate),
+           field<std::string>(*body, "reason", {})});
+      break;
+    case RecordKind::rolled_back:
+      broken_at_.reset();
+      end_checkpoint();
+      if (field<Sequence>(*body, "to", 0) == 0) {
+        start_over();
+      } else {
+        if (!rewind_to(field<Sequence>(*body, "to", 0))) {
+          // A gap swallowed the position. The state follows as a snapshot.
+          trajectory_ = trajectory_.prefix(field(*body, "steps", trajectory_.size()));
+          touch(time);
+        }
+        if (field(*body, "default", false)) used_targets_.insert(field<Sequence>(*body, "to", 0));
+      }
+      break;
+    case RecordKind::resumed:
+      broken_at_.reset();
+      end_checkpoint(true);
+      finished_ = nullptr;
+      stopped_ = nullptr;
+      if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
+      break;
+    case RecordKind::gap:
+      gaps_.emplace_back(field<Sequence>(*body, "first", 0), field<Sequence>(*body, "last", 0));
+      attempts_ = std::clamp(field(*body, "attempts", attempts_), 0, most_attempts);
+      touch(time);  // The snapshot behind it holds what the lost records changed.
+      break;
+    case RecordKind::finished:
+      end_checkpoint();
+      finished_ = *body;
+      break;
+    case RecordKind::stopped:
+    case RecordKind::suspended:
+      end_checkpoint();
+      stopped_ = *body;
+      break;
+    default: break;
+  }
+}
+
+void Journal::apply_label(const Json& body, WallTime time) {
+  const auto label = field<std::string>(body, "label", {});
+  if (field(body, "withdrawn", false)) {  // The store could not keep it: the one before counts.
+    const auto found = labels_.find(label);
+    if (found == labels_.end()) return;
+    found->second.pop_back();
+    if (found->second.empty()) labels_.erase(found);
+    return;
+  }
+  open_last_ = last_;
+  open_time_ = time;
+  push_position();
+  labels_[label].push_back(positions_.back().seq);
+}
+
+void Journal::apply_effect(RecordKind kind, const Json& body) {
+  if (kind != RecordKind::effect_intended && kind != RecordKind::effect_completed &&
+      kind != RecordKind::effect_withdrawn) {
+    return;
+  }
+  EffectState& effect = effects_[field<std::string>(body, "key", {})];
+  effect.generation = field<std::uint64_t>(body, "generation", 1);
+  if (kind == RecordKind::effect_intended) {
+    effect.status = EffectState::Status::intended;
+  } else if (kind == RecordKind::effect_withdrawn) {
+    effect.status = EffectState::Status::withdrawn;
+  } else {
+    effect.status = EffectState::Status::completed;
+    effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
+  }
+}
+
+// Also a position inside an open step, or of a run without automatic checkpoints, can be meant:
+// `resumed` may name the newest record there was.
+bool Journal::rewind_to(Sequence seq) {
+  if (const auto position = find(seq)) {
+    rewind(*position);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace triage::inline v0_1

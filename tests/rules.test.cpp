@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: MIT
+// The eight rules of a run, each under its own number. They are the contract of the run loop.
+#include "support/flaky_store.hpp"
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// What an attempt is told.
+struct Told {
+  std::string hint;
+  std::string subgoal;
+  bool state;
+  friend bool operator==(const Told&, const Told&) = default;
+};
+
+}  // namespace
+
+TEST_CASE("rule 1: one agent serves any number of concurrent runs, each with its own state",
+          "[rules]") {
+  Kit kit;
+  const TriageAgent agent{[](const int& task, Attempt& attempt) -> int {
+                            for (int i = 0; i < 20; ++i) {
+                              attempt.record_step({.action = std::to_string(task)});
+                              attempt.update_state({{"task", task}, {"i", i}});
+                            }
+                            if (attempt.number() < 3) throw std::runtime_error("external_fault");
+                            for (const Step& step : attempt.trajectory()) {
+                              if (step.action != std::to_string(task)) return -1;
+                            }
+                            const State state = attempt.state();
+                            return attempt.trajectory().size() == 20 ? state.value("task", -1) : -2;
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  std::vector<std::thread> threads;
+  std::vector<int> results(8, -9);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] { results[static_cast<std::size_t>(t)] = agent.run(t).value(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(results == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("rule 1: per_run makes a callable of its own for each run", "[rules]") {
+  Kit kit;
+  struct Counter {
+    int calls = 0;
+    int operator()(const std::string&) {
+      if (++calls == 1) throw std::runtime_error("external_fault");
+      return calls;
+    }
+  };
+  const TriageAgent agent{per_run([] { return Counter{}; }), answers({RecoveryAction::retry()}),
+                          kit.bare()};
+  CHECK(agent.run("a").value() == 2);  // Kept across the attempts of one run …
+  CHECK(agent.run("b").value() == 2);  // … and not across runs.
+}
+
+TEST_CASE("rule 2: after a rollback the next attempt continues, and checkpoints contain all of it",
+          "[rules]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> int {
+                            const int from = attempt.state().value("page", 0);
+                            for (int page = from + 1; page <= 5; ++page) {
+                              if (attempt.number() == 1 && page == 4) {
+                                attempt.record_step({.action = "page 4", .error = "timeout"});
+                                throw std::runtime_error("timeout");
+                              }
+                              attempt.record_step({.action = "page " + std::to_string(page)});
+                              attempt.update_state({{"page", page}});
+                            }
+                            return from;
+                          },
+                          answers({RecoveryAction::rollback()}), kit.options()};
+  const auto result = agent.run("site", {.run_id = "r"});
+  REQUIRE_OK(result);
+  CHECK(result.value() == 3);
+  CHECK(kit.classifier->calls == 1);
+  const Checkpoint latest = kit.store->latest("r").value();
+  REQUIRE(latest.trajectory.size() == 5);
+  int page = 0;
+  for (const Step& step : latest.trajectory) CHECK(step.action == "page " + std::to_string(++page));
+  CHECK(latest.state.json() == Json{{"page", 5}});
+}
+
+TEST_CASE("rule 2: the classifier is told which steps were restored", "[rules]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "a"});
+                            attempt.record_step({.action = "b"});
+                            attempt.record_step({.action = "c", .error = "boom"});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::rollback(), RecoveryAction::escalate()}),
+                          kit.bare()};
+  CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(kit.classifier->restored_steps == 2);
+  CHECK(kit.classifier->rolled_back_step == 2U);
+}
+
+TEST_CASE("rule 3: default rollbacks go to the last good checkpoint, then one further back each",
+          "[rules]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  std::vector<std::size_t> restored;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            restored.push_back(attempt.trajectory().size());
+                            if (attempt.number() == 1) {
+                              for (int i = 0; i < 3; ++i) attempt.record_step({.action = "good"});
+                              attempt.record_step({.action = "bad", .error = "boom"});
+                            }
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::rollback()}),
+                          stored ? kit.options() : kit.bare()};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(restored == std::vector<std::size_t>{0, 3, 2, 1});
+  CHECK_THAT(result.error().detail, ContainsSubstring("rollback is not possible"));
+}
+
+TEST_CASE("rule 3: a rollback with nothing left starts over only where that is allowed",
+          "[rules]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            if (attempt.number() == 1) throw std::runtime_error("timeout");
+                            return attempt.trajectory().size();
+                          },
+                          answers({RecoveryAction::rollback({.or_start = true})}), kit.bare()};
+  CHECK(agent.run("x").value() == 0);
+}
+
+TEST_CASE("rule 3: a rollback goes to the newest, a label, an id, or n back when it says so",
+          "[rules]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  std::string id;
+  RollbackTarget target;
+  std::size_t expected = 0;
+  SECTION("latest, even at the failure") {
+    target.kind = RollbackTarget::Kind::latest;
+    expected = 4;
+  }
+  SECTION("label") {
+    target = {.kind = RollbackTarget::Kind::label, .name = "two"};
+    expected = 2;
+  }
+  SECTION("n back") {  // Of 1, 2, "two", 3 and 4 steps.
+    target = {.kind = RollbackTarget::Kind::back, .back = 1};
+    expected = 3;
+  }
+  SECTION("id") {
+    target.kind = RollbackTarget::Kind::checkpoint;
+    expected = 2;
+  }
+  FailurePolicy policy;
+  policy.otherwise([&](const FailureContext&) {
+    RollbackTarget chosen = target;
+    if (chosen.kind == RollbackTarget::Kind::checkpoint) chosen.name = id;
+    return RecoveryAction::rollback(chosen);
+  });
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            if (attempt.number() == 2) return attempt.trajectory().size();
+                            for (int i = 1; i <= 4; ++i) {
+                              attempt.record_step({.action = "s"});
+                              if (i == 2) id = to_string(attempt.checkpoint("two").value());
+                            }
+                            throw std::runtime_error("timeout");
+                          },
+                          policy, stored ? kit.options() : kit.bare()};
+  const auto result = agent.run("x");
+  REQUIRE_OK(result);
+  CHECK(result.value() == expected);
+}
+
+TEST_CASE("rule 3: a checkpoint of another run is no rollback target", "[rules]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) -> int {
+        attempt.record_step({.action = "s"});
+        attempt.record_step({.action = "s"});
+        throw std::runtime_error("timeout");
+      },
+      answers({RecoveryAction::rollback(
+          {.kind = RollbackTarget::Kind::checkpoint, .name = "another-run@1"})}),
+      stored ? kit.options() : kit.bare()};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("another-run@1"));
+}
+
+TEST_CASE("rule 3: checkpoints of an earlier attempt stay targets after a retry that got nowhere",
+          "[rules]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> std::size_t {
+                            if (attempt.number() == 3) return attempt.trajectory().size();
+                            if (attempt.number() == 1) {
+                              for (int i = 0; i < 3; ++i) attempt.record_step({.action = "good"});
+                            }
+                            attempt.record_step({.action = "bad", .error = "boom"});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::retry(), RecoveryAction::rollback()}),
+                          stored ? kit.options() : kit.bare()};
+  const auto result = agent.run("x");
+  REQUIRE_OK(result);
+  CHECK(result.value() == 3);
+}
+
+TEST_CASE("rule 4: an exception's type, text, nested causes and code are evidence", "[rules]") {
+  struct Keeper final : Classifier {
+    Classification classify(const ClassifierInput& input) override {
+      seen = input.failure;
+      steps = input.trajectory.size();
+      return {};
+    }
+    Failure seen{};
+    std::size_t steps = 0;
+  };
+  Kit kit;
+  const auto keeper = std::make_shared<Keeper>();
+  AgentOptions options = kit.bare();
+  options.classifier = keeper;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "fetch", .error = "an old error"});
+                            try {
+                              throw std::system_error(
+                                  std::make_error_code(std::errc::connection_refused), "connect");
+                            } catch (...) {
+                              std::throw_with_nested(std::logic_error("the page is gone"));
+                            }
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(keeper->seen.text == "the page is gone");
+  CHECK_THAT(keeper->seen.exception_type, ContainsSubstring("std::logic_error"));
+  REQUIRE(keeper->seen.causes.size() == 1);
+  CHECK(keeper->seen.causes[0].exception_type == "std::system_error");
+  CHECK(keeper->seen.causes[0].code == std::errc::connection_refused);
+  CHECK(keeper->steps == 1);
+}
+
+TEST_CASE("rule 5: hint, state and subgoal of one attempt are gone in the next", "[rules]") {
+  Kit kit;
+  std::vector<Told> told;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        const Recovery* r = attempt.recovery();
+        told.push_back({r == nullptr ? "" : r->hint, r == nullptr ? "" : r->subgoal,
+                        !attempt.state().empty()});
+        attempt.record_step({.action = "s"});
+        attempt.update_state({{"k", 1}});
+        if (attempt.number() < 5) throw std::runtime_error("timeout");
+        return 0;
+      },
+      answers({RecoveryAction::retry("try X"), RecoveryAction::rollback(),
+               RecoveryAction::resume("goal", "look"), RecoveryAction::retry()}),
+      kit.bare()};
+  REQUIRE_OK(agent.run("x"));
+  REQUIRE(told.size() == 5);
+  CHECK(told[0] == Told{"", "", false});
+  CHECK(told[1] == Told{"try X", "", false});
+  CHECK_THAT(told[2].hint, ContainsSubstring("Rolled back to checkpoint"));
+  CHECK(told[2].subgoal.empty());
+  CHECK(told[2].state);
+  CHECK(told[3] == Told{"look", "goal", true});
+  CHECK(told[4] == Told{"", "", false});
+}
+
+TEST_CASE("rule 6: limits count per failure type and in total", "[rules]") {
+  Kit kit;
+  int calls = 0;
+  const auto alternating = [&](const std::string&) -> int {
+    throw std::runtime_error(++calls % 3 == 0 ? "timeout" : "external_fault");
+  };
+  AgentOptions options = kit.bare();
+  SECTION("per type: the fourth external fault is attempt 5") {
+    options.limits = {.max_attempts = 100, .max_attempts_per_type = 4};
+    const TriageAgent agent{alternating, answers({RecoveryAction::retry()}), options};
+    const auto result = agent.run("x");
+    CHECK_ERRC(Errc::escalated, result);
+    CHECK(calls == 5);
+    CHECK_THAT(result.error().detail, ContainsSubstring("max_attempts_per_type (4)"));
+    CHECK_THAT(result.error().detail, ContainsSubstring("external_fault"));
+  }
+  SECTION("in total") {
+    options.limits = {.max_attempts = 7, .max_attempts_per_type = 100};
+    const TriageAgent agent{alternating, answers({RecoveryAction::retry()}), options};
+    const auto result = agent.run("x");
+    CHECK_ERRC(Errc::escalated, result);
+    CHECK(calls == 7);
+    CHECK_THAT(result.error().detail, ContainsSubstring("max_attempts (7)"));
+  }
+}
+
+TEST_CASE("rule 6: a backoff waits on the injected clock and not beyond the deadline", "[rules]") {
+  Kit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            ++calls;
+                            throw std::runtime_error("external_fault");
+                          },
+                          answers({RecoveryAction::retry("", std::chrono::seconds(10))}),
+                          kit.bare()};
+  const auto result = agent.run("x", {.deadline = kit.clock->now() + std::chrono::seconds(25)});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(calls == 3);  // At 0 s, 10 s and 20 s; the wait to 30 s would pass the deadline.
+  CHECK(kit.clock->waits == std::vector<Duration>(2, std::chrono::seconds(10)));
+  CHECK_THAT(result.error().detail, ContainsSubstring("deadline"));
+}
+
+TEST_CASE("rule 6: a backoff ends at a cancellation", "[rules]") {
+  Kit kit;
+  std::stop_source stop;
+  kit.clock->on_sleep = [&](TimePoint) { stop.request_stop(); };
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            ++calls;
+                            throw std::runtime_error("external_fault");
+                          },
+                          answers({RecoveryAction::retry("", std::chrono::hours(1))}),
+                          kit.options()};
+  CHECK_ERRC(Errc::cancelled, agent.run("x", {.run_id = "r", .stop_token = stop.get_token()}));
+  CHECK(calls == 1);
+  CHECK(kit.store->run("r").value().status == RunStatus::cancelled);
+}
+
+TEST_CASE("rule 7: an exception from a classifier, strategy or hook is reported beside the failure",
+          "[rules]") {
+  Kit kit;
+  struct Thrower final : Classifier {
+    Classification classify(const ClassifierInput&) override {
+      throw std::runtime_error("classifier broke");
+    }
+  };
+  AgentOptions options = kit.bare();
+  FailurePolicy policy = answers({RecoveryAction::escalate("over")});
+  std::string expected;
+  SECTION("classifier") {
+    options.classifier = std::make_shared<Thrower>();
+    expected = "classifier broke";
+  }
+  SECTION("strategy") {
+    policy.otherwise([](const FailureContext&) -> RecoveryAction {
+      throw std::runtime_error("strategy broke");
+    });
+    expected = "strategy broke";
+  }
+  SECTION("strategy, with something that is no std::exception") {
+    policy.otherwise([](const FailureContext&) -> RecoveryAction { throw 42; });
+    expected = "no std::exception";
+  }
+  SECTION("on_failure") {
+    options.hooks.on_failure = [](const FailureContext&) { throw std::runtime_error("hook 1"); };
+    expected = "hook 1";
+  }
+  SECTION("on_recovery") {
+    options.hooks.on_recovery = [](const FailureContext&, const RecoveryAction&) {
+      throw std::runtime_error("hook 2");
+    };
+    expected = "hook 2";
+  }
+  SECTION("on_escalate") {
+    options.hooks.on_escalate = [](const FailureContext&) -> std::optional<RecoveryAction> {
+      throw std::runtime_error("hook 3");
+    };
+    expected = "hook 3";
+  }
+  const TriageAgent agent{
+      [](const std::string&) -> int { throw std::runtime_error("the agent's own failure"); },
+      policy, options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("the agent's own failure"));
+  REQUIRE(result.error().failure());
+  CHECK(result.error().failure()->text == "the agent's own failure");
+  const auto& notes = result.error().failure()->notes;
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], ContainsSubstring(expected));
+  CHECK(kit.log->count(EventKind::callback_failed) == 1);
+}
+
+TEST_CASE("rule 7: a store that fails or throws does not hide the failure", "[rules]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  const auto fault = GENERATE(FlakyStore::Fault::refuses, FlakyStore::Fault::throws);
+  const auto on_error = GENERATE(OnStoreError::degrade, OnStoreError::fail);
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.on_store_error = on_error;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            attempt.record_step({.action = "one"});
+                            store->break_down(fault);
+                            throw std::runtime_error("the agent's own failure");
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC((on_error == OnStoreError::fail ? Errc::io : Errc::escalated), result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("the agent's own failure"));
+  REQUIRE(result.error().failure());
+  CHECK(result.error().failure()->text == "the agent's own failure");
+  const std::string& notes = result.error().failure()->notes.at(0);
+  CHECK_THAT(notes, ContainsSubstring("the disk is"));
+}
+
+TEST_CASE("rule 8: a store that fails does not kill the run it protects", "[rules]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  bool from_memory = false;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> std::size_t {
+                            if (attempt.number() == 2) {
+                              CHECK_THAT(attempt.recovery()->hint,
+                                         ContainsSubstring("from memory"));
+                              from_memory = true;
+                              store->repair();
+                              return attempt.trajectory().size();
+                            }
+                            attempt.record_step({.action = "one"});
+                            store->break_down();
+                            attempt.record_step({.action = "two"});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::rollback()}), options};
+  const auto result = agent.run("x", {.run_id = "r"});
+  REQUIRE_OK(result);
+  CHECK(from_memory);
+  CHECK(result.value() == 2);
+  CHECK(kit.log->count(EventKind::store_detached) == 1);
+  CHECK(kit.log->count(EventKind::store_attached) == 1);
+  // The first drain that succeeded wrote what was kept.
+  CHECK(kit.store->run("r").value().status == RunStatus::finished);
+  CHECK(kit.store->latest("r").value().trajectory.size() == 2);
+}
+
+TEST_CASE("rule 8: on request a failing store ends the run with its error", "[rules]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.on_store_error = OnStoreError::fail;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "one"});
+                            store->break_down();
+                            return 1;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK_ERRC(Errc::io, agent.run("x"));
+  CHECK(kit.log->count(EventKind::run_failed) == 1);
+}
+
+TEST_CASE("rule 8: effects and labelled checkpoints are strict even where a run may degrade",
+          "[rules]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int paid = 0;
+  std::optional<Errc> label_error;
+  std::optional<std::size_t> rolled_back_to;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "one"});
+                            store->break_down();
+                            auto label = attempt.checkpoint("here");
+                            if (label.has_error()) label_error = label.error().code;
+                            auto done = attempt.try_effect("pay", [&] { return ++paid; });
+                            CHECK_ERRC(Errc::io, done);
+                            store->repair();
+                            CHECK(attempt.effect("pay", [&] { return ++paid; }) == 1);
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  CHECK(label_error == Errc::io);
+  CHECK(paid == 1);
+  // Nothing was done: no such label, neither in the store nor in the run.
+  for (const CheckpointInfo& info : kit.store->checkpoints("r").value()) CHECK(info.label.empty());
+}
+
+TEST_CASE("rule 8: a suspension that cannot be stored is an error and makes no token", "[rules]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            store->break_down();
+                            throw std::runtime_error("access_denied");
+                          },
+                          answers({RecoveryAction::suspend("who may?")}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::io, result);
+  CHECK_FALSE(result.error().suspension());
+  REQUIRE(result.error().failure());
+  CHECK(result.error().failure()->text == "access_denied");
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A store whose n-th operation fails: before anything is done, after it is done, or by throwing.
+
+#include "triage/stores/memory.hpp"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::test {
+
+class FlakyStore final : public CheckpointStore {
+ public:
+  enum class Fault { refuses, forgets_to_answer, throws };
+
+  explicit FlakyStore(std::shared_ptr<CheckpointStore> inner, Durability level = Durability::none)
+      : inner_(std::move(inner)), level_(level) {}
+  ~FlakyStore() override { stop_queue(); }
+
+  // Operations are counted from 1; these and those in between fail.
+  void fail_between(int first, int last, Fault fault = Fault::refuses) {
+    first_ = first;
+    last_ = last;
+    fault_ = fault;
+  }
+  // Every operation from now on.
+  void break_down(Fault fault = Fault::refuses) { fail_between(0, 1'000'000'000, fault); }
+  void repair() { fail_between(0, 0); }
+
+  StoreCapabilities capabilities() const noexcept override { return {.durability = level_}; }
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+    return guard<Lease>([&] { return inner_->start(run, records); });
+  }
+  Result<Lease> acquire(const RunId& run) override {
+    return guard<Lease>([&] { return inner_->acquire(run); });
+  }
+  Result<void> renew(const Lease& lease) override { return inner_->renew(lease); }
+  Result<void> release(const Lease& lease) override { return inner_->release(lease); }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    return guard<void>([&] { return inner_->append(lease, records, status); });
+  }
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override {
+    return guard<JournalReading>([&] { return inner_->read(run, range); });
+  }
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override { return inner_->runs(query); }
+  Result<RunInfo> run(const RunId& id) override {
+    return guard<RunInfo>([&] { return inner_->run(id); });
+  }
+  Result<void> erase(const RunId& run) override { return inner_->erase(run); }
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override {
+    return inner_->get(space, key);
+  }
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override {
+    return inner_->put_if(space, key, expected, bytes);
+  }
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override {
+    return inner_->list(space, prefix);
+  }
+
+  [[nodiscard]] int operations() const { return operations_; }
+  [[nodiscard]] int faults() const { return faults_; }
+  [[nodiscard]] CheckpointStore& inner() const { return *inner_; }
+
+ private:
+  template <class T, class Operation>
+  Result<T> guard(Operation operation) {
+    const int n = ++operations_;
+    if (n < first_ || n > last_) return operation();
+    ++faults_;
+    if (fault_ == Fault::throws) throw std::runtime_error("the disk is on fire");
+    if (fault_ == Fault::forgets_to_answer) static_cast<void>(operation());
+    return Error{Errc::io, "the disk is full (operation " + std::to_string(n) + ")"};
+  }
+
+  std::shared_ptr<CheckpointStore> inner_;
+  Durability level_;
+  std::atomic<int> operations_{0};
+  std::atomic<int> faults_{0};
+  std::atomic<int> first_{0};
+  std::atomic<int> last_{0};
+  std::atomic<Fault> fault_{Fault::refuses};
+};
+
+}  // namespace triage::test
