@@ -142,7 +142,6 @@ void run_campaign(const Settings& settings, const site::Pages& pages, std::vecto
 
 struct Killed {
   int pages_before = 0;  // Whole bodies sent before the kill.
-  int pages_after = 0;   // And in all.
   int sent_again = 0;
   long resumed_at = -1;  // Number of steps that the resumed attempt began with.
   bool finished = false;
@@ -170,7 +169,6 @@ Killed kill_and_resume(const Settings& settings, const site::Pages& pages, std::
   killed.pages_before = server.total_sent();
   demo::Child agent(command, (folder / "summary.json").string());
   const Outcome outcome = outcome_of(server, folder, agent.wait());
-  killed.pages_after = outcome.pages_sent;
   killed.sent_again = outcome.sent_again;
   killed.finished = outcome.finished;
   killed.error = outcome.error;
