@@ -244,7 +244,8 @@ void Run::enqueue(Record record) {
 }
 
 // The store has been away for too long: what waits is forgotten, but for the start of the run,
-// without which nothing can be folded; a gap record says what is missing, a snapshot what it led to.
+// without which nothing can be folded; a gap record says what is missing, a snapshot what it led
+// to.
 void Run::make_room() {
   RunBody& b = *body_;
   RunWriter& writer = b.writer;

@@ -32,7 +32,7 @@ struct RunBody {
   bool started = false;      // The store knows the run and we hold its lease.
   bool detached = false;     // The store failed; the run goes on from memory.
   bool fenced = false;       // Another owner has the run: nothing is written any more.
-  Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
+  Sequence damaged_at = 0;   // First record that could not be used when the run was resumed.
   std::mutex flushing{};     // One flush of this run at a time; taken before the run's mutex.
   FailureContext context{};  // Of the newest failure; its history grows with each.
   Failure failure{};         // As the current attempt reported it.
@@ -131,12 +131,12 @@ class Run final : public Decider {
   void add_record(RecordKind kind, Json fields);  // Nothing without a store.
   void enqueue(Record record);                    // The caller holds mutex_.
   void snapshot_if_due();                         // Likewise.
-  void make_room();  // Likewise; before a record is made.
+  void make_room();                               // Likewise; before a record is made.
   Result<void> start_in_store();
-  Result<void> flush();             // What the drains below share.
-  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
-  Input drain();                    // The same, for the machine.
-  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
+  Result<void> flush();                     // What the drains below share.
+  Result<void> drain_or_degrade();          // By the run's OnStoreError: an error ends the run.
+  Input drain();                            // The same, for the machine.
+  Result<void> drain_strictly();            // For effects, labelled checkpoints and suspensions.
   void drop_pending();                      // The caller holds mutex_.
   [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
