@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/journal.hpp"
 
-
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folding records into a journal: what each kind means for state, trajectory, checkpoints and effects.
+// Folding records into a journal: what each kind means for state, trajectory, checkpoints and
+// effects.
 #include "triage/checkpoint_store.hpp"
 #include "triage/journal.hpp"
 
