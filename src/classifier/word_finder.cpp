@@ -63,8 +63,9 @@ WordFinder::WordFinder(const std::vector<std::string>& words) {
       if (column == 0) column = static_cast<std::uint16_t>(width_++);
     }
   }
-  for (unsigned char upper = 'A'; upper <= 'Z'; ++upper)
+  for (std::size_t upper = 'A'; upper <= 'Z'; ++upper) {
     columns_[upper] = columns_[upper - 'A' + 'a'];
+  }
   std::vector<Node> nodes = build_trie(words, columns_, width_);
   complete(nodes);
 
