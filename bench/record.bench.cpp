@@ -24,16 +24,16 @@ void record_step(benchmark::State& state) {
   const std::size_t runs = std::max<std::size_t>(1, steps_a_round / count);
   std::vector<Step> steps;
   const TriageAgent agent{[&steps](int, Attempt& attempt) {
-                            const auto begin = Clock::now();
+                            const double begin = thread_seconds();
                             for (Step& step : steps) attempt.record_step(std::move(step));
-                            return seconds_since(begin);
+                            return thread_seconds() - begin;
                           },
                           FailurePolicy{}};
   const auto append = [&] {
     std::vector<Step> kept;
-    const auto begin = Clock::now();
+    const double begin = thread_seconds();
     for (Step& step : steps) kept.push_back(std::move(step));
-    return seconds_since(begin);
+    return thread_seconds() - begin;
   };
   const auto each = [&](auto&& record) {
     double seconds = 0.0;

@@ -151,7 +151,8 @@ def machine(file_system):
         pass
     cores = os.cpu_count()
     return (f"Measured on {datetime.date.today().isoformat()}: {cores} cores, {model}, "
-            f"{platform.system()}, {file_system} file system.")
+            f"{platform.system()}, {file_system} file system; "
+            f"load average {os.getloadavg()[1]:.1f} (other programs' work makes the figures worse).")
 
 
 def table(lines):

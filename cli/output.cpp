@@ -78,7 +78,7 @@ std::string time_of_day(WallTime time) {
 std::string short_time(WallTime time) { return format_time(time, "%Y-%m-%d %H:%M:%S"); }
 
 std::string shorten(std::string_view text, std::size_t longest) {
-  const std::string line = printable(text.substr(0, longest * 8));
+  std::string line = printable(text.substr(0, longest * 8));
   if (width(line) <= longest && text.size() <= longest * 8) return line;
   std::string cut;
   std::size_t characters = 0;

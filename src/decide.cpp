@@ -16,8 +16,14 @@ bool reruns(RecoveryAction::Kind kind) noexcept {
 
 // Steps that were restored failed in an earlier attempt, if they did.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
-  for (std::size_t i = trajectory.size(); i-- > restored;) {
-    if (trajectory[i].error) return i;
+  std::size_t index = trajectory.size();
+  // Chunk by chunk from the end: an index costs a walk along all chunks behind it.
+  for (const StepChunk* chunk = trajectory.tail().get(); chunk != nullptr && index > restored;
+       chunk = chunk->previous().get()) {
+    while (index > std::max(chunk->first(), restored)) {
+      --index;
+      if (chunk->at(static_cast<std::uint32_t>(index - chunk->first())).error) return index;
+    }
   }
   return std::nullopt;
 }
@@ -41,9 +47,8 @@ Decision Run::decide() {
   classify();
   const FailureContext& context = body_->context;
   emit(EventKind::failure_classified, {.failure = &context});
-  call_hook("on_failure", [&] {
-    if (core_.options.hooks.on_failure) core_.options.hooks.on_failure(context);
-  });
+  const auto& hook = core_.options.hooks.on_failure;
+  if (hook) call_hook("on_failure", [&] { hook(context); });
   const RecoveryAction action = choose();
   announce(action);
   return act(action);
@@ -52,9 +57,8 @@ Decision Run::decide() {
 void Run::announce(const RecoveryAction& action) {
   const FailureContext& context = body_->context;
   emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
-  call_hook("on_recovery", [&] {
-    if (core_.options.hooks.on_recovery) core_.options.hooks.on_recovery(context, action);
-  });
+  const auto& hook = core_.options.hooks.on_recovery;
+  if (hook) call_hook("on_recovery", [&] { hook(context, action); });
 }
 
 void Run::classify() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/journal.hpp"
 
-
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +34,7 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
   return {seq, kind, time, Record::Patch(std::move(shared))};
 }
 
-Record Journal::add_step(Step step, WallTime time) {
+Record Journal::add_step(Step&& step, WallTime time) {
   end_checkpoint();
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();

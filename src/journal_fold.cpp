@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folding records into a journal: what each kind means for state, trajectory, checkpoints and effects.
+// Folding records into a journal: what each kind means for state, trajectory, checkpoints and
+// effects.
 #include "triage/checkpoint_store.hpp"
 #include "triage/journal.hpp"
 
@@ -86,7 +87,7 @@ void Journal::apply_step(const Record& record) {
       tail = std::move(chunk);
       ++size;
     } else {
-      detail::append_step(tail, size, ref->step());
+      detail::append_step(tail, size, Step(ref->step()));
     }
   } else if (const Record::Bytes* bytes = record.bytes()) {
     detail::append_encoded_step(tail, size, *bytes);

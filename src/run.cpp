@@ -92,6 +92,14 @@ void Run::emit(EventKind kind, Event event) {
   event.kind = kind;
   event.attempt = attempt_;
   event.run = this;
+  deliver(event);
+}
+
+void Run::emit(EventKind kind) {
+  if (observer_ != nullptr) deliver({.kind = kind, .attempt = attempt_, .run = this});
+}
+
+void Run::deliver(const Event& event) {
   try {
     observer_->on_event(event);
   } catch (...) {

@@ -93,7 +93,7 @@ class Run final : public Decider {
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
-  void record_step(int attempt, Step step);
+  void record_step(int attempt, Step&& step);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
@@ -123,7 +123,9 @@ class Run final : public Decider {
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
   void link_stop_tokens(const std::stop_token& parent);
   [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
-  void emit(EventKind kind, Event event = {});
+  void emit(EventKind kind, Event event);
+  void emit(EventKind kind);
+  void deliver(const Event& event);
   void note(std::string text);  // Reported beside the failure that is being handled.
   Result<Record> run_started();
   void add_record(RecordKind kind, Json fields);  // Nothing without a store.
@@ -140,13 +142,14 @@ class Run final : public Decider {
   void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
 
   // --- run_loop.cpp
+  void announce_start();
   Input invoke();
+  void prepare_attempt();
   Input run_callable(Attempt& attempt);
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
   Input cancel(std::string detail);
-  void announce_start();
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);

@@ -48,36 +48,39 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
   return outcome;
 }
 
+// What most runs do, that is nothing beside one call, is decided here without another call.
 Outcome Run::drive(Input input) {
-  if (observer_ != nullptr) [[unlikely]] {
+  if (observer_ != nullptr) [[unlikely]]
     announce_start();
-    for (const std::string& warning : core_.warnings) {
-      emit(EventKind::policy_warning, {.text = warning});
-    }
-  }
-  if (observer_ != nullptr && !began_) began_ = now();
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
       case Next::Do::invoke: input = invoke(); break;
-      case Next::Do::drain: input = drain(); break;
+      case Next::Do::drain: input = has_store() ? drain() : Input::drained; break;
       case Next::Do::wait_until: input = wait(next.until); break;
-      case Next::Do::done: return end();
+      case Next::Do::done:
+        if (!body_ && !outcome_ && observer_ == nullptr) [[likely]]
+          return nullptr;
+        return end();
     }
   }
 }
 
 void Run::announce_start() {
+  if (!began_) began_ = now();
   if (!resumed_) {
     emit(EventKind::run_started,
          {.text = options_.parent == nullptr ? std::string_view() : options_.parent->run_id()});
-    return;
+  } else {
+    const Recovery* recovery = body_->recovery ? &*body_->recovery : nullptr;
+    emit(EventKind::run_resumed,
+         {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
+          .number = body_->damaged_at});
   }
-  const Recovery* recovery = body_->recovery ? &*body_->recovery : nullptr;
-  emit(EventKind::run_resumed,
-       {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
-        .number = body_->damaged_at});
+  for (const std::string& warning : core_.warnings) {
+    emit(EventKind::policy_warning, {.text = warning});
+  }
 }
 
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
@@ -112,22 +115,8 @@ Input Run::invoke() {
   } else {
     attempt = &more_attempts_.emplace_back(*this, attempt_);
   }
-  if (body_) {
-    const Lock lock(mutex_);
-    body_->failure = {};
-    body_->child.reset();
-    body_->sticky.reset();
-    body_->escalation_asked = false;
-    // What set-up had to say belongs to the first failure.
-    if (body_->classified_attempt >= 0) body_->context.notes.clear();
-    if (body_->journal.attempts() < attempt_) {
-      if (body_->store) {
-        add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
-      } else {
-        body_->journal.begin_attempt(attempt_);
-      }
-    }
-  }
+  if (body_) [[unlikely]]
+    prepare_attempt();
   if (observer_ != nullptr) [[unlikely]]
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
@@ -139,6 +128,24 @@ Input Run::invoke() {
     return result;
   }
   return settle(result);
+}
+
+// Forgets what the attempt before left behind.
+void Run::prepare_attempt() {
+  const Lock lock(mutex_);
+  body_->failure = {};
+  body_->child.reset();
+  body_->sticky.reset();
+  body_->escalation_asked = false;
+  // What set-up had to say belongs to the first failure.
+  if (body_->classified_attempt >= 0) body_->context.notes.clear();
+  if (body_->journal.attempts() < attempt_) {
+    if (body_->store) {
+      add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
+    } else {
+      body_->journal.begin_attempt(attempt_);
+    }
+  }
 }
 
 Input Run::run_callable(Attempt& attempt) {

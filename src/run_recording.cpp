@@ -89,7 +89,7 @@ void Run::snapshot_if_due() {
   }
 }
 
-void Run::record_step(int attempt, Step step) {
+void Run::record_step(int attempt, Step&& step) {
   Result<void> checked = check_step(step);
   Lock lock(mutex_);
   if (is_late(attempt)) return;

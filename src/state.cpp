@@ -3,7 +3,7 @@
 
 namespace triage::inline v0_1 {
 
-const Json* State::find(std::string_view key) const {
+const Json* State::find(std::string_view key) const& {
   if (!values_) return nullptr;
   const auto found = values_->find(key);
   return found == values_->end() ? nullptr : found->second.get();

@@ -61,7 +61,7 @@ void StepChunk::decode() const {
   decoded_ = true;
 }
 
-StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step step) {
+StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step) {
   const auto slot = tail ? static_cast<std::uint32_t>(size - tail->first()) : 0U;
   if (!tail || !tail->try_append(slot, step)) {
     const bool full = tail && slot == tail->capacity();

@@ -22,9 +22,10 @@ RawSqlite::RawSqlite(const std::string& path, bool power) {
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(raw);
   if (code != SQLITE_OK) throw std::runtime_error("opening " + path);
-  // 4,096 pages are 16 MB: SqliteOptions::fold_at_bytes.
-  sqlite3_exec(raw, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4096", nullptr, nullptr,
-               nullptr);
+  // Pages and log as the store's: 2,048 pages are SqliteOptions::fold_at_bytes.
+  sqlite3_exec(
+      raw, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 2048",
+      nullptr, nullptr, nullptr);
   sqlite3_exec(raw, power ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", nullptr,
                nullptr, nullptr);
   sqlite3_exec(raw, "CREATE TABLE rows(id INTEGER PRIMARY KEY, b BLOB)", nullptr, nullptr, nullptr);

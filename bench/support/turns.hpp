@@ -3,10 +3,13 @@
 // Timing by turns: a baseline and what is compared with it run A B A B …, so that whatever disturbs
 // the machine disturbs both.
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace triage::bench {
@@ -15,6 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 [[nodiscard]] inline double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Processor time of this thread, in seconds: for work that waits for nothing, so that other
+// programs on the machine do not count.
+[[nodiscard]] inline double thread_seconds() {
+  ::timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 [[nodiscard]] inline double percentile(std::vector<double> values, double part) {

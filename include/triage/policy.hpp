@@ -29,9 +29,9 @@ struct Limits;  // limits.hpp
 // Which position a rollback restores.
 struct RollbackTarget {
   enum class Kind : std::uint8_t {
-    last_good,  // The newest intact checkpoint before the step that carries the failure. Each
-                // further default rollback in a run that would meet a used target goes one further
-                // back.
+    last_good,   // The newest intact checkpoint before the step that carries the failure. Each
+                 // further default rollback in a run that would meet a used target goes one further
+                 // back.
     latest,      // The newest checkpoint, even at the failure.
     label,       // The newest checkpoint with this label.
     checkpoint,  // This checkpoint id.
@@ -102,8 +102,8 @@ struct FailureContext {
   std::string task{};                   // As text; JSON if it was not text.
   Duration elapsed{0};  // Since the start if a deadline, max_elapsed, store or observer is set;
                         // else since the first failure.
-  double random = 0.0;                  // In [0, 1), drawn by the run loop.
-  std::string text{};                   // What the failure said.
+  double random = 0.0;  // In [0, 1), drawn by the run loop.
+  std::string text{};   // What the failure said.
   std::string exception_type{};         // Empty if there was none.
   std::optional<Duration> remaining{};  // Until the nearest deadline, if there is one.
   Usage usage{.calls = 0};              // Of the run so far.
@@ -196,8 +196,8 @@ class FailurePolicy {
   Strategy default_{};
 };
 
-// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function; names
-// the failure type (or "default"), the strategy, the option, its value and what is allowed.
+// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function;
+// names the failure type (or "default"), the strategy, the option, its value and what is allowed.
 [[nodiscard]] Result<void> check_policy(const FailurePolicy& policy);
 
 // One sentence for each strategy that wants more attempts than the limits allow, so that its last

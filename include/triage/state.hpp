@@ -24,7 +24,8 @@ class State {
   [[nodiscard]] std::size_t size() const noexcept { return values_ ? values_->size() : 0; }
   [[nodiscard]] bool contains(std::string_view key) const { return find(key) != nullptr; }
   // Null if there is no such key; valid as long as any copy of this state lives.
-  [[nodiscard]] const Json* find(std::string_view key) const;
+  [[nodiscard]] const Json* find(std::string_view key) const&;
+  const Json* find(std::string_view key) const&& = delete;  // Would point into a temporary.
   // The value under `key`, or `otherwise` if the key is missing. Throws as nlohmann's get does if
   // the value has another type.
   template <class T>

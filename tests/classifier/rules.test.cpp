@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/rules.hpp"
 
+#include "classifier/word_finder.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
-#include "classifier/word_finder.hpp"
 
 #include <set>
 

@@ -61,6 +61,15 @@ TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cl
   CHECK(checkpoints[1]["abandoned"] == true);
   CHECK(checkpoints.back()["abandoned"] == false);
   CHECK(checkpoints.back()["attempt"] == 2);
+  const Printed table = triage_command({"checkpoint", "list", folder / "a.db", "--run", "good"});
+  const auto row_of = [&](std::size_t index) {
+    const std::size_t at = table.out.find(checkpoints[index]["id"].get<std::string>() + " ");
+    REQUIRE(at != std::string::npos);
+    return table.out.substr(at, table.out.find('\n', at) - at);
+  };
+  CHECK_THAT(row_of(0), ContainsSubstring("planned"));
+  CHECK_THAT(row_of(0), !ContainsSubstring("yes"));
+  CHECK_THAT(row_of(1), ContainsSubstring("yes"));
 }
 
 TEST_CASE("show tells in sentences what failed, why, and what was done about it", "[cli]") {

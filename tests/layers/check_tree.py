@@ -26,6 +26,7 @@ SHARED = {"policies/duration", "policies/arguments"}
 
 # Single files that may include one header more, with the reason.
 EXCEPTIONS = {
+    ("stores/simple.cpp", "stores/memory"): "the adapter keeps what a simple store cannot in a memory store",
     ("stores/sqlite_state.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
 }
 
@@ -46,8 +47,12 @@ FOREIGN = [
 CODE_DIRS = ["include", "src", "policies", "stores", "testing", "cli", "tests", "examples", "bench"]
 TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
 MAX_LINES = 400
-# Files that are longer than the house allows, with the reason. Meant to stay empty.
-LONG_FILES = {}
+# Files that may be longer than the house allows, up to this many lines.
+LONG_FILES = {
+    "tests/classifier/phrases.hpp": 700,  # A table: three wordings and two near misses a rule.
+}
+# Programs that kill real processes at random moments of real time.
+MAY_SLEEP = {"tests/crash/campaign.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
 
 
@@ -129,7 +134,7 @@ def check_code(file, text, problems):
             (r"\bsrand\(|\brand\(\)", "randomness is injected")]:
         if re.search(pattern, code):
             problems.append(f"{file}: must not use {re.search(pattern, code)[0]}: {why}")
-    if file.startswith("tests/") and re.search(r"this_thread::sleep|\busleep\(|\bnanosleep\(", code):
+    if file.startswith("tests/") and file not in MAY_SLEEP and re.search(r"this_thread::sleep|\busleep\(|\bnanosleep\(", code):
         problems.append(f"{file}: tests do not sleep; use the simulated clock or wait on a condition")
 
 

@@ -62,7 +62,7 @@ struct StepRef {
 };
 
 // Appends to the chain that ends in `tail` and holds `size` steps; returns where the step is now.
-StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step step);
+StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step);
 void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
                          std::shared_ptr<const std::string> body);
 

@@ -35,14 +35,18 @@ class SimpleStore {
 // `durability` is what save() gives on return; the user's word is taken for it.
 //
 // What three functions cannot give:
-// - What was recorded behind the newest ended checkpoint, effects excepted, is lost with the process.
-// - Leases and lists of runs are known in this process only: see to it that no two processes run the
+// - What was recorded behind the newest ended checkpoint, effects excepted, is lost with the
+// process.
+// - Leases and lists of runs are known in this process only: see to it that no two processes run
+// the
 //   same run. A run that another process saved is found by its id.
-// - After another process took over, a rollback reaches no further back than the checkpoint that was
+// - After another process took over, a rollback reaches no further back than the checkpoint that
+// was
 //   saved last; load() still reaches the labelled ones.
 // - erase() and prune() are Errc::unsupported; so is writing keys, unless `durability` is none.
 // - A save writes the whole trajectory: N drained checkpoints of N steps cost O(N^2) bytes.
-// Text in a SavedCheckpoint may be any bytes, which nlohmann's dump() refuses: use its CBOR, or show().
+// Text in a SavedCheckpoint may be any bytes, which nlohmann's dump() refuses: use its CBOR, or
+// show().
 [[nodiscard]] std::shared_ptr<CheckpointStore> make_store(std::shared_ptr<SimpleStore> simple,
                                                           Durability durability = Durability::none);
 
