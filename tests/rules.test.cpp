@@ -88,7 +88,7 @@ TEST_CASE("rule 2: the classifier is told which steps were restored", "[rules]")
                           kit.bare()};
   CHECK_ERRC(Errc::escalated, agent.run("x"));
   CHECK(kit.classifier->restored_steps == 2);
-  CHECK(kit.classifier->rolled_back_step == 2U);
+  CHECK(kit.classifier->rolled_back_step() == 2U);
 }
 
 TEST_CASE("rule 3: default rollbacks go to the last good checkpoint, then one further back each",

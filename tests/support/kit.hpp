@@ -48,7 +48,10 @@ class NamingClassifier final : public Classifier {
   Classification classify(const ClassifierInput& input) override {
     ++calls;
     restored_steps = input.restored_steps;
-    rolled_back_step = input.rolled_back_step;
+    {
+      const std::scoped_lock lock(mutex_);
+      rolled_back_step_ = input.rolled_back_step;
+    }
     for (const FailureType type : all_failure_types) {
       if (input.failure.text.find(to_string(type)) != std::string::npos) {
         return {.type = type, .reason = "named", .confidence = 0.9};
@@ -62,7 +65,14 @@ class NamingClassifier final : public Classifier {
 
   std::atomic<int> calls{0};
   std::atomic<std::size_t> restored_steps{0};
-  std::optional<std::size_t> rolled_back_step{};
+  [[nodiscard]] std::optional<std::size_t> rolled_back_step() const {
+    const std::scoped_lock lock(mutex_);
+    return rolled_back_step_;
+  }
+
+ private:
+  mutable std::mutex mutex_{};
+  std::optional<std::size_t> rolled_back_step_{};
 };
 
 // Remembers every event, with copies of what is valid during the call only.
