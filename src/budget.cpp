@@ -33,11 +33,13 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   settle(Usage{.calls = 0});
   budget_ = std::exchange(other.budget_, nullptr);
   reserved_ = other.reserved_;
+  other_ = std::move(other.other_);
   return *this;
 }
 
 void Reservation::settle(const Usage& actual) noexcept {
   if (const auto budget = std::exchange(budget_, nullptr)) budget->settle(reserved_, actual);
+  if (const auto other = std::exchange(other_, nullptr)) other->settle(actual);
 }
 
 Result<std::shared_ptr<Budget>> Budget::create(const BudgetLimits& limits,

@@ -31,6 +31,8 @@ class Reservation {
 
   // What the call really spent, even if it is more than was reserved. The first call counts.
   void settle(const Usage& actual) noexcept;
+  // `other` is settled together with this one.
+  void also(Reservation&& other) { other_ = std::make_unique<Reservation>(std::move(other)); }
 
  private:
   friend class Budget;
@@ -39,6 +41,7 @@ class Reservation {
 
   std::shared_ptr<Budget> budget_{};
   Usage reserved_{.calls = 0};
+  std::unique_ptr<Reservation> other_{};
 };
 
 // A call starts only if its estimate fits beside what is spent and reserved; so the limits are
