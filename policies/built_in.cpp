@@ -95,6 +95,9 @@ Result<Strategy> make_suspend(const Json& json, const Registry&) {
   arguments.read("message", options.message);
   arguments.read("until", options.until);
   arguments.read("allowed_actions", options.allowed_actions);
+  Duration expires_after{0};
+  arguments.read("expires_after", expires_after);
+  if (json.contains("expires_after")) options.expires_after = expires_after;
   return arguments.finish([&] { return suspend(options); });
 }
 

@@ -15,6 +15,7 @@ constexpr int most_attempts = 1'000'000'000;
 
 template <class T>
 T field(const Json& body, const char* key, T otherwise) {
+  if (!body.is_object()) return otherwise;
   const auto found = body.find(key);
   if (found == body.end()) return otherwise;
   try {
@@ -154,6 +155,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::effect_completed:
     case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
     case RecordKind::failure_classified:
+      crashes_ = 0;
       note_failure(body->contains("critical_step")
                        ? std::optional(field<std::size_t>(*body, "critical_step", 0))
                        : std::nullopt);
@@ -163,7 +165,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
           {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
            parse_recovery_kind(field<std::string>(*body, "action", {}))
                .value_or(RecoveryAction::Kind::escalate),
-           field<std::string>(*body, "reason", {})});
+           field<std::string>(*body, "reason", {}), field<std::string>(*body, "by", {})});
       break;
     case RecordKind::rolled_back:
       broken_at_.reset();
@@ -182,8 +184,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::resumed:
       broken_at_.reset();
       end_checkpoint(true);
-      finished_ = nullptr;
-      stopped_ = nullptr;
+      apply_going_on(*body);
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
@@ -195,13 +196,33 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       end_checkpoint();
       finished_ = *body;
       break;
+    case RecordKind::suspended: suspended_ = *body; [[fallthrough]];
     case RecordKind::stopped:
-    case RecordKind::suspended:
       end_checkpoint();
       stopped_ = *body;
+      crashes_ = 0;
+      break;
+    case RecordKind::forked: forked_ = *body; break;
+    case RecordKind::signal_received:
+      signals_[field<std::string>(*body, "name", {})] =
+          body->contains("value") ? std::optional((*body)["value"]) : std::nullopt;
       break;
     default: break;
   }
+}
+
+// The run goes on: after a crash, an end without a result, or a decision.
+void Journal::apply_going_on(const Json& body) {
+  const auto decided = body.find("decision");
+  decision_ = decided == body.end() ? Json() : body;
+  const auto proposed = field<std::string>(suspended_, "proposed", {});
+  const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  if (!proposed.empty() && approves) approved_.insert(proposed);
+  crashes_ = field<std::string>(body, "reason", {}) == "process_died" ? crashes_ + 1 : 0;
+  finished_ = nullptr;
+  stopped_ = nullptr;
+  suspended_ = nullptr;
 }
 
 void Journal::apply_label(const Json& body, WallTime time) {

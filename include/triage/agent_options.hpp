@@ -8,6 +8,7 @@
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
 #include "triage/gate.hpp"
+#include "triage/guard.hpp"
 #include "triage/limits.hpp"
 #include "triage/observer.hpp"
 #include "triage/policy.hpp"
@@ -77,6 +78,11 @@ struct AgentOptions {
   // Expect what successful attempts of this agent under a deadline took so far: a moving average
   // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration.
   bool learn_duration = false;
+  // Judges what Attempt::propose_step is given; null: everything is allowed.
+  std::shared_ptr<const StepGuard> guard{};
+  // A run whose process has died this often while it was being resumed, with no attempt ending in
+  // between, is quarantined as RunStatus::poisoned. 0: never; at most 1,000,000.
+  int max_crashes = 3;
 };
 
 // A value that is set wins over the agent's.
@@ -96,6 +102,7 @@ struct ResumeOptions {
   std::string from{};           // Checkpoint id or label; empty: the newest intact position.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
   RunOptions run{};             // run_id and label are ignored.
+  bool revive = false;          // Go on although the run is poisoned; its crashes are forgotten.
 };
 
 }  // namespace triage::inline v0_1

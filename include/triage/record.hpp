@@ -37,7 +37,8 @@ enum class RecordKind : std::uint8_t {
   forked = 17,              // parent checkpoint
   gap = 18,                 // first and last sequence of records that a failing store lost
   finished = 19,            // the agent's result
-  stopped = 20,  // how a run ended that did not finish: escalated, aborted, cancelled, …
+  stopped = 20,          // how a run ended that did not finish: escalated, aborted, cancelled, …
+  signal_received = 24,  // name, and its value; or that its deadline passed without it
 };
 
 [[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;

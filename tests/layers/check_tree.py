@@ -13,8 +13,8 @@ FLOORS = [
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
-    {"key_space", "checkpoint_store", "classifier", "gate", "policy", "observer", "journal"},
-    {"budget", "agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
+    {"key_space", "checkpoint_store", "classifier", "gate", "guard", "policy", "observer", "journal"},
+    {"budget", "agent_options", "suspension", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2
