@@ -76,7 +76,6 @@ XZ = {
         "xz --lzma2=dict=9x notes.txt", "xz --cheq notes.txt", "xz -T many notes.txt", "xz -d notes.txt",
         "xz --format=zip notes.txt", "xz --lzma2=preset=11 notes.txt",
     ],
-    "context_overflow too_large": [],
     "unknown missing_data": ["xz week12.csv"],
     "unknown bug": ["xz -k notes.txt; xz -k notes.txt", "mkdir d; xz d"],
     "access_denied permission_denied": ["chmod 0 notes.txt; xz notes.txt"],
@@ -106,7 +105,6 @@ ZSTD = {
         "zstd --wat notes.txt", "zstd -D dict notes.txt --ultra -T", "zstd --format=zip notes.txt",
         "zstd -M notes.txt", "zstd -d notes.txt",
     ],
-    "context_overflow too_large": [],
     "unknown missing_data": ["zstd week12.csv"],
     "unknown bug": ["zstd -q notes.txt; zstd notes.txt < /dev/null", "mkdir d; zstd d"],
     "access_denied permission_denied": ["chmod 0 notes.txt; zstd notes.txt"],
@@ -137,7 +135,6 @@ ZIP = {
     "unknown disk_full": ["zip -q a.zip notes.txt; rm notes.txt; inject write ENOSPC 3+ unzip a.zip"],
     "constraint_ignored scope_violation": ["mkdir -p x/y; cd x/y; zip -q a.zip ../../notes.txt; unzip -o a.zip"],
     "unknown near_miss": ["zip -q a.zip app.log; unzip -t a.zip; unzip -n a.zip; unzip -o a.zip nothing"],
-    "crashed out_of_memory": [],
     "wrong_tool_called command_not_found": ["zip -q a.zip notes.txt -TT 'checkzip {}' -T"],
 }
 SEVEN = {

@@ -17,9 +17,7 @@ C = {
         "typedef int limit;\nint main(void) { limit limit; unsigned short x = 99999; return missing_tool(x); }",
     ],
     "unknown missing_data": ["#include \"pricelist.h\"\nint main(void) { return 0; }", "#include <shop/limits.h>"],
-    "crashed signal": [],
     "loop_detected loop_reported": ["#include \"order.c\"\nint main(void) { return 0; }"],
-    "context_overflow too_large": [],
 }
 CPP = {
     "unknown bug": [
@@ -33,16 +31,7 @@ CPP = {
         "namespace shop { int n; }\nint main() { return shp::n; }", "int main() { auto x; }",
         "struct C { C(int); };\nC c;\nC d(1, 2);", "constexpr int f(int n) { return n / 0; }\nstatic_assert(f(1));",
         "#include <map>\nint main() { std::map<int> m; }", "int main() { for (int x : 5) {} }",
-        "override void f();", "struct D final {};\nstruct E : D {};", "struct A { A a; };",
-    ],
-    "crashed stack_overflow": [],
-    "loop_detected loop_reported": [
-        "template <int N> struct F { static const int v = F<N + 1>::v; };\nint x = F<0>::v;",
-    ],
-    "context_overflow too_large": [
-        "constexpr int f(int n) { return n ? 1 + f(n - 1) : 0; }\nstatic_assert(f(100000));",
-        "constexpr long g() { long n = 0; for (;;) n++; return n; }\nconstexpr long v = g();",
-    ],
+        "override void f();", "struct D final {};\nstruct E : D {};", "struct A { A a; };", "constexpr int f(int n) { return n ? 1 + f(n - 1) : 0; }\nstatic_assert(f(100000));", "template <int N> struct F { static const int v = F<N + 1>::v; };\nint x = F<0>::v;"],
 }
 GCC_LINES = {
     "schema_mismatch invalid_argument": [
@@ -51,12 +40,9 @@ GCC_LINES = {
         "gcc -fuse-ld=molten -x c /dev/null", "gcc -B /nowhere -no-integrated-cpp -x modula /dev/null",
     ],
     "unknown missing_data": ["gcc week12.c", "echo 'int main(){}' > a.c; gcc a.c -lpricelist"],
-    "wrong_tool_called command_not_found": [],
     "access_denied permission_denied": [
         "echo 'int main(){}' > a.c; gcc a.c -o /usr/bin/shop", "echo 'int x;' > a.c; chmod 0 a.c; gcc -c a.c",
     ],
-    "crashed signal": [],
-    "crashed out_of_memory": [],
     "schema_mismatch parse_error": [
         "cp notes.txt a.o; gcc a.o", "cp notes.txt a.c; gcc -c a.c",
         "head -c 99 /dev/zero > z.c; gcc -c z.c; cp orders.csv libx.so; gcc libx.so",
@@ -94,11 +80,10 @@ GDB = "gcc -g -w prog.c -o prog && gdb -q -batch -ex run -ex bt ./prog 2>&1 | gr
 GDB_LINES = {
     "wrong_tool_called command_not_found": ["gdb -q -batch -ex 'brek main'", "gdb -q -batch -ex 'info colours'"],
     "schema_mismatch parse_error": [
-        "gdb -q -batch -ex 'p 5 +'", "gdb -q -batch -ex 'p (3'", "gdb -q -batch -ex 'x/zq 5'",
-        "gdb -q -batch -ex 'python print('", "gdb -q -batch ./notes.txt", "gdb -q -batch -ex 'condition'",
+        "gdb -q -batch -ex 'p 5 +'", "gdb -q -batch -ex 'p (3'", "gdb -q -batch -ex 'python print('", "gdb -q -batch ./notes.txt", "gdb -q -batch -ex 'condition'",
     ],
     "schema_mismatch invalid_argument": [
-        "gdb --batchh", "gdb -q -batch -ex 'set height tall'", "gdb -q -batch -ex 'list 5,x,'",
+        "gdb --batchh", "gdb -q -batch -ex 'list 5,x,'",
         "gdb -q -batch -ex 'thread apply'",
     ],
     "unknown missing_data": [
@@ -107,8 +92,6 @@ GDB_LINES = {
     ],
     "access_denied permission_denied": ["gdb -q -batch -p 1 2>&1 | tail -3"],
     "external_fault connection_refused": ["gdb -q -batch -ex 'target remote 127.0.0.1:@CLOSED@'"],
-    "timeout timed_out": [],
-    "schema_mismatch output_format": [],
     "unknown bug": [
         "gdb -q -batch -ex 'p 1/0'", "gdb -q -batch -ex 'python raise KeyError(\"limit\")'",
         "gdb -q -batch -ex continue",
@@ -136,10 +119,9 @@ VALGRIND_LINES = {
     "wrong_tool_called tool_not_found": ["valgrind --tool=fancycheck true", "valgrind shipit --now"],
     "schema_mismatch invalid_argument": [
         "valgrind --leak-chek=full true", "valgrind", "valgrind --num-callers=many true",
-        "valgrind --suppressions=gone.supp true",
     ],
     "access_denied permission_denied": ["valgrind ./notes.txt", "valgrind --log-file=/etc/v.log true"],
-    "unknown missing_data": ["valgrind ./build/shop"],
+    "unknown missing_data": ["valgrind ./build/shop", "valgrind --suppressions=gone.supp true"],
 }
 LD = {
     "unknown missing_data": [

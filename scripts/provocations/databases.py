@@ -52,7 +52,6 @@ SQL = {
         "set statement_timeout = 60; do $$ begin loop perform 1; end loop; end $$",
     ],
     "crashed stack_overflow": ["set max_stack_depth = '200kB'; select again(1)"],
-    "crashed signal": [],
     "context_overflow too_large": [
         "select repeat('word ', 1000000000)",
         "create index on customers(name); insert into customers values (50, (select string_agg(md5(n::text), '') from generate_series(1, 2000) n))",
@@ -70,7 +69,6 @@ SQL = {
         "set work_mem = 'plenty'", "set time zone 'Moon/Crater'", "set timeout = 5",
         "select * from orders limit -1", "create database",
     ],
-    "external_fault resource_busy": [],
     "external_fault connection_lost": ["select pg_terminate_backend(pg_backend_pid())"],
 }
 PSQL = {
@@ -230,7 +228,6 @@ REDIS = {
         "config get timeout", "slowlog get 1", "eval \"return 'limit 500, 3 retries left, OOM no'\" 0",
     ],
     "external_fault unavailable": ["wait 1", "cluster info", "replicaof no"],
-    "timeout timed_out": [],
 }
 REDIS_LINES = {
     "external_fault connection_refused": ["redis-cli -p @CLOSED@ ping"],
@@ -250,12 +247,9 @@ REDIS_LINES = {
         "redis-server --port @CLOSED@ --dir /root",
         "redis-server --port 6390 --logfile /var/log/shop.log --save ''",
     ],
-    "quota_exhausted quota": [],
-    "external_fault overloaded": [],
 }
 M = "(printf '%b'; sleep 0.2) | ncat 127.0.0.1 @MEMCACHED@"
 MEMCACHED = {
-    "wrong_tool_called command_not_found": [],
     "schema_mismatch tool_arguments": [r"set a\r\n", r"get\r\n"],
     "schema_mismatch wrong_type": [
         r"set a 0 0 1\r\nx\r\nincr a 5\r\n", r"set a x y z\r\n", r"set n 0 0 1\r\n5\r\nincr n many\r\n",

@@ -68,7 +68,7 @@ def start_nginx(run, folder, port, http, closed, silent):
 NGINX = """pid %(folder)s/nginx.pid; error_log %(folder)s/nginx.log; events {}
 http { access_log off; client_body_temp_path %(folder)s/b; proxy_temp_path %(folder)s/p; fastcgi_temp_path %(folder)s/f; uwsgi_temp_path %(folder)s/u; scgi_temp_path %(folder)s/s;
 limit_req_zone $server_name zone=slow:1m rate=1r/m; limit_conn_zone $server_name zone=few:1m;
-server { listen 127.0.0.1:%(port)d; root %(folder)s/site; client_max_body_size 1k; large_client_header_buffers 2 1k; proxy_read_timeout 300ms; error_log %(folder)s/nginx_server.log info;
+server { listen 127.0.0.1:%(port)d; server_name shop.example; root %(folder)s/site; client_max_body_size 1k; large_client_header_buffers 2 1k; proxy_read_timeout 300ms; error_log %(folder)s/nginx_server.log error;
 location /down { proxy_pass http://127.0.0.1:%(closed)d; } location /slow { proxy_pass http://127.0.0.1:%(silent)d; } location /cut { proxy_pass http://127.0.0.1:%(http)d/cut; }
 location /garbage { proxy_pass http://127.0.0.1:%(http)d/garbage; } location /few { limit_req zone=slow; limit_req_status 429; } location /busy { limit_req zone=slow; }
 location /admin { deny all; } location /team { auth_basic "team"; auth_basic_user_file %(folder)s/nobody; } location /get { limit_except GET { deny all; } } location /round { rewrite ^/round(.*)$ /round/again$1 last; } } }

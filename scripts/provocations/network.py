@@ -38,7 +38,6 @@ CURL = {
         "curl -sS https://127.0.0.1:@CLIENTCERT@/ -k",
         "curl -sS --cert @CERTS@/missing.crt https://127.0.0.1:@TLS@/",
     ],
-    "access_denied permission_denied": [],
     "quota_exhausted insufficient_funds": [f"curl -sS --fail-with-body {H}/v1/usage"],
     "quota_exhausted quota": [f"curl -sS {H}/v1/month; echo"],
     "wrong_tool_called endpoint_not_found 404": [f"curl -sS --fail-with-body -X POST {H}/v1/summarise"],
@@ -104,7 +103,6 @@ WGET = {
     ],
     "context_overflow too_large": [f"wget -nv -t1 --post-file=config.json {H}/v1/upload"],
     "schema_mismatch invalid_argument": ["wget --timout=3", "wget -nv 'http://127.0.0.1:port/page'", "wget"],
-    "schema_mismatch output_format": [],
     "loop_detected redirect_loop": [f"wget --max-redirect=3 {H}/ping 2>&1 | tail -6", f"wget -nv {H}/loop"],
     "unknown missing_data": [
         f"wget -nv -t1 {H}/v1/customer/77", f"wget -nv -i list-of-pages.txt", f"wget -nv --spider {H}/brochure.pdf",
@@ -116,7 +114,6 @@ WGET = {
 }
 OPENSSL = {
     "external_fault connection_refused": ["openssl s_client -connect 127.0.0.1:@CLOSED@"],
-    "external_fault connection_lost": [],
     "external_fault dns_failed": ["openssl s_client -connect vault.invalid:443"],
     "timeout timed_out": [
         "timeout 1 openssl s_client -connect 127.0.0.1:@SILENT@; echo \"gave up after 1 s (124)\"",
@@ -191,7 +188,6 @@ SSH = {
         "ssh-keygen -y -f keys/robot", "ssh-keygen -R gone.example -f hosts", "ssh -F nowhere.cfg a",
     ],
     "unknown near_miss": ["touch hosts; ssh-keygen -F gone.example -f hosts; ssh-keygen -R gone.example -f hosts"],
-    "schema_mismatch output_format": [],
     "wrong_tool_called command_not_found": [
         "ssh -o ProxyCommand='jumpbox %h' a.example", "ssh -Q colours", "ssh -o ProxyCommand='exit 3' a.example",
     ],
@@ -201,7 +197,6 @@ SSH = {
 }
 SOCAT = {
     "external_fault connection_refused": ["socat - TCP:127.0.0.1:@CLOSED@"],
-    "external_fault connection_lost": [],
     "external_fault dns_failed": ["socat - TCP:queue.invalid:5672"],
     "external_fault resource_busy": ["socat TCP-LISTEN:@HTTP@,bind=127.0.0.1 -"],
     "timeout timed_out": [
@@ -225,11 +220,8 @@ NCAT = {
         "ncat 127.0.0.1 smtp-port", "ncat --slow 127.0.0.1 80", "ncat -w soon 127.0.0.1 80",
         "ncat 127.0.0.1 1 2 3 4",
     ],
-    "schema_mismatch output_format": [],
     "access_denied permission_denied": ["ncat -l 82"],
     "wrong_tool_called tool_not_found": ["ncat --proxy 127.0.0.1:@HTTP@ --proxy-type socks9 shop.example 80"],
-    "unknown bug": [],
-    "external_fault unavailable": [],
     "unknown vague": ["ncat --ssl-verify 127.0.0.1 @TLS@"],
 }
 LFTP = {
@@ -248,7 +240,6 @@ LFTP = {
     "loop_detected redirect_loop": [f"lftp -c 'set net:max-retries 1; open {H}; get loop'"],
 }
 DIG = {
-    "timeout timed_out": [],
     "external_fault connection_refused": [
         "dig +tcp +time=1 +tries=1 -p @CLOSED@ @127.0.0.1 shop.example",
         "dig +time=1 +tries=1 -p @SILENT@ @127.0.0.1 shop.example", "host -W 1 -R 1 shop.example 127.0.0.9",

@@ -114,7 +114,6 @@ TCL = {
     ],
     "crashed signal": ["exec sh -c {kill -SEGV $$}", "exec sh -c {kill -KILL $$}"],
     "timeout time_limit": ["interp create s\ns limit time -seconds [clock seconds]\ns eval {while 1 {}}"],
-    "constraint_ignored limit_exceeded": [],
     "unknown disk_full": ["set f [open /dev/full w]\nputs $f rows\nclose $f"],
     "context_overflow too_large": ["string repeat abc 2000000000", "exec echo [string repeat x 3000000]"],
     "unknown near_miss": ["interp create s\ns limit command -value 50\ns eval {while 1 {incr n}}"],
@@ -130,7 +129,6 @@ RUBY = {
     "external_fault dns_failed": ["require 'socket'\nTCPSocket.new('queue.invalid', 80)"],
     "external_fault unavailable": [f"require 'open-uri'\nURI.open('{H}/v1/down')"],
     "external_fault rate_limited": [f"require 'net/http'\nr = Net::HTTP.get_response(URI('{H}/v1/chat'))\nr.value"],
-    "external_fault transfer_cut_off": [],
     "timeout timed_out": [
         f"require 'net/http'\nh = Net::HTTP.new('127.0.0.1', @HTTP@)\nh.read_timeout = 0.2\nh.max_retries = 0\nh.get('/hang')",
         "require 'timeout'\nTimeout.timeout(0.2) { sleep 3 }",
@@ -199,7 +197,6 @@ PHP = {
     "external_fault dns_failed": ["echo file_get_contents('http://prices.invalid/today');"],
     "external_fault unavailable": [f"$r = file_get_contents('{H}/v1/down');"],
     "external_fault rate_limited 429": [f"file_get_contents('{H}/v1/chat') or exit(1);"],
-    "external_fault connection_lost": [],
     "timeout timed_out": [
         "$s = stream_socket_client('tcp://127.0.0.1:@FULL@', $n, $e, 0.2);",
     ],

@@ -5,32 +5,32 @@ from .cases import commands
 N = "curl -s http://127.0.0.1:@NGINX@"
 NGINX = {
     "external_fault unavailable": [
-        f"{N}/down; tail -1 @STATE@/nginx_server.log", f"{N}/busy > /dev/null; {N}/busy",
+        f"{N}/down/a > /dev/null; grep /down/a @STATE@/nginx_server.log | tail -n 1", f"{N}/busy > /dev/null; {N}/busy",
     ],
-    "external_fault connection_lost": [f"{N}/cut > /dev/null; tail -1 @STATE@/nginx_server.log"],
-    "timeout timed_out 504": [f"{N}/slow"], "timeout timed_out": [f"{N}/slow/2 > /dev/null; tail -1 @STATE@/nginx_server.log"],
+    "external_fault connection_lost": [f"{N}/cut > /dev/null; grep /cut @STATE@/nginx_server.log | tail -n 1"],
+    "timeout timed_out 504": [f"{N}/slow"], "timeout timed_out": [f"{N}/slow/2 > /dev/null; grep /slow/2 @STATE@/nginx_server.log | tail -n 1"],
     "external_fault rate_limited": [
         f"{N}/few > /dev/null; {N}/few",
-        f"{N}/few > /dev/null; {N}/few > /dev/null; tail -1 @STATE@/nginx_server.log",
+        f"{N}/few > /dev/null; {N}/few > /dev/null; grep /few @STATE@/nginx_server.log | tail -n 1",
     ],
     "access_denied forbidden": [
-        f"{N}/admin/", f"{N}/empty/ > /dev/null; tail -1 @STATE@/nginx_server.log",
-        f"{N}/private/a > /dev/null; tail -1 @STATE@/nginx_server.log",
+        f"{N}/admin/", f"{N}/empty/ > /dev/null; grep /empty/ @STATE@/nginx_server.log | tail -n 1",
+        f"{N}/private/a > /dev/null; grep /private/a @STATE@/nginx_server.log | tail -n 1",
     ],
     "access_denied unauthenticated": [f"{N}/team"],
     "wrong_tool_called endpoint_not_found": [f"{N}/get -X BREW"],
     "context_overflow too_large": [
         f"head -c 3000 /dev/zero > b; {N}/a --data-binary @b", f"{N}/$(printf 'a%.0s' $(seq 3000))",
         f"{N}/a -H \"X-A: $(printf 'a%.0s' $(seq 3000))\"",
-        f"head -c 3000 /dev/zero > b; {N}/b --data-binary @b > /dev/null; tail -1 @STATE@/nginx_server.log",
+        f"head -c 3000 /dev/zero > b; {N}/b --data-binary @b > /dev/null; grep /b @STATE@/nginx_server.log | tail -n 1",
     ],
     "schema_mismatch bad_request": [
         "printf 'GET / HTTP/9.9\\r\\n\\r\\n' | ncat 127.0.0.1 @NGINX@",
         "printf 'GET / HTTP/1.1\\r\\n\\r\\n' | ncat 127.0.0.1 @NGINX@",
     ],
-    "unknown missing_data": [f"{N}/week12.csv > /dev/null; tail -1 @STATE@/nginx_server.log"],
-    "schema_mismatch output_format": [f"{N}/garbage -o /dev/null; tail -1 @STATE@/nginx_server.log"],
-    "loop_detected redirect_loop": [f"{N}/round/a > /dev/null; tail -1 @STATE@/nginx_server.log"],
+    "unknown missing_data": [f"{N}/week12.csv > /dev/null; grep /week12.csv @STATE@/nginx_server.log | tail -n 1"],
+    "schema_mismatch output_format": [f"{N}/garbage -o /dev/null; grep /garbage @STATE@/nginx_server.log | tail -n 1"],
+    "loop_detected redirect_loop": [f"{N}/round/a > /dev/null; grep /round/a @STATE@/nginx_server.log | tail -n 1"],
     "schema_mismatch parse_error": [
         "echo 'events { } http { servr { } }' > n.conf; nginx -t -c $PWD/n.conf -e stderr -g 'pid /dev/null;'",
         "echo 'events { } http { server { listen x; } }' > n.conf; nginx -t -c $PWD/n.conf -e stderr",
@@ -43,25 +43,23 @@ NGINX = {
         "echo 'events { } http { upstream a { } }' > n.conf; nginx -t -c $PWD/n.conf -e stderr",
     ],
     "access_denied permission_denied": [
-        "echo 'events { } http { server { listen 80; } }' > n.conf; nginx -c $PWD/n.conf -e stderr -g 'pid a.pid;' 2>&1 | tail -1",
+        "echo 'events { } http { server { listen 80; } }' > n.conf; nginx -c $PWD/n.conf -e stderr -g 'pid a.pid;' 2>&1 | tail -n 1",
     ],
 }
 DOCKER = {
     "external_fault unavailable": [
         "DOCKER_HOST=unix:///nowhere/docker.sock docker ps", "DOCKER_HOST=tcp://127.0.0.1:@CLOSED@ docker images",
-        "DOCKER_HOST=tcp://127.0.0.1:@HTTP@ docker info 2>&1 | tail -2",
     ],
     "external_fault dns_failed": ["DOCKER_HOST=tcp://builder.invalid:2375 docker ps"],
     "external_fault connection_lost": ["DOCKER_HOST=tcp://127.0.0.1:@CLOSING@ docker pull alpine"],
     "wrong_tool_called command_not_found": ["docker biuld .", "docker container strat a", "docker swarmm init"],
     "schema_mismatch invalid_argument": [
         "docker run --memry 5m alpine", "docker run", "docker run -p 99999:1 alpine", "docker run -m lots alpine",
-        "docker run -v a:b:c:d alpine", "docker cp a b", "docker pull BAD/Name", "docker run -e",
+        "docker cp a b", "docker pull BAD/Name", "docker run -e",
         "docker ps --format", "DOCKER_HOST=ftp://a docker ps", "docker run --restart sometimes alpine",
-        "docker login -p x", "docker tag a",
+        "docker tag a",
     ],
     "schema_mismatch invalid_json": [
-        "mkdir -p $PWD/c; cp broken.json c/config.json; docker --config c ps",
         "cp config.json s.json; docker run --security-opt seccomp=broken.json alpine",
     ],
     "unknown missing_data": [
@@ -69,17 +67,15 @@ DOCKER = {
         "docker load -i shop.tar", "docker build -f Dockerfile.prod .",
     ],
     "access_denied permission_denied": [
-        "mkdir -m 0 c; docker --config c context create a --docker host=tcp://a:1",
         "python3 -c 'import socket,os; s=socket.socket(socket.AF_UNIX); s.bind(\"d.sock\"); s.listen(); os.chmod(\"d.sock\", 0)'; DOCKER_HOST=unix://$PWD/d.sock docker ps",
     ],
 }
 KUBE = "kubectl --kubeconfig=/dev/null "
 KUBECTL = {
     "external_fault connection_refused": [KUBE + "-s http://127.0.0.1:@CLOSED@ get pods --request-timeout=2s"],
-    "external_fault dns_failed": [KUBE + "-s https://api.invalid get nodes --request-timeout=2s 2>&1 | tail -1"],
-    "timeout timed_out": [KUBE + "-s http://127.0.0.1:@SILENT@ get pods --request-timeout=300ms 2>&1 | tail -1"],
+    "timeout timed_out": [KUBE + "-s http://127.0.0.1:@SILENT@ get pods --request-timeout=300ms 2>&1 | tail -n 1"],
     "wrong_tool_called command_not_found": [
-        KUBE + "gett pods", KUBE + "rollout restartt d", "kubectl neat get pod a",
+        KUBE + "rollout restartt d", "kubectl neat get pod a",
     ],
     "schema_mismatch invalid_argument": [
         KUBE + "get pods --namespce a", KUBE + "get", KUBE + "logs", KUBE + "scale deploy/a",
@@ -90,14 +86,12 @@ KUBECTL = {
     ],
     "schema_mismatch parse_error": [
         "kubectl --kubeconfig=notes.txt get pods", "kubectl --kubeconfig=broken.json get pods",
-        "kubectl kustomize .", KUBE + "patch deploy a -p '{a' --dry-run=client --local -f config.json",
         KUBE + "create quota q --hard=cpu=lots --dry-run=client",
     ],
     "unknown missing_data": [
         "kubectl --context staging --kubeconfig=/dev/null get pods", KUBE + "create -f shop.yaml",
         KUBE + "create configmap a --from-file=limits.ini --dry-run=client",
-        "kubectl --kubeconfig=gone.yaml config use-context a",
-    ],
+        "kubectl --kubeconfig=gone.yaml config use-context a", "kubectl kustomize ."],
     "external_fault server_error": [
         KUBE + "-s http://127.0.0.1:@HTTP@/v1/broken/x get --raw /v1/broken",
         KUBE + "-s http://127.0.0.1:@HTTP@ get --raw /v1/down",
@@ -152,7 +146,7 @@ TERRAFORM = {
         TF % "resource \"terraform_data\" \"a\" {\\n provisioner \"local-exec\" { command = \"sleep 2\" }\\n}\\n" + "(terraform apply -auto-approve -no-color > /dev/null 2>&1 &); sleep 1.2; terraform apply -auto-approve -no-color 2>&1 | head -16; sleep 1",
     ],
     "crashed signal": [
-        TF % "resource \"terraform_data\" \"a\" {\\n provisioner \"local-exec\" { command = \"kill -SEGV $$\" }\\n}\\n" + "terraform apply -auto-approve -no-color 2>&1 | tail -8",
+        TF % "resource \"terraform_data\" \"a\" {\\n provisioner \"local-exec\" { command = \"kill -SEGV $$\" }\\n}\\n" + "terraform apply -auto-approve -no-color 2>&1 | tail -n 8",
     ],
 }
 

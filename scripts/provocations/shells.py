@@ -233,7 +233,6 @@ M4 = {
     ],
     "unknown missing_data": ["echo 'include(parts/head.m4)' | m4", "m4 site.m4", "echo 'undivert(x)' | m4"],
     "unknown bug": ["echo 'eval(4 / 0)' | m4", "echo 'undefine(zz) popdef(yy)' | m4"],
-    "wrong_tool_called command_not_found": [],
     "schema_mismatch invalid_argument": ["m4 --depth=3"],
     "loop_detected loop_reported": ["echo 'define(`a', `a()b')a' | m4 -L 200"],
 }
