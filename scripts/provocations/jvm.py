@@ -111,7 +111,7 @@ JAVAC = {
         "class Main { int f(Object o) { return switch (o) { case 1 -> 2; }; } }",
         "class Main { private int tool; } class B { int x = new Main().tool; }",
         "enum E { A } class Main { int f(E e) { return switch (e) { }; } }", "class Main extends B { } class B extends Main { }", "class Main { Main() { this(1); } Main(int n) { this(); } }"],
-    "unknown vague": [
+    "unknown  bug": [
         "class Main { String s = \"" + "x" * 70000 + "\"; }",
         "class Main { static int[] t = {" + "1," * 20000 + "}; }",
     ],
