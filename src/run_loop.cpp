@@ -13,7 +13,8 @@ namespace {
 
 EventKind end_event(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return EventKind::run_escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return EventKind::run_escalated;  // A person must find out.
     case Errc::aborted: return EventKind::run_aborted;
     case Errc::suspended: return EventKind::run_suspended;
     case Errc::cancelled: return EventKind::run_cancelled;
@@ -23,7 +24,8 @@ EventKind end_event(Errc code) noexcept {
 
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return RunStatus::escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return RunStatus::escalated;
     case Errc::aborted: return RunStatus::aborted;
     case Errc::cancelled: return RunStatus::cancelled;
     default: return RunStatus::failed;
@@ -52,6 +54,8 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
 Outcome Run::drive(Input input) {
   if (observer_ != nullptr) [[unlikely]]
     announce_start();
+  if (resumed_) [[unlikely]]
+    input = finish_undoing(input);
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
@@ -137,6 +141,7 @@ void Run::prepare_attempt() {
   body_->child.reset();
   body_->sticky.reset();
   body_->escalation_asked = false;
+  body_->undoing_refused = false;
   // What set-up had to say belongs to the first failure.
   if (body_->classified_attempt >= 0) body_->context.notes.clear();
   if (body_->journal.attempts() < attempt_) {

@@ -6,12 +6,14 @@
 #include "triage/classifier.hpp"
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
+#include "triage/effect.hpp"
 #include "triage/limits.hpp"
 #include "triage/observer.hpp"
 #include "triage/policy.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -63,6 +65,11 @@ struct AgentOptions {
   // marked idempotent.
   bool strict_idempotency = false;
   std::size_t queue_capacity = 16'384;  // Records of one run that may wait; 1 to 1,000,000.
+  CompensationOptions compensation{};
+  // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
+  // to 128 bytes; give functions, not names of others.
+  std::map<std::string, Compensation> compensations{};
+  std::map<std::string, Reconcile> reconciliations{};
 };
 
 // A value that is set wins over the agent's.

@@ -13,7 +13,7 @@ FLOORS = [
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
-    {"checkpoint_store", "classifier", "policy", "observer", "journal"},
+    {"checkpoint_store", "classifier", "policy", "observer", "journal", "effect"},
     {"agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
@@ -34,7 +34,7 @@ EXCEPTIONS = {
 FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite\w*\.[ch]pp|tests/|bench/"),
     (r"re2/", r"src/classifier/\w+\.[ch]pp|tests/|bench/"),
-    (r"sodium", r"src/(clock|token|agent_core)\w*\.cpp"),  # Randomness, tokens, fingerprints.
+    (r"sodium", r"src/(clock|token|agent_core|digest)\w*\.cpp"),  # Randomness, tokens, fingerprints.
     (r"valijson/", r"src/classifier/(schema|contract)\w*\.[ch]pp"),
     (r"httplib|curl/", r"examples/|tests/"),
     (r"CLI/", r"cli/"),
