@@ -49,6 +49,9 @@ struct RunBody {
   Json task{};               // Null if it is not stored.
   RecoveryAction decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
+  Permit permit{};                // Of the attempt under way, if the agent has gates.
+  bool no_time = false;           // The attempt could not have ended before the deadline.
+  bool gate_closed = false;       // A gate refused the attempt and named no time to ask again.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
@@ -103,6 +106,10 @@ class Run final : public Decider {
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
   Result<Json> effect(int attempt, const EffectRequest& request);
   Error report(int attempt, Failure failure);
+  // For Attempt (run_gates.cpp).
+  Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
+                            bool retry);
+  Result<Reservation> reserve(int attempt, const Usage& estimate);
   void report_error(int attempt, Error error);
   void stick(Error error);
   [[nodiscard]] std::optional<Error> sticky() const;
@@ -151,11 +158,21 @@ class Run final : public Decider {
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
+  Input too_late_to_start(std::string text);
+  [[nodiscard]] Duration expected_duration() const noexcept;
+  void learn_duration() noexcept;
   Input cancel(std::string detail);
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+
+  // --- run_gates.cpp
+  GateAnswer pass_gates(GateRequest request, Permit& permit);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] std::optional<Input> enter_attempt();
+  void leave_attempt(bool succeeded);
+  Error report_exhausted(int attempt, Error error);
 
   // --- capture.cpp
   void capture(const std::exception& exception);
@@ -212,8 +229,9 @@ class Run final : public Decider {
   std::unique_ptr<LinkedStop> linked_stop_{};
   std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> deadline_{};
+  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   bool needs_set_up_ = false;
-  bool guarded_ = false;  // There is a stop token or a deadline to look at.
+  bool guarded_ = false;  // There is a stop token, a deadline or a gate to look at.
   bool degraded_ = false;
   bool resumed_ = false;
   int attempt_ = 0;

@@ -11,10 +11,10 @@ from pathlib import Path
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try"},
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
-     "trajectory", "record", "checkpoint", "detail/step_chunk"},
+     "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
-    {"checkpoint_store", "classifier", "policy", "observer", "journal", "effect"},
-    {"agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
+    {"key_space", "checkpoint_store", "classifier", "gate", "policy", "observer", "journal", "effect"},
+    {"budget", "agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2
@@ -83,7 +83,7 @@ def may_include(file, header):
     part = re.match(r"(?:include/triage/)?(policies|stores|testing)/(.+)\.[ch]pp", file)
     if part:
         kind, name = part.groups()
-        if header == f"{kind}/{name}" or header == f"{kind}/{name.split('_')[0]}":
+        if f"{kind}/{name}" == header or f"{kind}/{name}".startswith(header + "_"):
             return None
         if plugin and plugin[1] != kind:
             return f"{kind} know nothing of {plugin[1]}"
