@@ -103,7 +103,7 @@ std::optional<Input> Run::refuse_to_start() {
       return too_late_to_start("the deadline had passed before the attempt could begin");
     }
     const Duration expected = expected_duration();
-    if (expected >= *deadline_ - instant) {
+    if (expected > Duration::zero() && expected >= *deadline_ - instant) {
       return too_late_to_start("the attempt could not end before the deadline: it takes some " +
                                milliseconds_text(expected) + ", and " +
                                milliseconds_text(*deadline_ - instant) + " are left");
