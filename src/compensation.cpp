@@ -24,6 +24,7 @@ const Compensation* Effects::find_compensation(std::string_view key, const Effec
     return found == named.end() ? nullptr : &found->second;
   };
   if (options != nullptr && options->compensate) return resolve(options->compensate);
+  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
   const auto& live = run_.body_->effect_options;
   if (const auto found = live.find(key); found != live.end()) {
     return resolve(found->second.compensate);
@@ -223,19 +224,22 @@ Input Run::finish_undoing(Input first) {
     }
     effects.compensate_after(*planned);
   }
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   std::optional<Sequence> to = planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
   record_rollback(position, false);
+  const std::string checkpoint = position ? to_string(CheckpointId{id(), *to}) : std::string();
   if (body_->recovery) {
     Recovery& told = *body_->recovery;
-    told.checkpoint_id = position ? to_string(CheckpointId{id(), *to}) : std::string();
-    told.hint = position ? "The run goes on from checkpoint " + told.checkpoint_id +
+    told.checkpoint_id = checkpoint;
+    told.hint = position ? "The run goes on from checkpoint " + checkpoint +
                                ", because effects behind it were undone."
                          : "The run goes on from its start, because its effects were undone.";
   }
   body_->restored_steps = journal.trajectory().size();
+  lock.unlock();
+  emit(EventKind::rolled_back, {.text = checkpoint});
   return first;
 }
 

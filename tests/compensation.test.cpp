@@ -376,6 +376,7 @@ TEST_CASE("resuming an escalated run does not go on from a state whose effects w
   traveller.world.clear();
   CHECK(traveller.run(RecoveryAction::escalate()).value() == 3);
   CHECK(traveller.world == Names{"book flight", "book hotel", "book car"});
+  CHECK(traveller.kit.log->count(EventKind::rolled_back) == 1);
 }
 
 TEST_CASE("a function without a name is lost with its process, and that is said",
