@@ -6,6 +6,7 @@
 #include "effects.hpp"
 #include "triage/record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -46,6 +47,11 @@ Json canonical(const Json& value) {
   }
 }
 
+bool has_float(const Json& value) {
+  if (!value.is_structured()) return value.is_number_float();
+  return std::any_of(value.begin(), value.end(), has_float);
+}
+
 }  // namespace
 
 std::string_view to_string(EffectSemantics semantics) noexcept {
@@ -66,7 +72,11 @@ namespace detail {
 
 std::string arguments_digest(const Json& arguments) {
   std::string bytes;
-  encode_cbor(canonical(arguments), bytes);
+  if (has_float(arguments)) {
+    encode_cbor(canonical(arguments), bytes);
+  } else {
+    encode_cbor(arguments, bytes);  // As it is: copying it would cost more than all the rest.
+  }
   return digest(bytes);
 }
 

@@ -99,7 +99,9 @@ Result<void> Effects::check(const EffectRequest& request) const {
                                              std::to_string(longest_key)};
   }
   if (request.arguments != nullptr) {
-    TRIAGE_TRYV(check_json(*request.arguments, "the arguments of " + effect_name(key)));
+    if (auto checked = check_json(*request.arguments, "the arguments"); !checked) {
+      return Error{Errc::invalid_argument, effect_name(key) + ": " + checked.error().detail};
+    }
   }
   const AgentOptions& agent = run_.core_.options;
   const std::string& compensation = request.options->compensate.name();
@@ -295,6 +297,7 @@ const Reconcile::Function* Effects::find_reconcile(std::string_view key, const E
     return found == named.end() ? nullptr : &found->second.function();
   };
   if (options != nullptr && options->reconcile) return resolve(options->reconcile);
+  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
   const auto& live = run_.body_->effect_options;
   if (const auto found = live.find(key); found != live.end() && found->second.reconcile) {
     return resolve(found->second.reconcile);
