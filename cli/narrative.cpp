@@ -129,6 +129,12 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return body.contains("value")
                  ? "Signal \"" + text_field(body, "name") + "\" came."
                  : "Signal \"" + text_field(body, "name") + "\" did not come before its deadline.";
+    case RecordKind::compensation_completed:
+      return "Effect \"" + shorten(text_field(body, "key"), 80) + "\" was undone.";
+    case RecordKind::compensation_withdrawn:
+      return sentence_end(
+          "Effect \"" + shorten(text_field(body, "key"), 80) +
+          "\" could not be undone: " + shorten(text_field(body, "cause"), longest_quote));
     case RecordKind::run_started:
     case RecordKind::attempt_started:
     case RecordKind::step:
@@ -138,7 +144,8 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::usage:
     case RecordKind::checkpoint_labelled:
     case RecordKind::effect_intended:
-    case RecordKind::effect_completed: break;
+    case RecordKind::effect_completed:
+    case RecordKind::compensation_intended: break;
   }
   return {};
 }

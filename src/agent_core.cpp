@@ -1,14 +1,48 @@
 // SPDX-License-Identifier: MIT
 #include "agent_core.hpp"
 
+#include "digest.hpp"
 #include "run.hpp"
-#include "token.hpp"
+#include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
+
+Result<void> check_compensations(const AgentOptions& options) {
+  const CompensationOptions& how = options.compensation;
+  if (how.timeout <= Duration::zero()) {
+    return Error{Errc::invalid_argument, "compensation.timeout is " +
+                                             std::to_string(how.timeout.count()) +
+                                             " ns; allowed is more than 0"};
+  }
+  if (how.max_attempts < 1 || how.max_attempts > 100) {
+    return Error{Errc::invalid_argument, "compensation.max_attempts is " +
+                                             std::to_string(how.max_attempts) +
+                                             "; allowed is 1 to 100"};
+  }
+  if (how.delay < Duration::zero() || how.delay > std::chrono::hours(1)) {
+    return Error{Errc::invalid_argument, "compensation.delay is " +
+                                             std::to_string(how.delay.count()) +
+                                             " ns; allowed is 0 to 1 hour"};
+  }
+  const auto check = [](const std::string& name, bool has_function, std::string_view list) {
+    if (has_function && !name.empty() && name.size() <= 128)
+      return Result<void>(outcome::success());
+    return Result<void>(Error{Errc::invalid_argument,
+                              std::string(list) + " has the entry \"" + printable(name) +
+                                  "\"; a name has 1 to 128 bytes and stands for a function"});
+  };
+  for (const auto& [name, compensation] : options.compensations) {
+    TRIAGE_TRYV(check(name, compensation.function() != nullptr, "compensations"));
+  }
+  for (const auto& [name, reconcile] : options.reconciliations) {
+    TRIAGE_TRYV(check(name, reconcile.function() != nullptr, "reconciliations"));
+  }
+  return outcome::success();
+}
 
 Result<void> check_options(const AgentOptions& options) {
   if (const auto name = check_run_id(options.name); !name) {
@@ -32,7 +66,7 @@ Result<void> check_options(const AgentOptions& options) {
                                              std::to_string(options.expected_duration.count()) +
                                              " ns; allowed is 0 or more"};
   }
-  return outcome::success();
+  return check_compensations(options);
 }
 
 }  // namespace
@@ -85,7 +119,7 @@ std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options
   for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
   for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
   text += std::to_string(options.contract.context_limit);
-  return hash_of(text).substr(0, 16);
+  return digest(text).substr(0, 16);
 }
 
 std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,

@@ -90,15 +90,30 @@ Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
                                     to_string(CheckpointId{origin.run(), at})};
 }
 
-bool is_effect(RecordKind kind) noexcept {
-  return kind == RecordKind::effect_intended || kind == RecordKind::effect_completed ||
-         kind == RecordKind::effect_withdrawn;
+// What the branch must know of an effect of its origin so as not to repeat it. It is not the
+// branch's to undo, so its compensation stays behind. Nothing if it is not in place.
+std::optional<Record> inherited(const std::string& key, const EffectState& effect, WallTime wall,
+                                Journal& branch) {
+  using Status = EffectState::Status;
+  const bool done = effect.status == Status::completed;
+  if (!done && effect.status != Status::intended && effect.status != Status::compensating) {
+    return std::nullopt;
+  }
+  Json fields{{"key", key}, {"generation", effect.generation}};
+  if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
+  if (effect.semantics != EffectSemantics::at_most_once) {
+    fields["semantics"] = to_string(effect.semantics);
+  }
+  if (!effect.reconciliation.empty()) fields["reconciliation"] = effect.reconciliation;
+  if (done) fields["result"] = effect.result ? *effect.result : Json();
+  return branch.add(done ? RecordKind::effect_completed : RecordKind::effect_intended, wall,
+                    std::move(fields));
 }
 
 // The first records of the branch: what it was, where it comes from, what it begins with.
-std::vector<Record> first_records(const ForkOptions& options, const JournalReading& reading,
-                                  const Checkpoint& parent, Json start, WallTime wall,
-                                  Journal& branch) {
+std::vector<Record> first_records(const ForkOptions& options, const Journal& origin,
+                                  const Checkpoint& parent, WallTime wall, Journal& branch) {
+  Json start = origin.start();
   std::vector<Record> records;
   start.erase("parent");
   start.erase("parent_attempt");
@@ -109,11 +124,8 @@ std::vector<Record> first_records(const ForkOptions& options, const JournalReadi
   if (!options.who.empty()) forked["who"] = options.who;
   if (!options.state.is_null()) forked["edits"] = options.state;
   records.push_back(branch.add(RecordKind::forked, wall, std::move(forked)));
-  for (const Record& record : reading.records) {
-    if (!is_effect(record.kind())) continue;
-    if (auto body = record.body()) {
-      records.push_back(branch.add(record.kind(), record.time(), std::move(body).value()));
-    }
+  for (const auto& [key, effect] : origin.effects()) {
+    if (auto record = inherited(key, effect, wall, branch)) records.push_back(*std::move(record));
   }
   Json steps = Json::array();
   std::string encoded;
@@ -156,6 +168,12 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
     TRIAGE_TRYV(check_fingerprint(core, origin));
   }
   TRIAGE_TRYV(check_task(origin));
+  if (origin.lost_intent() != 0) {
+    return Error{Errc::corrupt, "record " + std::to_string(origin.lost_intent()) + " of run \"" +
+                                    origin.run() +
+                                    "\" is damaged and may have been an effect, which the branch "
+                                    "could repeat"};
+  }
   TRIAGE_TRY(parent, find_parent(origin, parent_id.sequence));
 
   const WallTime wall = core.clock->wall_now();
@@ -168,8 +186,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   opened->body = std::make_unique<RunBody>();
   RunBody& b = *opened->body;
   Journal branch(id, origin.auto_checkpoint());
-  const std::vector<Record> records =
-      first_records(options, reading, parent, origin.start(), wall, branch);
+  const std::vector<Record> records = first_records(options, origin, parent, wall, branch);
 
   TRIAGE_TRY(label, HeldLabel::take(*store, core.options.name, options.label, id));
   const RunInfo info{.id = id,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an attempt proposes to do is judged before it does it.
+#include "digest.hpp"
 #include "run.hpp"
 #include "shield.hpp"
-#include "token.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -38,7 +38,7 @@ std::string fingerprint_of(const Step& step) {
   std::string bytes;
   encode_cbor(Json{{"tool", step.tool_called.value_or(step.action)}, {"input", step.tool_input}},
               bytes);
-  return hash_of(bytes);
+  return digest(bytes);
 }
 
 std::string name_of(const Step& step) {

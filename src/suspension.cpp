@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs that wait for a decision: how they are put aside, and who may decide.
 #include "continuation.hpp"
+#include "digest.hpp"
 #include "suspension_json.hpp"
 #include "token.hpp"
 #include "triage/detail/call.hpp"
@@ -116,7 +117,7 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
   const std::string message =
       action.message.empty() ? "the run waits for a decision" : action.message;
   std::string token = make_token();
-  const std::string hash = hash_of(token);
+  const std::string hash = digest(token);
   if (has_store()) {
     const Ticket ticket{.run = id(),
                         .agent = core_.options.name,
@@ -275,7 +276,7 @@ Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view t
                                        RecoveryAction action, const DecideOptions& options) {
   if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_decision(action, options.who));
-  const std::string hash = hash_of(token);
+  const std::string hash = digest(token);
   if (core.suspended.contains(hash)) {
     return open_remembered(core, hash, std::move(action), options);
   }

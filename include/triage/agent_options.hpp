@@ -7,6 +7,7 @@
 #include "triage/classifier.hpp"
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
+#include "triage/effect.hpp"
 #include "triage/gate.hpp"
 #include "triage/guard.hpp"
 #include "triage/limits.hpp"
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -83,6 +85,11 @@ struct AgentOptions {
   // A run whose process has died this often while it was being resumed, with no attempt ending in
   // between, is quarantined as RunStatus::poisoned. 0: never; at most 1,000,000.
   int max_crashes = 3;
+  CompensationOptions compensation{};
+  // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
+  // to 128 bytes; give functions, not names of others.
+  std::map<std::string, Compensation> compensations{};
+  std::map<std::string, Reconcile> reconciliations{};
 };
 
 // A value that is set wins over the agent's.
