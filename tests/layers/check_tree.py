@@ -13,7 +13,7 @@ FLOORS = [
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
-    {"key_space", "checkpoint_store", "classifier", "gate", "policy", "observer", "journal"},
+    {"key_space", "checkpoint_store", "forwarding_store", "classifier", "gate", "policy", "observer", "journal"},
     {"budget", "agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
@@ -22,7 +22,7 @@ MECHANISM = 3
 
 # Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
 COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain"}
-SHARED = {"policies/duration", "policies/arguments"}
+SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 
 # Single files that may include one header more, with the reason.
 EXCEPTIONS = {
