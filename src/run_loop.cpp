@@ -13,7 +13,8 @@ namespace {
 
 EventKind end_event(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return EventKind::run_escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return EventKind::run_escalated;  // A person must find out.
     case Errc::aborted: return EventKind::run_aborted;
     case Errc::suspended: return EventKind::run_suspended;
     case Errc::cancelled: return EventKind::run_cancelled;
@@ -28,7 +29,8 @@ std::string milliseconds_text(Duration duration) {
 
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return RunStatus::escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return RunStatus::escalated;
     case Errc::aborted: return RunStatus::aborted;
     case Errc::cancelled: return RunStatus::cancelled;
     default: return RunStatus::failed;
@@ -57,6 +59,8 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
 Outcome Run::drive(Input input) {
   if (observer_ != nullptr) [[unlikely]]
     announce_start();
+  if (resumed_) [[unlikely]]
+    input = finish_undoing(input);
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
@@ -172,6 +176,7 @@ void Run::prepare_attempt() {
   body_->child.reset();
   body_->sticky.reset();
   body_->escalation_asked = false;
+  body_->undoing_refused = false;
   body_->no_time = false;
   body_->gate_closed = false;
   // What set-up had to say belongs to the first failure.

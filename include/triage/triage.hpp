@@ -10,6 +10,7 @@
 #include "triage/policies/backoff.hpp"
 #include "triage/policies/bulkhead.hpp"
 #include "triage/policies/circuit_breaker.hpp"
+#include "triage/policies/document.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/policies/fallback.hpp"
 #include "triage/policies/manifest.hpp"
