@@ -55,14 +55,16 @@ class TriageAgent {
   Result<Value> operator()(const Task& task) const { return run(task); }
 
   // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
-  // stored run wins over `task`. A run that waits for a decision, or is poisoned, is left alone:
-  // Errc::suspended (without a token), Errc::conflict.
-  Result<Value> run_or_resume(const RunId& id, const Task& task, RunOptions options = {}) const {
-    auto opened = detail::open_unless_waiting(*core_, id, {.run = options});
+  // stored run wins over `task`. With `from`, the run must exist. A run that waits for a decision,
+  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict.
+  Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
+    auto opened = detail::open_unless_waiting(*core_, id, options);
     if (opened) return proceed(std::move(opened));
-    if (opened.error().code != Errc::not_found) return outcome::failure(std::move(opened).error());
-    options.run_id = id;
-    return go(task, options);
+    if (opened.error().code != Errc::not_found || !options.from.empty()) {
+      return outcome::failure(std::move(opened).error());
+    }
+    options.run.run_id = id;
+    return go(task, options.run);
   }
   // Continues a run whose process died or that ended without a result.
   // Errors: not_found, busy, conflict (other fingerprint), corrupt, and those of run().

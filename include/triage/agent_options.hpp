@@ -108,7 +108,7 @@ struct RunOptions {
 struct ResumeOptions {
   std::string from{};           // Checkpoint id or label; empty: the newest intact position.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
-  RunOptions run{};             // run_id and label are ignored.
+  RunOptions run{};             // run_id is ignored, label too unless the run is new.
   bool revive = false;          // Go on although the run is poisoned; its crashes are forgotten.
 };
 
