@@ -135,7 +135,7 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
     b.context.notes.push_back("record " + std::to_string(*journal.broken_at()) +
                               " is damaged or missing; going on from what is intact before it");
   }
-  b.recovery = resumed_recovery(journal, from, core.options.contract);
+  b.recovery = std::make_unique<Recovery>(resumed_recovery(journal, from, core.options.contract));
   b.writer.background = core.options.write_mode == WriteMode::background;
   b.writer.queued = journal.last();
   b.writer.durable = journal.last();
@@ -196,7 +196,7 @@ Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view t
                       Json{{"to", 0}, {"reason", "decided"}, {"action", to_string(action.kind)}}));
     b.writer.queued = b.journal.last();
   }
-  b.decided = std::move(action);
+  b.decided = std::make_unique<RecoveryAction>(std::move(action));
   return outcome::success(std::move(opened));
 }
 
@@ -228,7 +228,7 @@ Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
   }
   Run run(continuation->core, call, continuation->options);
   run.adopt(std::move(continuation->body), continuation->attempts);
-  Outcome outcome = run.drive(continuation->first);
+  Outcome outcome = run.drive(RunMachine::Phase::ready, continuation->first);
   *degraded = run.degraded();
   return outcome;
 }
