@@ -21,6 +21,7 @@ struct Group {
 };
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
+    Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
     Command{"checkpoint", "list", "Lists the runs of a store, or the checkpoints of one run.",
@@ -30,6 +31,10 @@ constexpr std::array commands{
             &checkpoint_show},
     Command{"checkpoint", "verify", "Reads everything and reports records that are damaged.",
             &checkpoint_verify},
+    Command{"policy", "check", "Reads a policy document and explains what is wrong with it.",
+            &policy_check},
+    Command{"policy", "show", "Prints what would be done about each kind of failure.",
+            &policy_show},
 };
 
 std::string known_commands() {
@@ -60,7 +65,7 @@ int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
   }
-  CLI::App app{"Looks at what agents wrapped with triage did.", "triage"};
+  CLI::App app{"Looks at what agents wrapped with triage did, and at their policies.", "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);
   app.footer(exit_status_help());

@@ -38,6 +38,14 @@ Result<void> check_options(const AgentOptions& options) {
                                              std::to_string(options.queue_capacity) +
                                              "; allowed is 1 to 1000000"};
   }
+  if (std::find(options.gates.begin(), options.gates.end(), nullptr) != options.gates.end()) {
+    return Error{Errc::invalid_argument, "one of the gates is null"};
+  }
+  if (options.expected_duration < Duration::zero()) {
+    return Error{Errc::invalid_argument, "expected_duration is " +
+                                             std::to_string(options.expected_duration.count()) +
+                                             " ns; allowed is 0 or more"};
+  }
   return outcome::success();
 }
 
@@ -102,13 +110,14 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   }
   core->clock = options.clock ? options.clock : real_clock();
   core->random = options.random ? options.random : real_random();
+  core->gates = GateKeeper(options.gates, core->clock);
   core->classifier = options.classifier ? options.classifier : default_classifier();
   core->warnings = unreachable_settings(policy, options.limits);
   core->fingerprint = fingerprint(policy, options);
   core->policy = std::move(policy);
   core->options = std::move(options);
   core->plain = !core->problem && !core->options.store && !core->options.observer &&
-                core->options.limits.max_elapsed == Duration::zero();
+                core->gates.empty() && core->options.limits.max_elapsed == Duration::zero();
   return core;
 }
 

@@ -38,6 +38,7 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::recovery_chosen: return "recovery_chosen";
     case EventKind::wait_started: return "wait_started";
     case EventKind::wait_ended: return "wait_ended";
+    case EventKind::gate_refused: return "gate_refused";
     case EventKind::rolled_back: return "rolled_back";
     case EventKind::late_call: return "late_call";
     case EventKind::callback_failed: return "callback_failed";

@@ -77,6 +77,9 @@ struct RunBody {
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
+  Permit permit{};           // Of the attempt under way, if the agent has gates.
+  bool no_time = false;      // The attempt could not have ended before the deadline.
+  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
   std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
@@ -138,6 +141,10 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
+  // For Attempt (run_gates.cpp).
+  Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
+                            bool retry);
+  Result<Reservation> reserve(int attempt, const Usage& estimate);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
@@ -203,12 +210,22 @@ class Run {
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
+  Input too_late_to_start(std::string text);
+  [[nodiscard]] Duration expected_duration() const noexcept;
+  void learn_duration() noexcept;
   Input cancel(std::string detail);
   Outcome end();
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+
+  // --- run_gates.cpp
+  GateAnswer pass_gates(GateRequest request, Permit& permit);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] std::optional<Input> enter_attempt();
+  void leave_attempt(bool succeeded);
+  Error report_exhausted(int attempt, Error error);
 
   // --- capture.cpp
   void capture(const std::exception& exception);
@@ -254,7 +271,8 @@ class Run {
   std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
   bool degraded_ = false;
   bool resumed_ = false;
-  std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
+  std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
+  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   MadeOnce<RunId> id_{};
   MadeOnce<RunBody> body_{};
   mutable std::mutex mutex_{};

@@ -21,6 +21,11 @@ EventKind end_event(Errc code) noexcept {
   }
 }
 
+std::string milliseconds_text(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " ms";
+}
+
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
     case Errc::escalated: return RunStatus::escalated;
@@ -127,18 +132,45 @@ void Run::announce_start() {
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
-  const std::optional<TimePoint> until = deadline();
-  if (!until) return std::nullopt;
-  // Nothing that takes time lies between the start of a run without set-up and its first attempt.
-  const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
-  if (!began_) began_ = instant;
-  if (instant < *until) return std::nullopt;
-  body().failure = Failure{.text = "the deadline had passed before the attempt could begin",
-                           .type = FailureType::timeout,
-                           .reason = "deadline"};
-  body_->child.reset();
-  body_->escalation_asked = false;
-  return Input::failed;  // Classified and escalated like any failure; the deadline is a limit.
+  if (const std::optional<TimePoint> until = deadline()) {
+    // Nothing that takes time lies between the start of a run without set-up and its first attempt.
+    const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
+    if (!began_) began_ = instant;
+    attempt_began_ = instant;
+    if (instant >= *until) {
+      return too_late_to_start("the deadline had passed before the attempt could begin");
+    }
+    const Duration expected = expected_duration();
+    if (expected > Duration::zero() && expected >= *until - instant) {
+      return too_late_to_start("the attempt could not end before the deadline: it takes some " +
+                               milliseconds_text(expected) + ", and " +
+                               milliseconds_text(*until - instant) + " are left");
+    }
+  }
+  return core_.gates.empty() ? std::nullopt : enter_attempt();
+}
+
+// Classified and escalated like any failure; the deadline is a limit.
+Input Run::too_late_to_start(std::string text) {
+  RunBody& b = body();
+  b.failure = Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  b.child.reset();
+  b.escalation_asked = false;
+  b.no_time = true;
+  return Input::failed;
+}
+
+Duration Run::expected_duration() const noexcept {
+  const Duration learnt(core_.learnt_duration.load(std::memory_order_relaxed));
+  return std::max(core_.options.expected_duration, learnt);
+}
+
+void Run::learn_duration() noexcept {
+  if (!core_.options.learn_duration || !attempt_began_) return;
+  const Duration::rep took = (now() - *attempt_began_).count();
+  const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
+  core_.learnt_duration.store(before == 0 ? took : before + (took - before) / 8,
+                              std::memory_order_relaxed);
 }
 
 Input Run::cancel(std::string detail) {
@@ -158,6 +190,8 @@ Input Run::invoke() {
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
   const Input result = run_callable(attempt);
+  if (attempt_began_ && result == Input::succeeded) [[unlikely]]
+    learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
   if (!body_) [[likely]] {
     if (observer() != nullptr) [[unlikely]]
@@ -174,6 +208,8 @@ void Run::prepare_attempt() {
   b.child.reset();
   b.sticky.reset();
   b.escalation_asked = false;
+  b.no_time = false;
+  b.gate_closed = false;
   // What set-up had to say belongs to the first failure.
   if (b.classified_attempt >= 0) b.context.notes.clear();
   if (b.journal.attempts() >= attempt_) return;
@@ -191,6 +227,7 @@ Input Run::settle(Input result) {
     body_->journal.end_checkpoint();
   }
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
+    body_->permit = Permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
     body_->outcome = std::make_unique<Error>(*sticky);
@@ -198,11 +235,15 @@ Input Run::settle(Input result) {
   }
   if (result == Input::succeeded) {
     emit(EventKind::attempt_succeeded);
+    leave_attempt(true);
     record_result(false);
     return Input::succeeded;
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
-  if (stop_token().stop_requested()) return cancel("the stop token was triggered");
+  if (stop_token().stop_requested()) {
+    body_->permit = Permit();
+    return cancel("the stop token was triggered");
+  }
   return result;
 }
 

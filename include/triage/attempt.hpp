@@ -2,8 +2,10 @@
 #pragma once
 // What the callable sees of its run: it records what it does here, and learns why it runs again.
 
+#include "triage/budget.hpp"
 #include "triage/contract.hpp"
 #include "triage/failure.hpp"
+#include "triage/gate.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 #include "triage/run_id.hpp"
@@ -135,6 +137,16 @@ class Attempt {
   template <std::invocable Fn>
   auto try_effect(std::string_view key, Fn&& fn)
       -> Result<std::remove_cvref_t<std::invoke_result_t<Fn&>>>;
+
+  // Asks the agent's gates before a call, and waits in front of them, never beyond the deadline.
+  // Report to the permit how the call went. Errors: the failure that fail() would return, with the
+  // gate's reason; return it. Errc::cancelled if the run is.
+  [[nodiscard]] Result<Permit> enter(std::string_view tool, std::string_view endpoint = {},
+                                     bool retry = false);
+  // Reserves from the agent's budget and those of the agents around it, before spending; settle()
+  // what it gives with what was really spent. Errors: the failure that fail() would return, of type
+  // quota_exhausted with the reason budget_spent; Errc::invalid_argument.
+  [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
 
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);

@@ -40,6 +40,7 @@ enum class EventKind : std::uint8_t {
   recovery_chosen,
   wait_started,
   wait_ended,
+  gate_refused,
   rolled_back,
   late_call,
   callback_failed,
@@ -51,7 +52,7 @@ enum class EventKind : std::uint8_t {
   run_cancelled,
   run_failed,
 };
-inline constexpr std::size_t event_kind_count = 28;
+inline constexpr std::size_t event_kind_count = 29;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 
