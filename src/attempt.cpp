@@ -34,8 +34,8 @@ Result<Reservation> Attempt::reserve(const Usage& estimate) {
 Error Attempt::fail(Failure failure) { return run_->report(number_, std::move(failure)); }
 std::optional<Error> Attempt::error() const { return run_->sticky(number_); }
 
-Result<Json> Attempt::effect_json(std::string_view key, const std::function<Json()>& fn) {
-  return run_->effect(number_, key, fn);
+Result<Json> Attempt::effect_json(const detail::EffectRequest& request) {
+  return run_->effect(number_, request);
 }
 
 void Attempt::child_failed(std::shared_ptr<const FailureContext> failure) {

@@ -29,6 +29,10 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::effect_completed: return "effect_completed";
     case EventKind::effect_reused: return "effect_reused";
     case EventKind::effect_in_doubt: return "effect_in_doubt";
+    case EventKind::effect_reconciled: return "effect_reconciled";
+    case EventKind::compensation_started: return "compensation_started";
+    case EventKind::compensation_completed: return "compensation_completed";
+    case EventKind::compensation_failed: return "compensation_failed";
     case EventKind::attempt_succeeded: return "attempt_succeeded";
     case EventKind::attempt_failed: return "attempt_failed";
     case EventKind::queue_drained: return "queue_drained";

@@ -5,13 +5,13 @@
 
 #include "agent_core.hpp"
 #include "commit_queue.hpp"
+#include "effects.hpp"
 #include "made_once.hpp"
 #include "run_machine.hpp"
 #include "triage/attempt.hpp"
 #include "triage/journal.hpp"
 
 #include <atomic>
-#include <condition_variable>
 #include <forward_list>
 #include <map>
 #include <memory>
@@ -19,7 +19,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -72,8 +71,9 @@ struct RunBody {
   std::size_t restored_steps = 0;  // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  std::map<std::string, std::thread::id, std::less<>> effects_running{};
-  std::condition_variable effect_done{};
+  EffectTurns effect_turns{};
+  // Of effects whose compensation or reconciliation only this process knows.
+  std::map<std::string, EffectOptions, std::less<>> effect_options{};
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
@@ -86,6 +86,7 @@ struct RunBody {
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
+  bool undoing_refused = false;   // An effect to be undone is in doubt.
 };
 
 // The recorded result of a run that has finished, put into the call's frame.
@@ -132,7 +133,7 @@ class Run {
   void record_usage(int attempt, const Usage& usage);
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
-  Result<Json> effect(int attempt, std::string_view key, const std::function<Json()>& fn);
+  Result<Json> effect(int attempt, const EffectRequest& request);
   Error report(int attempt, Failure&& failure);
   void report_error(int attempt, Error&& error);
   void stick(int attempt, Error error);  // Ends the run when the callable returns.
@@ -156,6 +157,7 @@ class Run {
   }
 
  private:
+  friend class Effects;
   using Lock = std::unique_lock<std::mutex>;
 
   // --- run.cpp
@@ -255,13 +257,24 @@ class Run {
   Decision resume(const RecoveryAction& action);
   Decision suspend(const RecoveryAction& action);
   Decision fall_back(const RecoveryAction& action);
+  Decision abort(const RecoveryAction& action);
+  Decision escalate(const RecoveryAction& action);
   Decision end_with(Errc code, RunStatus status, std::string detail);
   [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
   [[nodiscard]] Decision wait_for(Duration delay) const;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
-  void record_action(const RecoveryAction& action);
+  void record_action(const RecoveryAction& action,
+                     std::optional<Sequence> compensates_after = std::nullopt);
+  void record_rollback(std::optional<std::size_t> target, bool by_default);
+
+  // --- compensation.cpp
+  // Records the action and undoes what happened after `target`, if it is wanted. Returns why
+  // nothing is recorded and nothing undone: an effect in doubt.
+  [[nodiscard]] std::optional<std::string> undo(const RecoveryAction& action, Sequence target,
+                                                bool wanted, std::vector<std::string>* failures);
+  [[nodiscard]] Input finish_undoing(Input first);
 
   // Every member costs the shortest run its initialisation and destruction.
   const AgentCore& core_;

@@ -13,7 +13,8 @@ namespace {
 
 EventKind end_event(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return EventKind::run_escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return EventKind::run_escalated;  // A person must find out.
     case Errc::aborted: return EventKind::run_aborted;
     case Errc::suspended: return EventKind::run_suspended;
     case Errc::cancelled: return EventKind::run_cancelled;
@@ -28,7 +29,8 @@ std::string milliseconds_text(Duration duration) {
 
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return RunStatus::escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return RunStatus::escalated;
     case Errc::aborted: return RunStatus::aborted;
     case Errc::cancelled: return RunStatus::cancelled;
     default: return RunStatus::failed;
@@ -101,6 +103,7 @@ Outcome Run::drive(RunMachine::Phase phase, Input input) {
   RunMachine machine(decisions, phase);
   if (options_.parent != nullptr) link_stop_tokens();
   if (phase == RunMachine::Phase::ready && observer() != nullptr) announce_start();
+  if (resumed_) input = finish_undoing(input);
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
@@ -208,6 +211,7 @@ void Run::prepare_attempt() {
   b.child.reset();
   b.sticky.reset();
   b.escalation_asked = false;
+  b.undoing_refused = false;
   b.no_time = false;
   b.gate_closed = false;
   // What set-up had to say belongs to the first failure.

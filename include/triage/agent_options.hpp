@@ -7,6 +7,7 @@
 #include "triage/classifier.hpp"
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
+#include "triage/effect.hpp"
 #include "triage/gate.hpp"
 #include "triage/limits.hpp"
 #include "triage/observer.hpp"
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -77,6 +79,11 @@ struct AgentOptions {
   // Expect what successful attempts of this agent under a deadline took so far: a moving average
   // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration.
   bool learn_duration = false;
+  CompensationOptions compensation{};
+  // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
+  // to 128 bytes; give functions, not names of others.
+  std::map<std::string, Compensation> compensations{};
+  std::map<std::string, Reconcile> reconciliations{};
 };
 
 // A value that is set wins over the agent's.

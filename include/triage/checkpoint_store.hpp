@@ -82,6 +82,7 @@ struct SequenceRange {
 struct DamagedRecord {
   Sequence seq = 0;
   Error error{};
+  std::optional<RecordKind> kind{};  // As it is stored, which is not verified; empty: unknown.
 };
 
 struct JournalReading {
