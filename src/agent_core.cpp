@@ -139,6 +139,8 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->fingerprint = fingerprint(policy, options);
   core->policy = std::move(policy);
   core->options = std::move(options);
+  core->plain = !core->problem && !core->options.store && !core->options.observer &&
+                core->gates.empty() && core->options.limits.max_elapsed == Duration::zero();
   return core;
 }
 

@@ -55,6 +55,8 @@ class SuspendedRuns {
 };
 
 struct AgentCore {
+  bool plain = false;  // Its runs need no set-up and nobody observes them, unless options say so.
+  RunOptions no_options{};
   FailurePolicy policy;
   AgentOptions options;
   std::shared_ptr<Clock> clock;

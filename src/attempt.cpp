@@ -8,13 +8,13 @@
 namespace triage::inline v0_1 {
 
 const std::string& Attempt::run_id() const { return run_->id(); }
-const Recovery* Attempt::recovery() const noexcept { return run_->recovery(); }
+const Recovery* Attempt::recovery() const noexcept { return run_->recovery(number_); }
 std::stop_token Attempt::stop_token() const { return run_->stop_token(); }
 std::optional<TimePoint> Attempt::deadline() const { return run_->deadline(); }
-State Attempt::state() const { return run_->state(); }
-Trajectory Attempt::trajectory() const { return run_->trajectory(); }
+State Attempt::state() const { return run_->state(number_); }
+Trajectory Attempt::trajectory() const { return run_->trajectory(number_); }
 
-void Attempt::record_step(Step step) { run_->record_step(number_, std::move(step)); }
+void Attempt::record_step(Step&& step) { run_->record_step(number_, std::move(step)); }
 void Attempt::update_state(Json patch) { run_->update_state(number_, std::move(patch)); }
 void Attempt::remove_state(std::string_view key) { run_->remove_state(number_, key); }
 void Attempt::replace_state(Json state) { run_->replace_state(number_, std::move(state)); }
@@ -46,24 +46,24 @@ std::optional<Json> Attempt::wait(std::string_view name, WallTime deadline) {
   return std::move(answer).value();
 }
 Error Attempt::fail(Failure failure) { return run_->report(number_, std::move(failure)); }
-std::optional<Error> Attempt::error() const { return run_->sticky(); }
+std::optional<Error> Attempt::error() const { return run_->sticky(number_); }
 
 Result<Json> Attempt::effect_json(const detail::EffectRequest& request) {
   return run_->effect(number_, request);
 }
 
 void Attempt::child_failed(std::shared_ptr<const FailureContext> failure) {
-  run_->child_failed(std::move(failure));
+  run_->child_failed(number_, std::move(failure));
 }
 
 void Attempt::stop(Error error) {
-  run_->stick(std::move(error));
+  run_->stick(number_, std::move(error));
   throw AttemptStopped{};
 }
 
 namespace detail {
 
-void report_failure(Attempt& attempt, Error error) {
+void report_failure(Attempt& attempt, Error&& error) {
   attempt.run_->report_error(attempt.number_, std::move(error));
 }
 

@@ -74,7 +74,6 @@ void Run::classify() {
   if (found.critical_step && *found.critical_step >= b.context.trajectory.size()) {
     found.critical_step.reset();
   }
-  const std::scoped_lock lock(mutex_);
   if (!b.store) {
     b.journal.note_failure(found.critical_step);
     return;
@@ -88,7 +87,7 @@ void Run::classify() {
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (!b.context.notes.empty()) fields["notes"] = b.context.notes;
-  add_record(RecordKind::failure_classified, std::move(fields));
+  record_fact(RecordKind::failure_classified, std::move(fields));
 }
 
 void Run::complete_context() {
@@ -97,8 +96,8 @@ void Run::complete_context() {
   const TimePoint instant = now();
   if (!b.started_at) b.started_at = began_.value_or(instant);
   if (context.task.empty()) context.task = task_text();
-  const std::scoped_lock lock(mutex_);
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
+  context.history.reserve(b.journal.history().capacity());  // Not one allocation a failure.
   context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
   context.elapsed = instant - *b.started_at;
@@ -107,9 +106,9 @@ void Run::complete_context() {
   context.exception_type = b.failure.exception_type;
   context.usage = b.journal.usage();
   context.remaining.reset();
-  if (deadline_) context.remaining = *deadline_ - instant;
-  if (limits_.max_elapsed != Duration::zero()) {
-    const Duration left = limits_.max_elapsed - context.elapsed;
+  if (const auto until = deadline()) context.remaining = *until - instant;
+  if (limits().max_elapsed != Duration::zero()) {
+    const Duration left = limits().max_elapsed - context.elapsed;
     context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
   }
   const AgentContract& contract = b.contract ? *b.contract : core_.options.contract;
@@ -168,29 +167,29 @@ Classification Run::ask_classifier() {
 
 std::optional<std::string> Run::exhausted_limit() const {
   const FailureContext& context = body_->context;
-  if (attempt_ >= limits_.max_attempts) {
-    return "limits.max_attempts (" + std::to_string(limits_.max_attempts) + ") reached";
+  if (attempt_ >= limits().max_attempts) {
+    return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
   }
-  if (context.occurrence() >= limits_.max_attempts_per_type) {
-    return "limits.max_attempts_per_type (" + std::to_string(limits_.max_attempts_per_type) +
+  if (context.occurrence() >= limits().max_attempts_per_type) {
+    return "limits.max_attempts_per_type (" + std::to_string(limits().max_attempts_per_type) +
            ") reached for " + std::string(to_string(context.type()));
   }
-  if (limits_.max_elapsed != Duration::zero() && context.elapsed >= limits_.max_elapsed) {
+  if (limits().max_elapsed != Duration::zero() && context.elapsed >= limits().max_elapsed) {
     return "limits.max_elapsed (" +
-           std::to_string(std::chrono::duration<double>(limits_.max_elapsed).count()) +
+           std::to_string(std::chrono::duration<double>(limits().max_elapsed).count()) +
            " s) is over";
   }
-  if (deadline_ && context.remaining && *context.remaining <= Duration::zero()) {
+  if (deadline() && context.remaining && *context.remaining <= Duration::zero()) {
     return "the deadline has passed";
   }
   if (body_->no_time) return "the deadline leaves no time for an attempt";
   if (body_->gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
-  if (limits_.max_tokens != 0 && context.usage.tokens() >= limits_.max_tokens) {
-    return "limits.max_tokens (" + std::to_string(limits_.max_tokens) + ") reached: used " +
+  if (limits().max_tokens != 0 && context.usage.tokens() >= limits().max_tokens) {
+    return "limits.max_tokens (" + std::to_string(limits().max_tokens) + ") reached: used " +
            std::to_string(context.usage.tokens());
   }
-  if (limits_.max_cost_usd > 0.0 && context.usage.cost_usd >= limits_.max_cost_usd) {
-    return "limits.max_cost_usd (" + std::to_string(limits_.max_cost_usd) + ") reached: spent " +
+  if (limits().max_cost_usd > 0.0 && context.usage.cost_usd >= limits().max_cost_usd) {
+    return "limits.max_cost_usd (" + std::to_string(limits().max_cost_usd) + ") reached: spent " +
            std::to_string(context.usage.cost_usd);
   }
   return std::nullopt;
@@ -206,6 +205,10 @@ RecoveryAction Run::choose() {
   if (body_->asked && body_->context.classification.reason == needs_approval) {
     return *body_->asked;
   }
+  return within_limits();
+}
+
+RecoveryAction Run::within_limits() {
   RecoveryAction action = ask_policy();
   if (auto problem = unsafe_to_rerun(core_, *body_, action))
     action = RecoveryAction::escalate(*problem);

@@ -98,7 +98,7 @@ Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
   b.writer.queued = journal.last();
   b.writer.durable = journal.last();
   b.writer.status = RunStatus::running;
-  b.decided = std::move(decision.action);
+  b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
   b.decided_by = std::move(decision.who);
   b.journal = std::move(journal);
   taken.opened->first = Input::decided;

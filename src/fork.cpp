@@ -209,7 +209,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.writer.queued = branch.last();
   b.writer.durable = branch.last();
   b.task = opened->task;
-  b.recovery = branch_recovery(parent, core.options.contract);
+  b.recovery = std::make_unique<Recovery>(branch_recovery(parent, core.options.contract));
   b.restored_steps = branch.trajectory().size();
   b.journal = std::move(branch);
   return outcome::success(std::move(opened));

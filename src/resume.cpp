@@ -121,7 +121,7 @@ ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
   Continuation& opened = *taken.opened;
   Journal& journal = taken.journal;
   RunBody& b = *opened.body;
-  b.recovery = std::move(recovery);
+  b.recovery = std::make_unique<Recovery>(std::move(recovery));
   const WallTime wall = opened.core.clock->wall_now();
   b.writer.pending.push_back(
       journal.add(RecordKind::resumed, wall, Json{{"to", from}, {"reason", b.recovery->reason}}));
@@ -196,7 +196,7 @@ Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
   }
   Run run(continuation->core, call, continuation->options);
   run.adopt(std::move(continuation->body), continuation->attempts);
-  Outcome outcome = run.drive(continuation->first);
+  Outcome outcome = run.drive(RunMachine::Phase::ready, continuation->first);
   *degraded = run.degraded();
   return outcome;
 }

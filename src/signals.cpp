@@ -65,7 +65,7 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
 // One bout of waiting inside an attempt. The run is suspended if it would be too long a one.
 Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::string_view signal) {
   const Duration left = std::min<WallTime::duration>(until - core_.clock->wall_now(), longest_wait);
-  if (deadline_ && left >= *deadline_ - now()) {
+  if (const auto until_deadline = deadline(); until_deadline && left >= *until_deadline - now()) {
     const std::scoped_lock lock(mutex_);
     body().no_time = true;
     body_->failure = Failure{.text = "the attempt would wait beyond the deadline",
@@ -80,7 +80,7 @@ Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::stri
                    "the callable has returned: its attempt takes nothing any more"};
     }
     RunBody& b = body();
-    if (limits_.max_wait != Duration::zero() && left > limits_.max_wait && outlives_process()) {
+    if (limits().max_wait != Duration::zero() && left > limits().max_wait && outlives_process()) {
       RecoveryAction waiting = RecoveryAction::suspend(
           signal.empty() ? "waits until a time that is named"
                          : "waits for signal \"" + printable(signal) + "\"");
@@ -91,7 +91,8 @@ Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::stri
     }
   }
   TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
-  if (core_.clock->sleep_until(now() + std::min(left, at_most), stop_)) return outcome::success();
+  if (core_.clock->sleep_until(now() + std::min(left, at_most), stop_token()))
+    return outcome::success();
   return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
 }
 
@@ -135,7 +136,9 @@ Result<void> Run::record_signal(int attempt, std::string_view name,
     }
     Json fields{{"name", std::string(name)}};
     if (value) fields["value"] = *value;
-    add_record(RecordKind::signal_received, std::move(fields));
+    make_room();
+    enqueue(body_->journal.add(RecordKind::signal_received, core_.clock->wall_now(),
+                               std::move(fields)));
   }
   return drain_strictly();
 }

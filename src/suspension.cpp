@@ -62,8 +62,8 @@ Json Run::suspension_fields(const RecoveryAction& action) {
               {"restored_steps", b.restored_steps}};
   if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
   if (b.started_at) fields["elapsed_ns"] = (now() - *b.started_at).count();
-  if (deadline_) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - now());
+  if (const auto until = deadline()) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*until - now());
     fields["deadline_ms"] = (wall + left).time_since_epoch().count();
   }
   if (options_.limits) fields["limits"] = limits_json(*options_.limits);
@@ -74,10 +74,8 @@ Json Run::suspension_fields(const RecoveryAction& action) {
 }
 
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
-  const std::scoped_lock lock(mutex_);
-  add_record(RecordKind::suspended, std::move(fields));
-  body_->writer.status = RunStatus::suspended;
-  suspension_ = std::make_unique<RecoveryAction>(action);  // end() makes the token.
+  record_fact(RecordKind::suspended, std::move(fields), RunStatus::suspended);
+  body_->suspension = std::make_unique<RecoveryAction>(action);  // end() makes the token.
 }
 
 Input Run::park() {
@@ -102,7 +100,8 @@ static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
 
 // Puts the run aside until somebody decides; only the returned error knows the token.
 Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
-  const RecoveryAction& action = *suspension_;
+  const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
+  const RecoveryAction& action = *asked;
   auto suspension =
       std::make_shared<Suspension>(Suspension{.token = {},
                                               .run_id = id(),
@@ -138,18 +137,20 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
       return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
     }
   }
-  put_aside(hash, suspension->expires);
+  put_aside(hash, suspension->expires, action.allowed_actions);
   suspension->token = std::move(token);
   return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
 // No store can keep the suspension: the run waits in this process.
-void Run::put_aside(const std::string& hash, std::optional<WallTime> expires) {
-  SuspendedRun waiting{.body = std::move(body_),
+void Run::put_aside(const std::string& hash, std::optional<WallTime> expires,
+                    const std::vector<std::string>& allowed_actions) {
+  SuspendedRun waiting{.body = body_.take(),
                        .options = options_,
-                       .allowed_actions = suspension_->allowed_actions,
+                       .allowed_actions = allowed_actions,
                        .expires = expires};
   RunBody& b = *waiting.body;
+  b.linked_stop.reset();
   try {
     if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
   } catch (...) {
@@ -267,7 +268,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   const bool approves =
       action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::resume;
   if (b.asked && approves) b.journal.approve(b.proposed);
-  b.decided = std::move(action);
+  b.decided = std::make_unique<RecoveryAction>(std::move(action));
   b.decided_by = options.who;
   return outcome::success(std::move(opened));
 }

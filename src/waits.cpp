@@ -50,7 +50,7 @@ bool Run::outlives_process() const noexcept {
 }
 
 std::optional<Decision> Run::suspend_instead(const RecoveryAction& action) {
-  const Duration longest = limits_.max_wait;
+  const Duration longest = limits().max_wait;
   if (longest == Duration::zero() || action.delay <= longest || !outlives_process()) {
     return std::nullopt;
   }

@@ -50,7 +50,7 @@ class TriageAgent {
   // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure());
   // invalid_argument; with a run id that exists: conflict (unfinished) or busy (owned). A finished
   // one gives its recorded result.
-  Result<Value> run(const Task& task) const { return go(task, detail::no_run_options()); }
+  Result<Value> run(const Task& task) const { return go(task); }
   Result<Value> run(const Task& task, const RunOptions& options) const { return go(task, options); }
   Result<Value> operator()(const Task& task) const { return run(task); }
 
@@ -119,10 +119,11 @@ class TriageAgent {
   }
 
  private:
-  Result<Value> go(const Task& task, const RunOptions& options) const {
+  template <class... Options>  // None, or RunOptions.
+  Result<Value> go(const Task& task, const Options&... options) const {
     auto frame = Traits::frame(callable_, task);
     bool degraded = false;
-    auto failed = detail::run(*core_, Traits::call(frame), options, &degraded);
+    auto failed = detail::run(*core_, Traits::call(frame), options..., &degraded);
     return Traits::result(frame, std::move(failed), degraded);
   }
   Result<Value> proceed(Result<detail::ContinuationPtr> opened) const {

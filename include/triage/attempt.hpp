@@ -29,7 +29,7 @@ namespace triage::inline v0_1 {
 class Attempt;
 namespace detail {
 class Run;
-void report_failure(Attempt& attempt, Error error);
+void report_failure(Attempt& attempt, Error&& error);
 }  // namespace detail
 
 // Why this attempt was made, if it is not the first one of its run.
@@ -90,7 +90,8 @@ class Attempt {
 
   // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full.
   // Its index is its place in the trajectory. Errors are sticky: see error().
-  void record_step(Step step);
+  void record_step(Step&& step);
+  void record_step(const Step& step) { record_step(Step(step)); }
   // Merges the top-level keys of a JSON object into the state. Belongs to the checkpoint of the
   // step before it. O(changed). Anything but an object is a sticky error.
   void update_state(Json patch);
@@ -178,7 +179,7 @@ class Attempt {
  private:
   friend class detail::Run;
   void child_failed(std::shared_ptr<const FailureContext> failure);
-  friend void detail::report_failure(Attempt& attempt, Error error);
+  friend void detail::report_failure(Attempt& attempt, Error&& error);
   [[noreturn]] void stop(Error error);
   [[noreturn]] void give_up(Error error);
   Result<Json> effect_json(const detail::EffectRequest& request);

@@ -69,6 +69,7 @@ class Journal {
   // --- Recording. Each returns the record to store; the caller has checked the arguments.
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
   Record add_step(Step&& step, WallTime time);
+  void take_step(Step&& step, WallTime time);  // The same where nobody wants the record.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);
   // The whole state as one record: `replaced` by the agent, or repeated so that folds stay short.

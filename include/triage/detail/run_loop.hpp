@@ -36,6 +36,7 @@ struct AgentCore;  // The agent's policy and options, checked and completed.
 // Null on success: the result is in the call's frame, and *degraded says if a fallback put it
 // there.
 using Outcome = std::unique_ptr<Error>;
+[[nodiscard]] Outcome run(const AgentCore& core, Call call, bool* degraded);
 [[nodiscard]] Outcome run(const AgentCore& core, Call call, const RunOptions& options,
                           bool* degraded);
 
@@ -71,6 +72,6 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded);
 
 // Hands an Error that the callable returned to the run loop.
-void report_failure(Attempt& attempt, Error error);
+void report_failure(Attempt& attempt, Error&& error);
 
 }  // namespace triage::inline v0_1::detail
