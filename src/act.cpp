@@ -13,6 +13,9 @@ namespace triage::inline v0_1::detail {
 Decision Run::decided_outside() { return act(body_->decided); }
 
 Decision Run::act(const RecoveryAction& action) {
+  if (reruns(action.kind) && !too_late(action.delay)) {
+    if (const auto aside = suspend_instead(action)) return *aside;
+  }
   switch (action.kind) {
     case RecoveryAction::Kind::retry:
     case RecoveryAction::Kind::replan: return start_again(action);
@@ -59,13 +62,14 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
   if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason});
+    b.journal.take_action({why.type, action.kind, why.reason, std::exchange(b.decided_by, {})});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
               {"type", to_string(why.type)},
               {"reason", why.reason},
               {"text", describe(action)}};
+  if (!b.decided_by.empty()) fields["by"] = std::exchange(b.decided_by, {});
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
@@ -225,17 +229,7 @@ Decision Run::resume(const RecoveryAction& action) {
 
 Decision Run::suspend(const RecoveryAction& action) {
   record_action(action);
-  Json fields{{"message", action.message},
-              {"allowed_actions", action.allowed_actions},
-              {"status", to_string(RunStatus::suspended)},
-              {"type", to_string(body_->context.type())}};
-  if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
-  {
-    const std::scoped_lock lock(mutex_);
-    add_record(RecordKind::suspended, std::move(fields));
-    body_->writer.status = RunStatus::suspended;
-  }
-  suspension_ = std::make_unique<RecoveryAction>(action);  // end() makes the token.
+  suspend_with(action, suspension_fields(action));
   return {.then = Decision::Then::end, .until = {}};
 }
 

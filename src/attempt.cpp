@@ -31,6 +31,20 @@ Result<Permit> Attempt::enter(std::string_view tool, std::string_view endpoint, 
 Result<Reservation> Attempt::reserve(const Usage& estimate) {
   return run_->reserve(number_, estimate);
 }
+Result<void> Attempt::propose_step(const Step& step) { return run_->propose_step(number_, step); }
+// A failure has been reported, or the error ends the run.
+void Attempt::give_up(Error error) {
+  if (error.code == Errc::escalated) throw AttemptStopped{};
+  stop(std::move(error));
+}
+void Attempt::sleep_until(WallTime when) {
+  if (auto slept = run_->sleep_until(number_, when); !slept) give_up(std::move(slept).error());
+}
+std::optional<Json> Attempt::wait(std::string_view name, WallTime deadline) {
+  auto answer = run_->wait_for_signal(number_, name, deadline);
+  if (!answer) give_up(std::move(answer).error());
+  return std::move(answer).value();
+}
 Error Attempt::fail(Failure failure) { return run_->report(number_, std::move(failure)); }
 std::optional<Error> Attempt::error() const { return run_->sticky(); }
 

@@ -9,11 +9,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-bool reruns(RecoveryAction::Kind kind) noexcept {
-  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
-         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
-}
-
 // Steps that were restored failed in an earlier attempt, if they did.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
   std::size_t index = trajectory.size();
@@ -42,6 +37,11 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 }
 
 }  // namespace
+
+bool reruns(RecoveryAction::Kind kind) noexcept {
+  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
+         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
+}
 
 Decision Run::decide() {
   classify();
@@ -203,8 +203,12 @@ RecoveryAction Run::choose() {
                                  std::string(to_string(body_->context.type()))),
         true);
   }
+  if (body_->asked && body_->context.classification.reason == needs_approval) {
+    return *body_->asked;
+  }
   RecoveryAction action = ask_policy();
-  if (auto problem = unsafe_to_rerun(action)) action = RecoveryAction::escalate(*problem);
+  if (auto problem = unsafe_to_rerun(core_, *body_, action))
+    action = RecoveryAction::escalate(*problem);
   if (action.kind == RecoveryAction::Kind::escalate) {
     action = before_escalation(std::move(action), false);
   }
@@ -235,19 +239,20 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
          action.message);
     return action;
   }
-  if (auto problem = unsafe_to_rerun(*instead)) {
+  if (auto problem = unsafe_to_rerun(core_, *body_, *instead)) {
     note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
     return action;
   }
   return *std::move(instead);
 }
 
-std::optional<std::string> Run::unsafe_to_rerun(const RecoveryAction& action) const {
-  if (!core_.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
+std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+                                           const RecoveryAction& action) {
+  if (!core.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
   std::string steps;
   std::size_t index = 0;
-  for (const Step& step : body_->context.trajectory) {
-    if (!step.idempotent && index >= body_->restored_steps) {
+  for (const Step& step : body.context.trajectory) {
+    if (!step.idempotent && index >= body.restored_steps) {
       steps += (steps.empty() ? "" : ", ") + ("step " + std::to_string(index)) + " \"" +
                printable(step.action) + "\"";
     }

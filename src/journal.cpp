@@ -88,6 +88,7 @@ void Journal::take_action(HistoryEntry entry) {
   // What was decided during a suspension is still about the same failure.
   if (undecided_) history_.pop_back();
   undecided_ = entry.action == RecoveryAction::Kind::suspend;
+  decision_ = nullptr;
   history_.push_back(std::move(entry));
   if (again) start_over();
 }

@@ -23,6 +23,10 @@
 
 namespace triage::inline v0_1::detail {
 
+// Reasons of what propose_step refuses.
+inline constexpr std::string_view denied_by_guard = "denied_by_guard";
+inline constexpr std::string_view needs_approval = "needs_approval";
+
 // The part of a run that outlives its stack frame when it is suspended.
 struct RunBody {
   Journal journal{};
@@ -46,8 +50,13 @@ struct RunBody {
   EffectTurns effect_turns{};
   // Of effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
-  Json task{};               // Null if it is not stored.
-  RecoveryAction decided{};  // What decide() was given.
+  Json task{};                             // Null if it is not stored.
+  RecoveryAction decided{};                // What decide() was given.
+  std::string decided_by{};                // DecideOptions::who, until the action is recorded.
+  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
+  std::string proposed{};                  // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                   // … and for which signal.
   std::optional<TimePoint> started_at{};
   Permit permit{};                // Of the attempt under way, if the agent has gates.
   bool no_time = false;           // The attempt could not have ended before the deadline.
@@ -73,6 +82,11 @@ class LinkedStop {
   std::stop_callback<Forward> a_;
   std::stop_callback<Forward> b_;
 };
+
+// Why strict_idempotency forbids an action, if it does.
+[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+                                                         const RecoveryAction& action);
+[[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 
 // The recorded result of a run that has finished, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
@@ -111,6 +125,11 @@ class Run final : public Decider {
                             bool retry);
   Result<Reservation> reserve(int attempt, const Usage& estimate);
   void report_error(int attempt, Error error);
+  // For Attempt (propose.cpp, signals.cpp).
+  Result<void> propose_step(int attempt, const Step& step);
+  Result<void> sleep_until(int attempt, WallTime when);
+  Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
+                                              WallTime deadline);
   void stick(Error error);
   [[nodiscard]] std::optional<Error> sticky() const;
   [[nodiscard]] State state() const;
@@ -165,7 +184,17 @@ class Run final : public Decider {
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
+
+  // --- signals.cpp
+  Result<void> pause(int attempt, WallTime until, Duration at_most, std::string_view signal);
+  Result<void> record_signal(int attempt, std::string_view name, const std::optional<Json>& value);
+
+  // --- suspension.cpp
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+  void put_aside(const std::string& hash, std::optional<WallTime> expires);
+  [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
+  Input park();  // The attempt waits for longer than a process should.
+  void suspend_with(const RecoveryAction& action, Json fields);
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
@@ -189,7 +218,6 @@ class Run final : public Decider {
   [[nodiscard]] RecoveryAction ask_policy();
   [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
   [[nodiscard]] std::string task_text() const;
-  [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const RecoveryAction& action) const;
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
@@ -206,6 +234,9 @@ class Run final : public Decider {
   Decision end_with(Errc code, RunStatus status, std::string detail);
   [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
   [[nodiscard]] Decision wait_for(Duration delay) const;
+  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
+  [[nodiscard]] std::optional<Decision> suspend_instead(const RecoveryAction& action);
+  [[nodiscard]] bool outlives_process() const noexcept;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);

@@ -179,6 +179,8 @@ void Run::prepare_attempt() {
   body_->undoing_refused = false;
   body_->no_time = false;
   body_->gate_closed = false;
+  body_->asked.reset();
+  body_->parked.reset();
   // What set-up had to say belongs to the first failure.
   if (body_->classified_attempt >= 0) body_->context.notes.clear();
   if (body_->journal.attempts() < attempt_) {
@@ -195,7 +197,9 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!body().sticky) body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    if (!body().sticky && body_->failure.text.empty()) {
+      body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    }
   } catch (const std::exception& exception) {
     capture(exception);
   } catch (...) {
@@ -212,6 +216,7 @@ Input Run::settle(Input result) {
     body_->journal.end_checkpoint();
     sticky = body_->sticky;
   }
+  if (sticky && sticky->code == Errc::suspended && body_->parked) return park();
   if (sticky) {
     body_->permit = Permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
@@ -309,40 +314,6 @@ Outcome Run::end() {
   const Error told(outcome_->code, outcome_->detail, context);
   emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
   return std::move(outcome_);
-}
-
-// Puts the run aside until somebody decides; only the returned error knows the token.
-Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{.token = {},
-                                              .run_id = id(),
-                                              .message = suspension_->message,
-                                              .allowed_actions = suspension_->allowed_actions,
-                                              .until = suspension_->until});
-  const std::string message =
-      suspension_->message.empty() ? "the run waits for a decision" : suspension_->message;
-  SuspendedRun put_aside{.body = std::move(body_),
-                         .options = options_,
-                         .allowed_actions = suspension_->allowed_actions};
-  RunBody& b = *put_aside.body;
-  try {
-    if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
-  } catch (...) {
-    b.task = nullptr;  // decide() will say that the task cannot be restored.
-  }
-  b.journal.set_run(id());
-  if (b.store) {
-    b.store->queue().remove(b.writer);
-    if (b.started) {
-      static_cast<void>(shielded([&] { return b.store->release(b.writer.lease); }));
-    }
-    b.started = false;
-  }
-  put_aside.options.run_id = id();
-  put_aside.options.parent = nullptr;
-  put_aside.attempts = attempt_;
-  suspension->token = core_.suspended.add(std::move(put_aside));
-  return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
 }  // namespace triage::inline v0_1::detail

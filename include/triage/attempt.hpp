@@ -151,6 +151,23 @@ class Attempt {
   // quota_exhausted with the reason budget_spent; Errc::invalid_argument.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
 
+  // Asks AgentOptions::guard before a step is taken; without a guard everything is allowed. Return
+  // the error: denied, it is a failure of type constraint_ignored; if somebody is to be asked, the
+  // run is suspended, and a decision for retry or resume approves the same tool with the same input
+  // for the rest of the run. Errors: see above; Errc::invalid_argument.
+  [[nodiscard]] Result<void> propose_step(const Step& step);
+  // Waits until then. If that is longer than Limits::max_wait and the store is durable, the run is
+  // suspended until then: this throws AttemptStopped, run returns Errc::suspended, and resume_due()
+  // calls the callable again, which comes here again and passes. Waits on the injected clock
+  // otherwise. Throws AttemptStopped too if the run is cancelled or `when` lies behind its
+  // deadline.
+  void sleep_until(WallTime when);
+  // The value that agent.signal(run, name, …) sent, or nothing if there was none by `deadline`. The
+  // answer is recorded: the same name gets the same answer ever after, also after a crash. A wait
+  // that is longer than Limits::max_wait suspends the run as above, and a signal makes it due.
+  // name: 1 to 256 bytes. Throws AttemptStopped as above, and if there is no store.
+  [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
+
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);
 
@@ -163,6 +180,7 @@ class Attempt {
   void child_failed(std::shared_ptr<const FailureContext> failure);
   friend void detail::report_failure(Attempt& attempt, Error error);
   [[noreturn]] void stop(Error error);
+  [[noreturn]] void give_up(Error error);
   Result<Json> effect_json(const detail::EffectRequest& request);
   template <class T, class Fn>
   Result<T> effect_as(std::string_view key, const Json* arguments, Fn& fn,
