@@ -325,7 +325,9 @@ Outcome Run::end() {
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
-  if (!outcome->failure()) *outcome = Error(outcome->code, std::move(outcome->detail), context);
+  if (!outcome->failure() && !outcome->suspension()) {
+    *outcome = Error(outcome->code, std::move(outcome->detail), context);
+  }
   // The token of a suspended run is for the caller alone.
   const Error told(outcome->code, outcome->detail, context);
   emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
