@@ -7,6 +7,7 @@
 #include "output.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 
 namespace triage::inline v0_1::cli {
@@ -18,15 +19,15 @@ bool blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-std::string answer(const ReportedFailure& reported) {
-  return classification_line(default_classifier()->classify(
-      {.failure = reported.failure,
-       .trajectory = reported.trajectory,
-       .task = reported.task,
-       .contract = reported.contract.empty() ? nullptr : &reported.contract}));
+std::string answer(const ReportedFailure& reported, Classifier& classifier) {
+  return classification_line(
+      classifier.classify({.failure = reported.failure,
+                           .trajectory = reported.trajectory,
+                           .task = reported.task,
+                           .contract = reported.contract.empty() ? nullptr : &reported.contract}));
 }
 
-ExitStatus classify_lines(std::FILE* input) {
+ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
   LineReader lines(input);
   std::string out;
   std::size_t number = 0;
@@ -39,7 +40,8 @@ ExitStatus classify_lines(std::FILE* input) {
             ? Result<ReportedFailure>(Error{Errc::invalid_argument, "the line is too long"})
             : read_reported_failure(line->text);
     if (!reported) ++unreadable;
-    out += reported ? answer(reported.value()) : unreadable_line(number, reported.error().detail);
+    out += reported ? answer(reported.value(), classifier)
+                    : unreadable_line(number, reported.error().detail);
     out += '\n';
     if (out.size() < output_block_bytes) continue;
     print(out);
@@ -64,7 +66,17 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
           "evidence. A line that cannot be read gives an object with error and line; the rest is\n"
           "classified, and the exit status is 4. Blank lines are skipped.\n\n") +
       exit_status_help());
-  return [] { return classify_lines(stdin); };
+  auto model_file = std::make_shared<std::string>();
+  arguments.add_option("--model", *model_file,
+                       "A model that train_classifier made, in place of the built-in one.");
+  return [model_file] {
+    if (model_file->empty()) return classify_lines(stdin, *default_classifier());
+    const auto classifier = EvidenceClassifier::load(*model_file);
+    if (!classifier) return report(classifier.error());
+    const std::string& refused = classifier.value()->refused_model();
+    if (!refused.empty()) warn(refused + "; the built-in model is used instead");
+    return classify_lines(stdin, *classifier.value());
+  };
 }
 
 }  // namespace triage::inline v0_1::cli

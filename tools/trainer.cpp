@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 namespace triage::training {
 namespace {
@@ -37,6 +38,7 @@ class Fit {
       : examples_(examples), options_(options) {}
 
   ModelParameters run() {
+    count_origins();
     std::mt19937 random(options_.seed);
     std::vector<std::size_t> order(examples_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -57,6 +59,20 @@ class Fit {
     float value;
   };
 
+  // How many origins have a feature in each row of the table.
+  void count_origins() {
+    std::vector<const Example*> by_origin = examples_;
+    std::stable_sort(by_origin.begin(), by_origin.end(),
+                     [](const Example* a, const Example* b) { return a->origin < b->origin; });
+    std::vector<std::size_t> last(ModelParameters::table_rows, SIZE_MAX);
+    for (const Example* example : by_origin) {
+      for (const detail::Feature& feature : example->features) {
+        const std::size_t row = detail::table_row(feature.hash);
+        if (std::exchange(last[row], example->origin) != example->origin) ++origins_[row];
+      }
+    }
+  }
+
   void gather(const Example& example) {
     inputs_.clear();
     inputs_.push_back({&bias_, &bias_squares_, 1});
@@ -66,6 +82,7 @@ class Fit {
     none.features.clear();
     for (const detail::Feature& feature : example.features) {
       const std::size_t row = detail::table_row(feature.hash);
+      if (origins_[row] < options_.least_origins) continue;
       inputs_.push_back({&weights_[row], &squares_[row],
                          norm * group_scales[static_cast<std::size_t>(feature.group)]});
     }
@@ -133,6 +150,7 @@ class Fit {
   Scores bias_{};
   float bias_squares_ = 1e-6F;
   std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);
+  std::vector<std::size_t> origins_ = std::vector<std::size_t>(ModelParameters::table_rows, 0);
   std::vector<float> squares_ = std::vector<float>(ModelParameters::table_rows, 1e-6F);
   std::array<Scores, hint_input_count> hint_weights_{};
   std::array<float, hint_input_count> hint_squares_ = filled(1e-6F);

@@ -27,7 +27,8 @@ struct Example {
                                                  const detail::ModelInputParts& parts);
 
 struct TrainingOptions {
-  int epochs = 15;
+  int epochs = 10;
+  std::size_t least_origins = 4;  // Features of fewer origins are names, and left out.
   float learning_rate = 0.3F;
   float weight_decay = 1e-5F;
   float hint_scale = 3;  // How readily hints are learned.

@@ -257,14 +257,17 @@ class LineTokenizer {
   }
 
   void ideographs() {
+    const std::size_t begin = at_;
     while (at_ < line_.size() && ideographic()) {
+      const std::size_t first = at_;
+      at_ += 3;
+      const bool pair = at_ < line_.size() && ideographic();
+      if (!pair && first > begin) return;  // The last one stands in a pair already.
       std::uint32_t hash = hash_seed;
-      const std::size_t end = std::min(at_ + 6, line_.size());
-      for (std::size_t i = at_; i < end; ++i) {
-        hash = hash_byte(hash, static_cast<unsigned char>(line_[i]));
+      for (const char byte : line_.substr(first, pair ? 6 : 3)) {
+        hash = hash_byte(hash, static_cast<unsigned char>(byte));
       }
       tokens_.push_back({.hash = hash, .kind = TokenKind::word, .meaning = lexicon_.word(hash)});
-      at_ += 3;
     }
   }
 

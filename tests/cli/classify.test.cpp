@@ -115,6 +115,17 @@ TEST_CASE("a line of ten megabytes is classified by its ends", "[cli][classify]"
   CHECK(found["type"] == "external_fault");
 }
 
+TEST_CASE("a model file that is none is refused, and the built-in model answers",
+          "[cli][classify]") {
+  const Printed printed =
+      run_program({"/bin/sh", "-c",
+                   std::string("echo '{\"error\": \"connection reset by peer\"}' | '") +
+                       TRIAGE_COMMAND + "' classify --model /nowhere.bin"});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error, ContainsSubstring("/nowhere.bin"));
+  CHECK(Json::parse(printed.out)["type"] == "external_fault");
+}
+
 TEST_CASE("no input gives no output", "[cli][classify]") {
   const Answers answers = classify_text("");
   CHECK(answers.status == 0);
