@@ -3,6 +3,7 @@
 #include "support/steps.hpp"
 #include "support/turns.hpp"
 #include "triage/agent.hpp"
+#include "triage/stores/memory.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -51,6 +52,34 @@ void record_step(benchmark::State& state) {
     state.counters["each_ns"] = recorded;
   }
 }
+// An effect with a recorded result, with and without arguments.
+void effect_reused(benchmark::State& state) {
+  constexpr long calls = 20'000;
+  const bool with_arguments = state.range(0) != 0;
+  const Json arguments{{"order", 42}, {"cents", 1999}, {"currency", "EUR"}};
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            long sum = 0;
+                            const auto once = [&] {
+                              sum += with_arguments
+                                         ? attempt.effect("charge:42", arguments, [] { return 7; })
+                                         : attempt.effect("charge:42", [] { return 7; });
+                            };
+                            once();
+                            const double begin = thread_seconds();
+                            for (long i = 0; i < calls; ++i) once();
+                            benchmark::DoNotOptimize(sum);
+                            return thread_seconds() - begin;
+                          },
+                          FailurePolicy{},
+                          {.store = MemoryStore::create()}};
+  for (auto _ : state) {
+    const auto [each] =
+        by_turns(9, [&] { return agent.run(0).value() * 1e6 / static_cast<double>(calls); });
+    state.counters["each_us"] = each;
+  }
+}
+BENCHMARK(effect_reused)->Arg(0)->Arg(1)->Iterations(1);
+
 BENCHMARK(record_step)->Arg(100)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Iterations(1);
 
 }  // namespace

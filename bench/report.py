@@ -58,6 +58,8 @@ ROWS = [
     *[at_most("`record_step`, 1 KB moved in, auto-checkpoint, memory" + f": run of {n:,} steps", "≤ 0.2 µs",
               f"record_step/{n}", "each_ns", 200, "ns", "vector_ns", "a vector {} ns")
       for n in (100, 1_000, 10_000, 100_000)],
+    at_most("`effect` with a recorded result, memory store", "≤ 1 µs", "effect_reused/0", "each_us", 1, "µs"),
+    at_most("… that has arguments", "≤ 1 µs", "effect_reused/1", "each_us", 1, "µs"),
     *[at_most(f"10,000 steps on SQLite, `process`, `background`, {shape}: the caller", "≤ 1 µs a step",
               f"background/{i}", "caller_us", 1, "µs") for i, shape in enumerate(SHAPES)],
     *[at_most(f"… in all, {shape}, log folded", "≤ 10 µs a step", f"background/{i}", "all_us", 10, "µs")

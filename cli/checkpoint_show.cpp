@@ -98,7 +98,10 @@ std::string_view status_of(const EffectState& effect) {
   switch (effect.status) {
     case EffectState::Status::intended: return "in doubt";
     case EffectState::Status::completed: return "done";
+    case EffectState::Status::absent:
     case EffectState::Status::withdrawn: return "not carried out";
+    case EffectState::Status::compensating: return "in doubt whether undone";
+    case EffectState::Status::compensated: return "undone";
   }
   return "";
 }

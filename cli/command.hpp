@@ -25,5 +25,7 @@ std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
+std::function<ExitStatus()> policy_check(CLI::App& arguments);
+std::function<ExitStatus()> policy_show(CLI::App& arguments);
 
 }  // namespace triage::inline v0_1::cli

@@ -19,7 +19,8 @@ ExitStatus exit_status(Errc code) noexcept {
     case Errc::invalid_argument:
     case Errc::conflict:
     case Errc::fenced:
-    case Errc::in_doubt: break;
+    case Errc::in_doubt:
+    case Errc::exhausted: break;
   }
   return ExitStatus::misuse;
 }

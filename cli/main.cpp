@@ -21,6 +21,7 @@ struct Group {
 };
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
+    Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
     Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
@@ -31,6 +32,10 @@ constexpr std::array commands{
             &checkpoint_show},
     Command{"checkpoint", "verify", "Reads everything and reports records that are damaged.",
             &checkpoint_verify},
+    Command{"policy", "check", "Reads a policy document and explains what is wrong with it.",
+            &policy_check},
+    Command{"policy", "show", "Prints what would be done about each kind of failure.",
+            &policy_show},
 };
 
 // "checkpoint list", or "classify" for a command of no group.
@@ -78,8 +83,10 @@ int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
   }
-  CLI::App app{"Finds out why agents fail, and looks at what those wrapped with triage did.",
-               "triage"};
+  CLI::App app{
+      "Finds out why agents fail; looks at what those wrapped with triage did, and at their "
+      "policies.",
+      "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);
   app.footer(exit_status_help());

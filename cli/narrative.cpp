@@ -113,6 +113,12 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
           "\" was not carried out: " + shorten(text_field(body, "cause"), longest_quote));
+    case RecordKind::compensation_completed:
+      return "Effect \"" + shorten(text_field(body, "key"), 80) + "\" was undone.";
+    case RecordKind::compensation_withdrawn:
+      return sentence_end(
+          "Effect \"" + shorten(text_field(body, "key"), 80) +
+          "\" could not be undone: " + shorten(text_field(body, "cause"), longest_quote));
     case RecordKind::forked: return "Forked from another run.";
     case RecordKind::run_started:
     case RecordKind::attempt_started:
@@ -123,7 +129,8 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::usage:
     case RecordKind::checkpoint_labelled:
     case RecordKind::effect_intended:
-    case RecordKind::effect_completed: break;
+    case RecordKind::effect_completed:
+    case RecordKind::compensation_intended: break;
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include "triage/policies/arguments.hpp"
 
 #include "nearest.hpp"
+#include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/taxonomy.hpp"
 
@@ -137,9 +138,14 @@ void Arguments::check_keys() {
   }
 }
 
-Result<Strategy> Arguments::finish(const std::function<Strategy()>& make) {
+Result<void> Arguments::check() {
   check_keys();
   if (error_) return *error_;
+  return outcome::success();
+}
+
+Result<Strategy> Arguments::finish(const std::function<Strategy()>& make) {
+  TRIAGE_TRYV(check());
   Strategy strategy = make();
   if (!strategy.problem().empty()) return Error{Errc::invalid_argument, "." + strategy.problem()};
   return outcome::success(std::move(strategy));

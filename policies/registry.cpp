@@ -109,19 +109,6 @@ class DuplicateCheck {
   std::vector<std::set<std::string>> keys_{};
 };
 
-Result<Json> parse_text(std::string_view text) {
-  DuplicateCheck check;
-  try {
-    Json document = Json::parse(text, std::ref(check));
-    return outcome::success(std::move(document));
-  } catch (const BadText& bad) {
-    return Error{Errc::invalid_argument, "the policy document " + bad.why};
-  } catch (const Json::exception& e) {
-    return Error{Errc::invalid_argument,
-                 std::string("the policy document is no JSON: ") + printable(e.what())};
-  }
-}
-
 }  // namespace
 
 StrategyRegistry& StrategyRegistry::add(std::string name, StrategyFactory factory) {
@@ -187,8 +174,21 @@ Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
   return outcome::success(std::move(policy));
 }
 
+Result<nlohmann::json> json_from_text(std::string_view text) {
+  DuplicateCheck check;
+  try {
+    Json document = Json::parse(text, std::ref(check));
+    return outcome::success(std::move(document));
+  } catch (const BadText& bad) {
+    return Error{Errc::invalid_argument, "the policy document " + bad.why};
+  } catch (const Json::exception& e) {
+    return Error{Errc::invalid_argument,
+                 std::string("the policy document is no JSON: ") + printable(e.what())};
+  }
+}
+
 Result<FailurePolicy> policy_from_text(std::string_view text, const StrategyRegistry& registry) {
-  TRIAGE_TRY(document, parse_text(text));
+  TRIAGE_TRY(document, json_from_text(text));
   return policy_from_json(document, registry);
 }
 

@@ -13,7 +13,6 @@ namespace triage::inline v0_1::detail {
 Decision Run::decided_outside() { return act(body_->decided); }
 
 Decision Run::act(const RecoveryAction& action) {
-  RunBody& b = *body_;
   switch (action.kind) {
     case RecoveryAction::Kind::retry:
     case RecoveryAction::Kind::replan: return start_again(action);
@@ -21,19 +20,41 @@ Decision Run::act(const RecoveryAction& action) {
     case RecoveryAction::Kind::resume: return resume(action);
     case RecoveryAction::Kind::suspend: return suspend(action);
     case RecoveryAction::Kind::fallback: return fall_back(action);
-    case RecoveryAction::Kind::abort:
-      record_action(action);
-      return end_with(Errc::aborted, RunStatus::aborted,
-                      action.message.empty() ? "aborted by the policy" : action.message);
-    case RecoveryAction::Kind::escalate: break;
+    case RecoveryAction::Kind::abort: return abort(action);
+    case RecoveryAction::Kind::escalate: return escalate(action);
   }
-  record_action(action);
+  return escalate(action);
+}
+
+Decision Run::abort(const RecoveryAction& action) {
+  std::vector<std::string> failures;
+  if (auto doubt = undo(action, 0, core_.options.compensation.on_abort, &failures)) {
+    body_->undoing_refused = true;
+    return escalate_instead("abort is not possible, nothing was undone: " + *doubt);
+  }
+  std::string detail = action.message.empty() ? "aborted by the policy" : action.message;
+  for (const std::string& failure : failures) detail += "; " + failure;
+  return end_with(Errc::aborted, RunStatus::aborted, std::move(detail));
+}
+
+Decision Run::escalate(const RecoveryAction& action) {
   std::string detail = action.message.empty() ? "escalated by the policy" : action.message;
-  if (!b.context.text.empty()) detail += "; the failure was: " + b.context.text;
+  std::vector<std::string> failures;
+  // What is in doubt for an abort or a rollback that became this escalation is so still.
+  const bool wanted = core_.options.compensation.on_escalate && !body_->undoing_refused;
+  if (auto doubt = undo(action, 0, wanted, &failures)) {
+    record_action(action);
+    failures.push_back("nothing was undone: " + *std::move(doubt));
+    const std::scoped_lock lock(mutex_);
+    body_->context.notes.push_back(failures.back());
+  }
+  for (const std::string& failure : failures) detail += "; " + failure;
+  const std::string& text = body_->context.text;
+  if (!text.empty()) detail += "; the failure was: " + text;
   return end_with(Errc::escalated, RunStatus::escalated, std::move(detail));
 }
 
-void Run::record_action(const RecoveryAction& action) {
+void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
   const std::scoped_lock lock(mutex_);
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
@@ -49,6 +70,7 @@ void Run::record_action(const RecoveryAction& action) {
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
   if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
+  if (compensates_after) fields["compensates_after"] = *compensates_after;
   add_record(RecordKind::action_taken, std::move(fields));
 }
 
@@ -106,25 +128,18 @@ Decision Run::roll_back(const RecoveryAction& action) {
     return escalate_instead("rollback is not possible: " + problem);
   }
   if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
-  record_action(action);
+  const Sequence to = target ? b.journal.positions()[*target].seq : 0;
+  std::vector<std::string> failures;
+  if (auto doubt = undo(action, to, core_.options.compensation.on_rollback, &failures)) {
+    b.undoing_refused = true;
+    return escalate_instead("rollback is not possible, nothing was undone: " + *doubt);
+  }
   const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
   b.rolled_back_step = b.context.classification.critical_step;
   std::string checkpoint;
   {
     const std::scoped_lock lock(mutex_);
-    const Sequence to = target ? b.journal.positions()[*target].seq : 0;
-    if (b.store) {
-      const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
-      add_record(RecordKind::rolled_back,
-                 Json{{"to", to}, {"steps", steps}, {"default", by_default}});
-      // No fold has to cross the rollback to know the state.
-      enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
-    } else if (target) {
-      b.journal.rewind(*target);
-      if (by_default) b.journal.mark_used(to);
-    } else {
-      b.journal.start_over();
-    }
+    record_rollback(target, by_default);
     if (target) checkpoint = to_string(CheckpointId{id(), to});
   }
   RecoveryAction told = action;
@@ -136,6 +151,23 @@ Decision Run::roll_back(const RecoveryAction& action) {
   set_recovery(told, checkpoint);
   emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
   return wait_for(action.delay);
+}
+
+void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
+  RunBody& b = *body_;
+  const Sequence to = target ? b.journal.positions()[*target].seq : 0;
+  if (b.store) {
+    const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
+    add_record(RecordKind::rolled_back,
+               Json{{"to", to}, {"steps", steps}, {"default", by_default}});
+    // No fold has to cross the rollback to know the state.
+    enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+  } else if (target) {
+    b.journal.rewind(*target);
+    if (by_default) b.journal.mark_used(to);
+  } else {
+    b.journal.start_over();
+  }
 }
 
 std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::string* problem) {

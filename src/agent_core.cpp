@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "agent_core.hpp"
 
+#include "digest.hpp"
 #include "run.hpp"
+#include "triage/detail/try.hpp"
 
 #include <sodium.h>
 
@@ -14,18 +16,37 @@ namespace {
 
 constexpr std::size_t token_bytes = 32;
 
-std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
-  std::string text(2 * count + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), bytes, count);
-  text.pop_back();
-  return text;
-}
-
-std::string hash_of(std::string_view text) {
-  std::array<unsigned char, crypto_generichash_BYTES> hash{};
-  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(text.data()),
-                     text.size(), nullptr, 0);
-  return hexadecimal(hash.data(), hash.size());
+Result<void> check_compensations(const AgentOptions& options) {
+  const CompensationOptions& how = options.compensation;
+  if (how.timeout <= Duration::zero()) {
+    return Error{Errc::invalid_argument, "compensation.timeout is " +
+                                             std::to_string(how.timeout.count()) +
+                                             " ns; allowed is more than 0"};
+  }
+  if (how.max_attempts < 1 || how.max_attempts > 100) {
+    return Error{Errc::invalid_argument, "compensation.max_attempts is " +
+                                             std::to_string(how.max_attempts) +
+                                             "; allowed is 1 to 100"};
+  }
+  if (how.delay < Duration::zero() || how.delay > std::chrono::hours(1)) {
+    return Error{Errc::invalid_argument, "compensation.delay is " +
+                                             std::to_string(how.delay.count()) +
+                                             " ns; allowed is 0 to 1 hour"};
+  }
+  const auto check = [](const std::string& name, bool has_function, std::string_view list) {
+    if (has_function && !name.empty() && name.size() <= 128)
+      return Result<void>(outcome::success());
+    return Result<void>(Error{Errc::invalid_argument,
+                              std::string(list) + " has the entry \"" + printable(name) +
+                                  "\"; a name has 1 to 128 bytes and stands for a function"});
+  };
+  for (const auto& [name, compensation] : options.compensations) {
+    TRIAGE_TRYV(check(name, compensation.function() != nullptr, "compensations"));
+  }
+  for (const auto& [name, reconcile] : options.reconciliations) {
+    TRIAGE_TRYV(check(name, reconcile.function() != nullptr, "reconciliations"));
+  }
+  return outcome::success();
 }
 
 Result<void> check_options(const AgentOptions& options) {
@@ -38,7 +59,15 @@ Result<void> check_options(const AgentOptions& options) {
                                              std::to_string(options.queue_capacity) +
                                              "; allowed is 1 to 1000000"};
   }
-  return outcome::success();
+  if (std::find(options.gates.begin(), options.gates.end(), nullptr) != options.gates.end()) {
+    return Error{Errc::invalid_argument, "one of the gates is null"};
+  }
+  if (options.expected_duration < Duration::zero()) {
+    return Error{Errc::invalid_argument, "expected_duration is " +
+                                             std::to_string(options.expected_duration.count()) +
+                                             " ns; allowed is 0 or more"};
+  }
+  return check_compensations(options);
 }
 
 }  // namespace
@@ -49,15 +78,15 @@ SuspendedRuns::~SuspendedRuns() = default;
 std::string SuspendedRuns::add(SuspendedRun run) {
   std::array<unsigned char, token_bytes> secret{};
   randombytes_buf(secret.data(), secret.size());
-  std::string token = hexadecimal(secret.data(), secret.size());
+  std::string token = hexadecimal({reinterpret_cast<const char*>(secret.data()), secret.size()});
   const std::scoped_lock lock(mutex_);
-  by_hash_.emplace(hash_of(token), std::move(run));
+  by_hash_.emplace(digest(token), std::move(run));
   return token;
 }
 
 Result<SuspendedRun> SuspendedRuns::take(std::string_view token, RecoveryAction::Kind action) {
   const std::scoped_lock lock(mutex_);
-  const auto found = by_hash_.find(hash_of(token));
+  const auto found = by_hash_.find(digest(token));
   if (found == by_hash_.end()) {
     return Error{Errc::not_found, "no run of this agent waits for this token; a token works once"};
   }
@@ -76,7 +105,7 @@ Result<SuspendedRun> SuspendedRuns::take(std::string_view token, RecoveryAction:
 
 void SuspendedRuns::put_back(std::string_view token, SuspendedRun run) {
   const std::scoped_lock lock(mutex_);
-  by_hash_.emplace(hash_of(token), std::move(run));
+  by_hash_.emplace(digest(token), std::move(run));
 }
 
 std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
@@ -88,7 +117,7 @@ std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options
   for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
   for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
   text += std::to_string(options.contract.context_limit);
-  return hash_of(text).substr(0, 16);
+  return digest(text).substr(0, 16);
 }
 
 std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
@@ -102,6 +131,7 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   }
   core->clock = options.clock ? options.clock : real_clock();
   core->random = options.random ? options.random : real_random();
+  core->gates = GateKeeper(options.gates, core->clock);
   core->classifier = options.classifier ? options.classifier : default_classifier();
   core->warnings = unreachable_settings(policy, options.limits);
   core->fingerprint = fingerprint(policy, options);

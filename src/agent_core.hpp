@@ -4,6 +4,7 @@
 
 #include "triage/detail/run_loop.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,10 +49,12 @@ struct AgentCore {
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Random> random;
   std::shared_ptr<Classifier> classifier;
+  GateKeeper gates;
   std::optional<Error> problem;       // Bad options: every run returns it.
   std::vector<std::string> warnings;  // Settings that cannot have an effect.
   std::string fingerprint;            // Of name, version, policy and contract.
   mutable SuspendedRuns suspended;
+  mutable std::atomic<Duration::rep> learnt_duration{0};  // Of attempts; see learn_duration.
 };
 
 // Text that changes when runs recorded under the other one should not go on.

@@ -25,11 +25,17 @@ void Attempt::set_contract(AgentContract contract) {
 Result<CheckpointId> Attempt::checkpoint(std::string_view label) {
   return run_->checkpoint(number_, label);
 }
+Result<Permit> Attempt::enter(std::string_view tool, std::string_view endpoint, bool retry) {
+  return run_->enter_call(number_, tool, endpoint, retry);
+}
+Result<Reservation> Attempt::reserve(const Usage& estimate) {
+  return run_->reserve(number_, estimate);
+}
 Error Attempt::fail(Failure failure) { return run_->report(number_, std::move(failure)); }
 std::optional<Error> Attempt::error() const { return run_->sticky(); }
 
-Result<Json> Attempt::effect_json(std::string_view key, const std::function<Json()>& fn) {
-  return run_->effect(number_, key, fn);
+Result<Json> Attempt::effect_json(const detail::EffectRequest& request) {
+  return run_->effect(number_, request);
 }
 
 void Attempt::child_failed(std::shared_ptr<const FailureContext> failure) {

@@ -45,6 +45,7 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 
 Decision Run::decide() {
   classify();
+  leave_attempt(false);
   const FailureContext& context = body_->context;
   emit(EventKind::failure_classified, {.failure = &context});
   const auto& hook = core_.options.hooks.on_failure;
@@ -182,6 +183,8 @@ std::optional<std::string> Run::exhausted_limit() const {
   if (deadline_ && context.remaining && *context.remaining <= Duration::zero()) {
     return "the deadline has passed";
   }
+  if (body_->no_time) return "the deadline leaves no time for an attempt";
+  if (body_->gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
   if (limits_.max_tokens != 0 && context.usage.tokens() >= limits_.max_tokens) {
     return "limits.max_tokens (" + std::to_string(limits_.max_tokens) + ") reached: used " +
            std::to_string(context.usage.tokens());

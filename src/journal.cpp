@@ -126,6 +126,7 @@ void Journal::rewind(std::size_t position) {
   std::reverse(branch_.begin(), branch_.end());
   base_ = to.seq;
   open_ = false;
+  forget_undone(to.seq);
 }
 
 void Journal::start_over() {
@@ -134,6 +135,7 @@ void Journal::start_over() {
   replace_keys({});
   base_ = 0;
   open_ = false;
+  undone_.clear();
 }
 
 void Journal::note_failure(std::optional<std::size_t> critical_step) {
@@ -142,12 +144,6 @@ void Journal::note_failure(std::optional<std::size_t> critical_step) {
   if (!critical_step) return;
   for (std::size_t i = attempt_first_position_; i < positions_.size(); ++i) {
     if (positions_[i].steps > *critical_step) positions_[i].failed = true;
-  }
-}
-
-void Journal::doubt_effect(std::string_view key) {
-  if (const auto found = effects_.find(key); found != effects_.end()) {
-    found->second.status = EffectState::Status::intended;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folding records into a journal: what each kind means for state, trajectory, checkpoints and
 // effects.
+#include "record_body.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/journal.hpp"
 
@@ -8,21 +9,13 @@
 #include <utility>
 
 namespace triage::inline v0_1 {
+
+using detail::field;
+
 namespace {
 
 // Bounds what a stored number may claim.
 constexpr int most_attempts = 1'000'000'000;
-
-template <class T>
-T field(const Json& body, const char* key, T otherwise) {
-  const auto found = body.find(key);
-  if (found == body.end()) return otherwise;
-  try {
-    return found->get<T>();
-  } catch (const Json::exception&) {
-    return otherwise;  // A record that passed its checksum but holds another type: ignored.
-  }
-}
 
 }  // namespace
 
@@ -37,6 +30,7 @@ Result<Journal> Journal::fold(const JournalReading& reading) {
     if (!journal.broken_at_) journal.broken_at_ = journal.last_ + 1;
     journal.last_ = reading.info.last;
   }
+  journal.note_lost_records(reading);
   return outcome::success(std::move(journal));
 }
 
@@ -74,6 +68,7 @@ void Journal::apply(const Record& record) {
   } else if (readable && body) {
     apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
   }
+  if (!readable) note_lost_intent(record.seq());
 }
 
 void Journal::apply_step(const Record& record) {
@@ -152,7 +147,10 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::checkpoint_labelled: apply_label(*body, time); break;
     case RecordKind::effect_intended:
     case RecordKind::effect_completed:
-    case RecordKind::effect_withdrawn: apply_effect(kind, *body); break;
+    case RecordKind::effect_withdrawn:
+    case RecordKind::compensation_intended:
+    case RecordKind::compensation_completed:
+    case RecordKind::compensation_withdrawn: apply_effect(kind, *body); break;
     case RecordKind::failure_classified:
       note_failure(body->contains("critical_step")
                        ? std::optional(field<std::size_t>(*body, "critical_step", 0))
@@ -164,9 +162,14 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
            parse_recovery_kind(field<std::string>(*body, "action", {}))
                .value_or(RecoveryAction::Kind::escalate),
            field<std::string>(*body, "reason", {})});
+      if (body->contains("compensates_after")) {
+        compensating_after_ = field<Sequence>(*body, "compensates_after", 0);
+      }
       break;
     case RecordKind::rolled_back:
       broken_at_.reset();
+      compensating_after_.reset();
+      forget_undone(field<Sequence>(*body, "to", 0));
       end_checkpoint();
       if (field<Sequence>(*body, "to", 0) == 0) {
         start_over();
@@ -194,8 +197,9 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::finished:
       end_checkpoint();
       finished_ = *body;
+      compensating_after_.reset();
       break;
-    case RecordKind::stopped:
+    case RecordKind::stopped: compensating_after_.reset(); [[fallthrough]];
     case RecordKind::suspended:
       end_checkpoint();
       stopped_ = *body;
@@ -217,23 +221,6 @@ void Journal::apply_label(const Json& body, WallTime time) {
   open_time_ = time;
   push_position();
   labels_[label].push_back(positions_.back().seq);
-}
-
-void Journal::apply_effect(RecordKind kind, const Json& body) {
-  if (kind != RecordKind::effect_intended && kind != RecordKind::effect_completed &&
-      kind != RecordKind::effect_withdrawn) {
-    return;
-  }
-  EffectState& effect = effects_[field<std::string>(body, "key", {})];
-  effect.generation = field<std::uint64_t>(body, "generation", 1);
-  if (kind == RecordKind::effect_intended) {
-    effect.status = EffectState::Status::intended;
-  } else if (kind == RecordKind::effect_withdrawn) {
-    effect.status = EffectState::Status::withdrawn;
-  } else {
-    effect.status = EffectState::Status::completed;
-    effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
-  }
 }
 
 // Also a position inside an open step, or of a run without automatic checkpoints, can be meant:

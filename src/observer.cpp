@@ -29,6 +29,10 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::effect_completed: return "effect_completed";
     case EventKind::effect_reused: return "effect_reused";
     case EventKind::effect_in_doubt: return "effect_in_doubt";
+    case EventKind::effect_reconciled: return "effect_reconciled";
+    case EventKind::compensation_started: return "compensation_started";
+    case EventKind::compensation_completed: return "compensation_completed";
+    case EventKind::compensation_failed: return "compensation_failed";
     case EventKind::attempt_succeeded: return "attempt_succeeded";
     case EventKind::attempt_failed: return "attempt_failed";
     case EventKind::queue_drained: return "queue_drained";
@@ -38,6 +42,7 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::recovery_chosen: return "recovery_chosen";
     case EventKind::wait_started: return "wait_started";
     case EventKind::wait_ended: return "wait_ended";
+    case EventKind::gate_refused: return "gate_refused";
     case EventKind::rolled_back: return "rolled_back";
     case EventKind::late_call: return "late_call";
     case EventKind::callback_failed: return "callback_failed";

@@ -35,12 +35,15 @@ std::string_view to_string(RecordKind kind) noexcept {
     case RecordKind::gap: return "gap";
     case RecordKind::finished: return "finished";
     case RecordKind::stopped: return "stopped";
+    case RecordKind::compensation_intended: return "compensation_intended";
+    case RecordKind::compensation_completed: return "compensation_completed";
+    case RecordKind::compensation_withdrawn: return "compensation_withdrawn";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::run_started && kind <= RecordKind::stopped;
+  return kind >= RecordKind::run_started && kind <= RecordKind::compensation_withdrawn;
 }
 
 void Record::encode_body(std::string& out) const {

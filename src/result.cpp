@@ -29,6 +29,7 @@ std::string_view to_string(Errc code) noexcept {
     case Errc::unsupported: return "unsupported";
     case Errc::io: return "io";
     case Errc::in_doubt: return "in_doubt";
+    case Errc::exhausted: return "exhausted";
   }
   return "unknown_error";
 }

@@ -37,7 +37,7 @@ Run::Run(const AgentCore& core, Call call, const RunOptions& options)
     if (theirs && (!deadline_ || *theirs < *deadline_)) deadline_ = theirs;
     link_stop_tokens(options.parent->stop_token());
   }
-  guarded_ = deadline_.has_value() || stop_.stop_possible();
+  guarded_ = deadline_.has_value() || stop_.stop_possible() || !core.gates.empty();
   needs_set_up_ = options.store || core.options.store || options.limits ||
                   !options.run_id.empty() || !options.label.empty() ||
                   limits_.max_elapsed != Duration::zero();

@@ -5,12 +5,12 @@
 
 #include "agent_core.hpp"
 #include "commit_queue.hpp"
+#include "effects.hpp"
 #include "run_machine.hpp"
 #include "triage/attempt.hpp"
 #include "triage/journal.hpp"
 
 #include <atomic>
-#include <condition_variable>
 #include <list>
 #include <map>
 #include <memory>
@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,13 +43,18 @@ struct RunBody {
   std::size_t restored_steps = 0;  // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  std::map<std::string, std::thread::id, std::less<>> effects_running{};
-  std::condition_variable effect_done{};
+  EffectTurns effect_turns{};
+  // Of effects whose compensation or reconciliation only this process knows.
+  std::map<std::string, EffectOptions, std::less<>> effect_options{};
   Json task{};               // Null if it is not stored.
   RecoveryAction decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
+  Permit permit{};                // Of the attempt under way, if the agent has gates.
+  bool no_time = false;           // The attempt could not have ended before the deadline.
+  bool gate_closed = false;       // A gate refused the attempt and named no time to ask again.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
+  bool undoing_refused = false;   // An effect to be undone is in doubt.
 };
 
 // Stops when either of two tokens does: the run's own, and its parent's.
@@ -100,8 +104,12 @@ class Run final : public Decider {
   void record_usage(int attempt, const Usage& usage);
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
-  Result<Json> effect(int attempt, std::string_view key, const std::function<Json()>& fn);
+  Result<Json> effect(int attempt, const EffectRequest& request);
   Error report(int attempt, Failure failure);
+  // For Attempt (run_gates.cpp).
+  Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
+                            bool retry);
+  Result<Reservation> reserve(int attempt, const Usage& estimate);
   void report_error(int attempt, Error error);
   void stick(Error error);
   [[nodiscard]] std::optional<Error> sticky() const;
@@ -116,6 +124,7 @@ class Run final : public Decider {
   [[nodiscard]] const std::optional<TimePoint>& deadline() const noexcept { return deadline_; }
 
  private:
+  friend class Effects;
   using Lock = std::unique_lock<std::mutex>;
 
   // --- run.cpp
@@ -149,11 +158,21 @@ class Run final : public Decider {
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
+  Input too_late_to_start(std::string text);
+  [[nodiscard]] Duration expected_duration() const noexcept;
+  void learn_duration() noexcept;
   Input cancel(std::string detail);
   Outcome end();
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+
+  // --- run_gates.cpp
+  GateAnswer pass_gates(GateRequest request, Permit& permit);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] std::optional<Input> enter_attempt();
+  void leave_attempt(bool succeeded);
+  Error report_exhausted(int attempt, Error error);
 
   // --- capture.cpp
   void capture(const std::exception& exception);
@@ -182,13 +201,24 @@ class Run final : public Decider {
   Decision resume(const RecoveryAction& action);
   Decision suspend(const RecoveryAction& action);
   Decision fall_back(const RecoveryAction& action);
+  Decision abort(const RecoveryAction& action);
+  Decision escalate(const RecoveryAction& action);
   Decision end_with(Errc code, RunStatus status, std::string detail);
   [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
   [[nodiscard]] Decision wait_for(Duration delay) const;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
-  void record_action(const RecoveryAction& action);
+  void record_action(const RecoveryAction& action,
+                     std::optional<Sequence> compensates_after = std::nullopt);
+  void record_rollback(std::optional<std::size_t> target, bool by_default);  // Under mutex_.
+
+  // --- compensation.cpp
+  // Records the action and undoes what happened after `target`, if it is wanted. Returns why
+  // nothing is recorded and nothing undone: an effect in doubt.
+  [[nodiscard]] std::optional<std::string> undo(const RecoveryAction& action, Sequence target,
+                                                bool wanted, std::vector<std::string>* failures);
+  [[nodiscard]] Input finish_undoing(Input first);
 
   const AgentCore& core_;
   Call call_;
@@ -199,8 +229,9 @@ class Run final : public Decider {
   std::unique_ptr<LinkedStop> linked_stop_{};
   std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> deadline_{};
+  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   bool needs_set_up_ = false;
-  bool guarded_ = false;  // There is a stop token or a deadline to look at.
+  bool guarded_ = false;  // There is a stop token, a deadline or a gate to look at.
   bool degraded_ = false;
   bool resumed_ = false;
   int attempt_ = 0;

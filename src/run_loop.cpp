@@ -13,7 +13,8 @@ namespace {
 
 EventKind end_event(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return EventKind::run_escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return EventKind::run_escalated;  // A person must find out.
     case Errc::aborted: return EventKind::run_aborted;
     case Errc::suspended: return EventKind::run_suspended;
     case Errc::cancelled: return EventKind::run_cancelled;
@@ -21,9 +22,15 @@ EventKind end_event(Errc code) noexcept {
   }
 }
 
+std::string milliseconds_text(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " ms";
+}
+
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
-    case Errc::escalated: return RunStatus::escalated;
+    case Errc::escalated:
+    case Errc::in_doubt: return RunStatus::escalated;
     case Errc::aborted: return RunStatus::aborted;
     case Errc::cancelled: return RunStatus::cancelled;
     default: return RunStatus::failed;
@@ -52,6 +59,8 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
 Outcome Run::drive(Input input) {
   if (observer_ != nullptr) [[unlikely]]
     announce_start();
+  if (resumed_) [[unlikely]]
+    input = finish_undoing(input);
   RunMachine machine(*this);
   for (;;) {
     const Next next = machine.next(input);
@@ -86,16 +95,44 @@ void Run::announce_start() {
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
 std::optional<Input> Run::refuse_to_start() {
   if (stop_.stop_requested()) return cancel("the stop token was triggered");
-  if (!deadline_) return std::nullopt;
-  const TimePoint instant = now();
-  if (!began_) began_ = instant;
-  if (instant < *deadline_) return std::nullopt;
-  body().failure = Failure{.text = "the deadline had passed before the attempt could begin",
-                           .type = FailureType::timeout,
-                           .reason = "deadline"};
+  if (deadline_) {
+    const TimePoint instant = now();
+    if (!began_) began_ = instant;
+    attempt_began_ = instant;
+    if (instant >= *deadline_) {
+      return too_late_to_start("the deadline had passed before the attempt could begin");
+    }
+    const Duration expected = expected_duration();
+    if (expected > Duration::zero() && expected >= *deadline_ - instant) {
+      return too_late_to_start("the attempt could not end before the deadline: it takes some " +
+                               milliseconds_text(expected) + ", and " +
+                               milliseconds_text(*deadline_ - instant) + " are left");
+    }
+  }
+  return core_.gates.empty() ? std::nullopt : enter_attempt();
+}
+
+// Classified and escalated like any failure; the deadline is a limit.
+Input Run::too_late_to_start(std::string text) {
+  body().failure =
+      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
   body_->child.reset();
   body_->escalation_asked = false;
-  return Input::failed;  // Classified and escalated like any failure; the deadline is a limit.
+  body_->no_time = true;
+  return Input::failed;
+}
+
+Duration Run::expected_duration() const noexcept {
+  const Duration learnt(core_.learnt_duration.load(std::memory_order_relaxed));
+  return std::max(core_.options.expected_duration, learnt);
+}
+
+void Run::learn_duration() noexcept {
+  if (!core_.options.learn_duration || !attempt_began_) return;
+  const Duration::rep took = (now() - *attempt_began_).count();
+  const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
+  core_.learnt_duration.store(before == 0 ? took : before + (took - before) / 8,
+                              std::memory_order_relaxed);
 }
 
 Input Run::cancel(std::string detail) {
@@ -121,6 +158,8 @@ Input Run::invoke() {
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
   const Input result = run_callable(*attempt);
+  if (attempt_began_ && result == Input::succeeded) [[unlikely]]
+    learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
   if (!body_) [[likely]] {
     if (observer_ != nullptr) [[unlikely]]
@@ -137,6 +176,9 @@ void Run::prepare_attempt() {
   body_->child.reset();
   body_->sticky.reset();
   body_->escalation_asked = false;
+  body_->undoing_refused = false;
+  body_->no_time = false;
+  body_->gate_closed = false;
   // What set-up had to say belongs to the first failure.
   if (body_->classified_attempt >= 0) body_->context.notes.clear();
   if (body_->journal.attempts() < attempt_) {
@@ -171,6 +213,7 @@ Input Run::settle(Input result) {
     sticky = body_->sticky;
   }
   if (sticky) {
+    body_->permit = Permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
     outcome_ = std::make_unique<Error>(*std::move(sticky));
@@ -178,11 +221,15 @@ Input Run::settle(Input result) {
   }
   if (result == Input::succeeded) {
     emit(EventKind::attempt_succeeded);
+    leave_attempt(true);
     record_result(false);
     return Input::succeeded;
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
-  if (stop_.stop_requested()) return cancel("the stop token was triggered");
+  if (stop_.stop_requested()) {
+    body_->permit = Permit();
+    return cancel("the stop token was triggered");
+  }
   return result;
 }
 

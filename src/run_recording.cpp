@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an attempt records, and the effects it runs: the locked half of Attempt.
+// What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
 #include "run.hpp"
 #include "triage/detail/try.hpp"
 
@@ -10,7 +10,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_label = 256;
-constexpr std::size_t longest_effect_key = 512;
 
 Error ended_attempt() {
   return {Errc::invalid_argument, "the callable has returned: its attempt takes nothing any more"};
@@ -245,95 +244,6 @@ void Run::report_error(int attempt, Error error) {
                                                 : error.detail == "the attempt failed";
   if (reported && error.code == Errc::escalated && !error.failure()) return;
   b.failure = Failure{.text = std::move(error.detail), .code = make_error_code(error.code)};
-}
-
-// --- Effects.
-
-Result<Json> Run::effect(int attempt, std::string_view key, const std::function<Json()>& fn) {
-  TRIAGE_TRYV(check_size(key, longest_effect_key, "an effect's key"));
-  Lock lock(mutex_);
-  if (is_late(attempt)) return ended_attempt();
-  RunBody& b = body();
-  if (const auto running = b.effects_running.find(key);
-      running != b.effects_running.end() && running->second == std::this_thread::get_id()) {
-    return Error{Errc::invalid_argument, "effect \"" + printable(key) +
-                                             "\" is running and asks for itself; give the inner "
-                                             "effect another key"};
-  }
-  b.effect_done.wait(lock, [&] { return !b.effects_running.contains(key); });
-  std::uint64_t generation = 1;
-  if (const auto known = b.journal.effects().find(key); known != b.journal.effects().end()) {
-    generation = known->second.generation;
-    if (known->second.status == EffectState::Status::completed) {
-      Json result = *known->second.result;
-      lock.unlock();
-      emit(EventKind::effect_reused, {.text = key});
-      return outcome::success(std::move(result));
-    }
-    if (known->second.status == EffectState::Status::intended) {
-      lock.unlock();
-      emit(EventKind::effect_in_doubt, {.text = key});
-      return Error{Errc::in_doubt,
-                   "effect \"" + printable(key) +
-                       "\" was begun earlier and its outcome is not known; find out "
-                       "whether it happened before going on"};
-    }
-  }
-  const auto record = [&](RecordKind kind, Json fields) {
-    make_room();
-    fields["key"] = std::string(key);
-    fields["generation"] = generation;
-    enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
-  };
-  const auto done = [&] {
-    b.effects_running.erase(b.effects_running.find(key));
-    b.effect_done.notify_all();
-  };
-  b.effects_running.emplace(key, std::this_thread::get_id());
-  record(RecordKind::effect_intended, Json::object());
-  lock.unlock();
-  if (Result<void> durable = drain_strictly(); !durable) {
-    lock.lock();
-    record(RecordKind::effect_withdrawn, Json{{"cause", "the intent could not be stored"}});
-    done();
-    return std::move(durable).error();
-  }
-  emit(EventKind::effect_intended, {.text = key});
-  Json result;
-  try {
-    result = fn();
-  } catch (const EffectNotDone& not_done) {
-    lock.lock();
-    record(RecordKind::effect_withdrawn, Json{{"cause", not_done.what()}});
-    done();
-    lock.unlock();
-    throw;
-  } catch (...) {
-    lock.lock();
-    done();  // The intent stays: nobody knows how far fn got.
-    lock.unlock();
-    emit(EventKind::effect_in_doubt, {.text = key});
-    throw;
-  }
-  Result<void> storable = check_json(result, "the result of effect \"" + printable(key) + "\"");
-  lock.lock();
-  if (storable) {
-    record(RecordKind::effect_completed, Json{{"result", result}});
-    lock.unlock();
-    storable = drain_strictly();
-    lock.lock();
-  }
-  if (!storable) b.journal.doubt_effect(key);
-  done();
-  lock.unlock();
-  if (!storable) {
-    emit(EventKind::effect_in_doubt, {.text = key});
-    return Error{Errc::in_doubt,
-                 "effect \"" + printable(key) +
-                     "\" happened, but its result could not be stored: " + storable.error().detail};
-  }
-  emit(EventKind::effect_completed, {.text = key});
-  return outcome::success(std::move(result));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -56,23 +56,23 @@ Error damaged(const std::string& run, Sequence seq, const std::string& why) {
 // Columns: seq, epoch, kind, time, crc, body; the body is null if it is larger than allowed.
 void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out) {
   const auto seq = static_cast<Sequence>(sqlite3_column_int64(row, 0));
+  const std::int64_t number = sqlite3_column_int64(row, 2);
+  const auto kind = static_cast<RecordKind>(number);
   if (sqlite3_column_type(row, 5) != SQLITE_BLOB) {
-    out.damaged.push_back({seq, damaged(run, seq, "has no body, or one that is too large")});
+    out.damaged.push_back({seq, damaged(run, seq, "has no body, or one that is too large"), {}});
     return;
   }
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(row, 5));
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(row, 5));
   const std::string_view body(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : size);
   const auto epoch = static_cast<std::uint64_t>(sqlite3_column_int64(row, 1));
-  const std::int64_t number = sqlite3_column_int64(row, 2);
-  const auto kind = static_cast<RecordKind>(number);
   const WallTime time(std::chrono::milliseconds(sqlite3_column_int64(row, 3)));
   const std::int64_t crc = sqlite3_column_int64(row, 4);
   if (number < 0 || number > 0xff || !is_known(kind)) {
     out.damaged.push_back(
-        {seq, damaged(run, seq, "has the unknown kind " + std::to_string(number))});
+        {seq, damaged(run, seq, "has the unknown kind " + std::to_string(number)), {}});
   } else if (crc != static_cast<std::int64_t>(record_checksum(run, epoch, seq, kind, time, body))) {
-    out.damaged.push_back({seq, damaged(run, seq, "does not match its checksum")});
+    out.damaged.push_back({seq, damaged(run, seq, "does not match its checksum"), kind});
   } else {
     out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(body));
   }
@@ -162,7 +162,7 @@ void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalRead
       take_record(query.get(), row.info.id, out);
     } else {
       const std::string reason = sqlite3_errmsg(database);
-      out.damaged.push_back({seq, damaged(row.info.id, seq, "cannot be read: " + reason)});
+      out.damaged.push_back({seq, damaged(row.info.id, seq, "cannot be read: " + reason), {}});
     }
     sqlite3_reset(query.get());
   }

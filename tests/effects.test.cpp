@@ -113,7 +113,7 @@ TEST_CASE("an exception from an effect leaves it in doubt and the run says so", 
   CHECK(paid == 1);
   CHECK(kit.classifier->calls == 1);  // The first attempt's timeout; the doubt is not classified.
   CHECK(kit.log->count(EventKind::effect_in_doubt) == 2);
-  CHECK(kit.store->run("r").value().status == RunStatus::failed);
+  CHECK(kit.store->run("r").value().status == RunStatus::escalated);
   // It is still in doubt for whoever resumes.
   CHECK_ERRC(Errc::in_doubt, agent.resume_run("r"));
   CHECK(paid == 1);

@@ -72,7 +72,8 @@ struct HttpClient::Handle {
   Handle& operator=(const Handle&) = delete;
 };
 
-HttpClient::HttpClient() : handle_(std::make_unique<Handle>()) {}
+HttpClient::HttpClient(Connections connections)
+    : connections_(connections), handle_(std::make_unique<Handle>()) {}
 HttpClient::~HttpClient() = default;
 
 Response HttpClient::get(const std::string& url) { return send(url, nullptr); }
@@ -87,6 +88,10 @@ Response HttpClient::send(const std::string& url, const std::string* body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROXY, "");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  if (connections_ == Connections::fresh) {
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
+  }
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_milliseconds);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &response);

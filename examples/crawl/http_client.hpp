@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A small HTTP client over libcurl: one connection that is kept open, no exceptions.
+// A small HTTP client over libcurl, without exceptions.
 
 #include <memory>
 #include <string>
@@ -23,7 +23,12 @@ struct Response {
 // Thread-safety: one thread at a time.
 class HttpClient {
  public:
-  HttpClient();
+  // kept: one connection for many requests. When the server closes it without a word, libcurl sends
+  // the request again by itself; fresh: it never does, as is right where a request must not be
+  // doubled.
+  enum class Connections { kept, fresh };
+
+  explicit HttpClient(Connections connections = Connections::kept);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -34,6 +39,7 @@ class HttpClient {
  private:
   Response send(const std::string& url, const std::string* body);
 
+  const Connections connections_;
   struct Handle;
   std::unique_ptr<Handle> handle_;
 };

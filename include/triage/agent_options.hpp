@@ -2,20 +2,25 @@
 #pragma once
 // How an agent and its runs are set up.
 
+#include "triage/budget.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/classifier.hpp"
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
+#include "triage/effect.hpp"
+#include "triage/gate.hpp"
 #include "triage/limits.hpp"
 #include "triage/observer.hpp"
 #include "triage/policy.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1 {
 
@@ -63,6 +68,22 @@ struct AgentOptions {
   // marked idempotent.
   bool strict_idempotency = false;
   std::size_t queue_capacity = 16'384;  // Records of one run that may wait; 1 to 1,000,000.
+  // Asked before every attempt, under the agent's name as the tool, and by Attempt::enter. A
+  // refusal is a failure of type external_fault; one that names no time to ask again escalates.
+  std::vector<std::shared_ptr<Gate>> gates{};
+  std::shared_ptr<Budget> budget{};  // For Attempt::reserve; a nested agent draws from its parent's
+                                     // too.
+  // How long an attempt takes; 0: not known. One that could not end before the deadline is not
+  // started.
+  Duration expected_duration{0};
+  // Expect what successful attempts of this agent under a deadline took so far: a moving average
+  // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration.
+  bool learn_duration = false;
+  CompensationOptions compensation{};
+  // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
+  // to 128 bytes; give functions, not names of others.
+  std::map<std::string, Compensation> compensations{};
+  std::map<std::string, Reconcile> reconciliations{};
 };
 
 // A value that is set wins over the agent's.

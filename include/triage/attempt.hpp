@@ -2,8 +2,11 @@
 #pragma once
 // What the callable sees of its run: it records what it does here, and learns why it runs again.
 
+#include "triage/budget.hpp"
 #include "triage/contract.hpp"
+#include "triage/effect.hpp"
 #include "triage/failure.hpp"
+#include "triage/gate.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 #include "triage/run_id.hpp"
@@ -13,7 +16,6 @@
 #include "triage/usage.hpp"
 
 #include <concepts>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -45,16 +47,6 @@ struct Recovery {
 // Thrown by effect() when the attempt cannot go on. Let it pass: the attempt's result is discarded
 // even if it is swallowed. It is no std::exception, so that a catch-all for those does not eat it.
 struct AttemptStopped {};
-
-// Thrown by an effect's function to say that surely nothing happened: the key is free again.
-class EffectNotDone : public std::exception {
- public:
-  explicit EffectNotDone(std::string cause) : cause_(std::move(cause)) {}
-  [[nodiscard]] const char* what() const noexcept override { return cause_.c_str(); }
-
- private:
-  std::string cause_;
-};
 
 template <class T>
 concept JsonWritable = requires(const T& value) {
@@ -119,21 +111,45 @@ class Attempt {
 
   // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and
   // returns its recorded result ever after. The intent is durable before fn runs, the result before
-  // this returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void. An
-  // exception from fn leaves the effect in doubt, except EffectNotDone, which frees the key. A
-  // second thread on the same key waits. Throws AttemptStopped if the effect is in doubt or the
-  // store cannot keep its promise; the run then ends with that error.
-  template <std::invocable Fn>
-  auto effect(std::string_view key, Fn&& fn) -> std::remove_cvref_t<std::invoke_result_t<Fn&>> {
-    auto done = try_effect(key, std::forward<Fn>(fn));
-    if (!done) stop(std::move(done).error());
-    if constexpr (!std::is_void_v<std::invoke_result_t<Fn&>>) return std::move(done).value();
+  // this returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void; fn may
+  // take its idempotency key or the EffectCall. Of the arguments a hash is stored, so that the same
+  // key is not used for something else. An exception from fn leaves the effect in doubt, except
+  // EffectNotDone, which frees the key. What is in doubt is settled by `reconcile` when the effect
+  // is asked for again, or as the semantics say. A second thread on the same key waits. Throws
+  // AttemptStopped if try_effect would return an error; the run then ends with it.
+  template <EffectFunction Fn>
+  auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
+      -> detail::effect_result_t<Fn> {
+    return settled(effect_as<detail::effect_result_t<Fn>>(key, nullptr, fn, options));
   }
-  // The same, reporting instead of throwing. Errors: Errc::in_doubt, Errc::invalid_argument, the
-  // store's. Exceptions from fn pass through.
-  template <std::invocable Fn>
-  auto try_effect(std::string_view key, Fn&& fn)
-      -> Result<std::remove_cvref_t<std::invoke_result_t<Fn&>>>;
+  template <EffectFunction Fn>
+  auto effect(std::string_view key, const Json& arguments, Fn&& fn,
+              const EffectOptions& options = {}) -> detail::effect_result_t<Fn> {
+    return settled(effect_as<detail::effect_result_t<Fn>>(key, &arguments, fn, options));
+  }
+  // The same, reporting instead of throwing. Errors: Errc::in_doubt; Errc::conflict (the key was
+  // used with other arguments, or its recorded result is of another type); Errc::invalid_argument
+  // (key, arguments, a name that is not registered); the store's. Exceptions from fn pass through.
+  template <EffectFunction Fn>
+  auto try_effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
+      -> Result<detail::effect_result_t<Fn>> {
+    return effect_as<detail::effect_result_t<Fn>>(key, nullptr, fn, options);
+  }
+  template <EffectFunction Fn>
+  auto try_effect(std::string_view key, const Json& arguments, Fn&& fn,
+                  const EffectOptions& options = {}) -> Result<detail::effect_result_t<Fn>> {
+    return effect_as<detail::effect_result_t<Fn>>(key, &arguments, fn, options);
+  }
+
+  // Asks the agent's gates before a call, and waits in front of them, never beyond the deadline.
+  // Report to the permit how the call went. Errors: the failure that fail() would return, with the
+  // gate's reason; return it. Errc::cancelled if the run is.
+  [[nodiscard]] Result<Permit> enter(std::string_view tool, std::string_view endpoint = {},
+                                     bool retry = false);
+  // Reserves from the agent's budget and those of the agents around it, before spending; settle()
+  // what it gives with what was really spent. Errors: the failure that fail() would return, of type
+  // quota_exhausted with the reason budget_spent; Errc::invalid_argument.
+  [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
 
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);
@@ -147,29 +163,46 @@ class Attempt {
   void child_failed(std::shared_ptr<const FailureContext> failure);
   friend void detail::report_failure(Attempt& attempt, Error error);
   [[noreturn]] void stop(Error error);
-  Result<Json> effect_json(std::string_view key, const std::function<Json()>& fn);
+  Result<Json> effect_json(const detail::EffectRequest& request);
+  template <class T, class Fn>
+  Result<T> effect_as(std::string_view key, const Json* arguments, Fn& fn,
+                      const EffectOptions& options);
+  template <class T>
+  T settled(Result<T> done) {
+    if (!done) stop(std::move(done).error());
+    if constexpr (!std::is_void_v<T>) return std::move(done).value();
+  }
 
   detail::Run* run_;
   int number_;
 };
 
-template <std::invocable Fn>
-auto Attempt::try_effect(std::string_view key, Fn&& fn)
-    -> Result<std::remove_cvref_t<std::invoke_result_t<Fn&>>> {
-  using T = std::remove_cvref_t<std::invoke_result_t<Fn&>>;
-  if constexpr (std::is_void_v<T>) {
-    auto done = effect_json(key, [&fn]() -> Json {
-      fn();
+template <class T, class Fn>
+Result<T> Attempt::effect_as(std::string_view key, const Json* arguments, Fn& fn,
+                             const EffectOptions& options) {
+  static_assert(std::is_void_v<T> || JsonConvertible<T>,
+                "triage: an effect's result is stored: give its type to_json and from_json");
+  const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) -> Json {
+    if constexpr (std::is_void_v<T>) {
+      detail::call_effect(fn, effect);
       return nullptr;
-    });
-    if (!done) return outcome::failure(std::move(done).error());
+    } else {
+      return Json(detail::call_effect(fn, effect));
+    }
+  };
+  Result<Json> done =
+      effect_json({.key = key, .arguments = arguments, .fn = &call, .options = &options});
+  if (!done) return outcome::failure(std::move(done).error());
+  if constexpr (std::is_void_v<T>) {
     return outcome::success();
   } else {
-    static_assert(JsonConvertible<T>,
-                  "triage: an effect's result is stored: give its type to_json and from_json");
-    auto done = effect_json(key, [&fn]() -> Json { return Json(fn()); });
-    if (!done) return outcome::failure(std::move(done).error());
-    return outcome::success(done.value().template get<T>());
+    try {
+      return outcome::success(done.value().template get<T>());
+    } catch (const std::exception& e) {
+      return Error{Errc::conflict,
+                   "the recorded result of effect \"" + printable(key) +
+                       "\" does not convert to the type that is asked for: " + e.what()};
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam between the core and durable storage: append-only journals, leases, and a small key
-// space.
+// The seam between the core and durable storage: append-only journals and leases, beside a small
+// key space.
 
 #include "triage/checkpoint.hpp"
+#include "triage/key_space.hpp"
 #include "triage/record.hpp"
 #include "triage/result.hpp"
 
@@ -81,6 +82,7 @@ struct SequenceRange {
 struct DamagedRecord {
   Sequence seq = 0;
   Error error{};
+  std::optional<RecordKind> kind{};  // As it is stored, which is not verified; empty: unknown.
 };
 
 struct JournalReading {
@@ -112,20 +114,15 @@ struct StoreCapabilities {
   bool background_appends = true;
 };
 
-struct VersionedValue {
-  std::string bytes{};
-  std::uint64_t version = 0;  // 1 when first written, then one more each time.
-};
-
 // Append-only journals of runs.
 //
 // Thread-safety: all members may be called from several threads at once.
 // Errors of all members: Errc::io, Errc::busy (after a bounded wait), Errc::corrupt,
 // Errc::unsupported (used after fork()), Errc::invalid_argument (run id).
-class CheckpointStore {
+class CheckpointStore : public KeySpace {
  public:
   CheckpointStore();
-  virtual ~CheckpointStore();
+  ~CheckpointStore() override;
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
 
@@ -173,18 +170,6 @@ class CheckpointStore {
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns how many runs went. Never removes a run that a living owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
-
-  // The key space. Spaces that begin with "triage/" are the library's own.
-  [[nodiscard]] virtual Result<std::optional<VersionedValue>> get(std::string_view space,
-                                                                  std::string_view key) = 0;
-  // Writes if the stored version is `expected` (0: there is none). Returns the new version.
-  // Errors: Errc::conflict.
-  [[nodiscard]] virtual Result<std::uint64_t> put_if(std::string_view space, std::string_view key,
-                                                     std::uint64_t expected,
-                                                     std::string_view bytes) = 0;
-  // Keys that begin with `prefix`, ascending.
-  [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view space,
-                                                              std::string_view prefix) = 0;
 
   // Called by the queue's thread when it has had nothing to write for a moment. The default does
   // nothing; SQLite folds its write-ahead log.

@@ -3,6 +3,7 @@
 // The journal of one run, folded: state, trajectory, checkpoints, effects, history.
 
 #include "triage/checkpoint.hpp"
+#include "triage/effect.hpp"
 #include "triage/policy.hpp"
 #include "triage/record.hpp"
 #include "triage/usage.hpp"
@@ -22,10 +23,24 @@ struct JournalReading;  // checkpoint_store.hpp
 
 // One effect, as the whole journal knows it: a rollback does not rewind effects.
 struct EffectState {
-  enum class Status : std::uint8_t { intended, completed, withdrawn };
-  Status status = Status::intended;
+  enum class Status : std::uint8_t {
+    absent,        // Never intended.
+    intended,      // In doubt, unless it runs now.
+    completed,     // Done, and in place.
+    withdrawn,     // Not carried out.
+    compensating,  // Undone or not: in doubt, unless its compensation runs now.
+    compensated,   // Undone: the key is free for the next generation.
+  };
+  Status status = Status::absent;
   std::uint64_t generation = 1;
-  std::shared_ptr<const Json> result{};  // When completed.
+  std::shared_ptr<const Json> result{};  // From `completed` on.
+  EffectSemantics semantics = EffectSemantics::at_most_once;
+  std::string arguments{};                    // Their hash; empty if there are none.
+  std::optional<std::string> compensation{};  // Its name; empty text: a function without one.
+  std::string reconciliation{};               // Its name, if it has one.
+  Sequence intended_at = 0;                   // When this generation was first intended.
+  Sequence known_at = 0;                      // Of the newest record about it.
+  bool lost = false;  // In doubt because a record that may have been about it cannot be read.
 };
 
 // Both ways to build it give the same journal: recording live, or applying stored records in order.
@@ -74,7 +89,8 @@ class Journal {
   // The attempt failed; the same as a record `failure_classified`. Positions of the attempt that
   // contain the critical step are no rollback targets.
   void note_failure(std::optional<std::size_t> critical_step);
-  // An effect whose result could not be stored: nobody knows after a crash whether it happened.
+  // An effect, or its compensation, whose end could not be stored: nobody knows after a crash
+  // whether it happened.
   void doubt_effect(std::string_view key);
   // A default rollback has used this target; the next one goes further back.
   void mark_used(Sequence target) { used_targets_.insert(target); }
@@ -104,6 +120,19 @@ class Journal {
 
   [[nodiscard]] const std::map<std::string, EffectState, std::less<>>& effects() const noexcept {
     return effects_;
+  }
+  // What is known of one effect. One that is not known is `intended` if its record may be among
+  // those that are lost.
+  [[nodiscard]] EffectState effect(std::string_view key) const;
+  // The newest record that is damaged or missing and may have been an effect's intent; 0 if there
+  // is none.
+  [[nodiscard]] Sequence lost_intent() const noexcept { return lost_intent_; }
+  // The position before all effects that have been undone while the state still contains them, if
+  // there are such: a rollback to there is due. 0 is the start.
+  [[nodiscard]] std::optional<Sequence> before_undone() const;
+  // The target of a recovery whose compensations were begun and, as far as is recorded, not ended.
+  [[nodiscard]] const std::optional<Sequence>& compensating_after() const noexcept {
+    return compensating_after_;
   }
   [[nodiscard]] const std::vector<HistoryEntry>& history() const noexcept { return history_; }
   [[nodiscard]] const Usage& usage() const noexcept { return usage_; }
@@ -140,6 +169,10 @@ class Journal {
   [[nodiscard]] State state_at(std::uint32_t version) const;
   void apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time);
   void apply_effect(RecordKind kind, const Json& body);
+  void apply_compensation(RecordKind kind, const Json& body);
+  void note_lost_records(const JournalReading& reading);
+  void note_lost_intent(Sequence seq);
+  void forget_undone(Sequence after);
   void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
   void replace_steps(const Json& steps);
@@ -164,6 +197,9 @@ class Journal {
   int attempts_ = 0;
   std::size_t attempt_first_position_ = 0;
   std::map<std::string, EffectState, std::less<>> effects_{};
+  Sequence lost_intent_ = 0;
+  std::set<Sequence> undone_{};  // Intents of undone effects that the current state contains.
+  std::optional<Sequence> compensating_after_{};
   std::vector<HistoryEntry> history_{};
   bool undecided_ = false;  // The newest entry of the history is a suspension.
   std::set<Sequence> used_targets_{};

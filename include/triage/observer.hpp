@@ -31,6 +31,10 @@ enum class EventKind : std::uint8_t {
   effect_completed,
   effect_reused,
   effect_in_doubt,
+  effect_reconciled,
+  compensation_started,
+  compensation_completed,
+  compensation_failed,
   attempt_succeeded,
   attempt_failed,
   queue_drained,
@@ -40,6 +44,7 @@ enum class EventKind : std::uint8_t {
   recovery_chosen,
   wait_started,
   wait_ended,
+  gate_refused,
   rolled_back,
   late_call,
   callback_failed,
@@ -51,7 +56,7 @@ enum class EventKind : std::uint8_t {
   run_cancelled,
   run_failed,
 };
-inline constexpr std::size_t event_kind_count = 28;
+inline constexpr std::size_t event_kind_count = 33;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 

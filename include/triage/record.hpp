@@ -26,8 +26,8 @@ enum class RecordKind : std::uint8_t {
   state_snapshot = 6,       // the whole state: nothing before it is needed to know the state
   usage = 7,                // one Usage
   checkpoint_labelled = 8,  // label
-  effect_intended = 9,      // key, generation, hash of the arguments
-  effect_completed = 10,    // key, result
+  effect_intended = 9,      // key, generation, hash of the arguments, how it is undone
+  effect_completed = 10,    // the same, and the result
   effect_withdrawn = 11,    // key: the intent above was not carried out
   failure_classified = 12,  // type, reason, confidence, evidence, text
   action_taken = 13,        // the recovery action, its wait, who or what decided
@@ -38,6 +38,9 @@ enum class RecordKind : std::uint8_t {
   gap = 18,                 // first and last sequence of records that a failing store lost
   finished = 19,            // the agent's result
   stopped = 20,  // how a run ended that did not finish: escalated, aborted, cancelled, …
+  compensation_intended = 21,   // key, generation
+  compensation_completed = 22,  // key, generation: the effect is undone
+  compensation_withdrawn = 23,  // key, generation, cause: the effect is still in place
 };
 
 [[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;

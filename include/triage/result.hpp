@@ -34,6 +34,7 @@ enum class Errc {
   unsupported,       // This build, store or file version cannot do it. Use another.
   io,                // The operating system or a driver refused. See the detail.
   in_doubt,          // An effect may or may not have happened. Find out before going on.
+  exhausted,         // A budget does not allow it. Raise it, or wait until it is filled again.
 };
 
 [[nodiscard]] std::string_view to_string(Errc code) noexcept;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store that kills its process, as kill -9 would, when the n-th record reaches it.
+// A store that kills its process, as kill -9 would, when a certain record reaches it.
 
 #include "triage/checkpoint_store.hpp"
 
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +17,16 @@ namespace triage::test {
 
 class KillingStore final : public CheckpointStore {
  public:
-  // record: counted from 1 over all records that come; 0 kills nobody. after_commit: the record is
-  // in the store when the process dies; otherwise it is not.
-  KillingStore(std::shared_ptr<CheckpointStore> inner, std::uint64_t record, bool after_commit)
-      : inner_(std::move(inner)), record_(record), after_commit_(after_commit) {}
+  // chosen: asked about every record that comes, in order. after_commit: the record is in the store
+  // when the process dies; otherwise it is not.
+  KillingStore(std::shared_ptr<CheckpointStore> inner, std::function<bool(const Record&)> chosen,
+               bool after_commit)
+      : inner_(std::move(inner)), chosen_(std::move(chosen)), after_commit_(after_commit) {}
   ~KillingStore() override { stop_queue(); }
 
   StoreCapabilities capabilities() const noexcept override { return inner_->capabilities(); }
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
-    const bool now = reaches(records.size());
+    const bool now = reaches(records);
     if (now && !after_commit_) die();
     auto started = inner_->start(run, records);
     if (now) die();
@@ -33,16 +37,15 @@ class KillingStore final : public CheckpointStore {
   Result<void> release(const Lease& lease) override { return inner_->release(lease); }
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override {
-    const bool now = reaches(records.size());
+    const bool now = reaches(records);
     if (now && !after_commit_) die();
     auto appended = inner_->append(lease, records, status);
     if (now) die();
     return appended;
   }
   void append_group(std::span<AppendBatch> batches) override {
-    std::size_t count = 0;
-    for (const AppendBatch& batch : batches) count += batch.records.size();
-    const bool now = reaches(count);
+    bool now = false;
+    for (const AppendBatch& batch : batches) now = reaches(batch.records) || now;
     if (now && !after_commit_) die();
     inner_->append_group(batches);
     if (now) die();
@@ -67,9 +70,10 @@ class KillingStore final : public CheckpointStore {
 
  private:
   // Appending is serial: one commit at a time.
-  bool reaches(std::size_t count) {
-    const std::uint64_t before = std::exchange(seen_, seen_ + count);
-    return record_ > before && record_ <= seen_;
+  bool reaches(std::span<const Record> records) {
+    bool now = false;
+    for (const Record& record : records) now = chosen_(record) || now;
+    return now;
   }
   [[noreturn]] static void die() {
     std::raise(SIGKILL);
@@ -77,9 +81,8 @@ class KillingStore final : public CheckpointStore {
   }
 
   std::shared_ptr<CheckpointStore> inner_;
-  const std::uint64_t record_;
+  std::function<bool(const Record&)> chosen_;
   const bool after_commit_;
-  std::uint64_t seen_ = 0;
 };
 
 }  // namespace triage::test

@@ -2,11 +2,9 @@
 #include "victim.hpp"
 
 #include "killing_store.hpp"
+#include "side_log.hpp"
 #include "triage/agent.hpp"
 #include "triage/stores/sqlite.hpp"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <stdexcept>
@@ -15,25 +13,6 @@ namespace triage::test {
 namespace {
 
 constexpr int pages = 12;
-
-// One write() a line with O_APPEND: what is written survives the process, whole or not at all.
-class SideLog {
- public:
-  explicit SideLog(const std::string& path)
-      : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
-  ~SideLog() { ::close(file_); }
-  SideLog(const SideLog&) = delete;
-  SideLog& operator=(const SideLog&) = delete;
-  void line(std::string text) const {
-    text += '\n';
-    if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-      throw std::runtime_error("the side log cannot be written");
-    }
-  }
-
- private:
-  int file_;
-};
 
 void pay(Attempt& attempt, const SideLog& log, int page) {
   const std::string key = "pay:" + std::to_string(page);
@@ -80,8 +59,12 @@ int run_victim(const VictimOptions& options) {
     std::fprintf(stderr, "open: %s\n", opened.error().detail.c_str());
     return 2;
   }
-  const auto store = std::make_shared<KillingStore>(std::move(opened).value(), options.kill_at,
-                                                    options.after_commit);
+  // Counted from 1 over all records; 0 kills nobody.
+  const auto chosen = [kill_at = options.kill_at, seen = std::uint64_t{0}](const Record&) mutable {
+    return ++seen == kill_at;
+  };
+  const auto store =
+      std::make_shared<KillingStore>(std::move(opened).value(), chosen, options.after_commit);
   const SideLog log(options.side_log);
   const WriteMode mode = options.mode == "immediate"  ? WriteMode::immediate
                          : options.mode == "deferred" ? WriteMode::deferred

@@ -49,9 +49,15 @@ void check_same(const Journal& live, const Journal& folded) {
     const EffectState& other = folded.effects().at(key);
     CHECK(other.status == effect.status);
     CHECK(other.generation == effect.generation);
+    CHECK(other.arguments == effect.arguments);
+    CHECK(other.compensation == effect.compensation);
+    CHECK(other.intended_at == effect.intended_at);
+    CHECK(other.known_at == effect.known_at);
     CHECK((other.result == nullptr) == (effect.result == nullptr));
     if (other.result && effect.result) CHECK(*other.result == *effect.result);
   }
+  CHECK(folded.before_undone() == live.before_undone());
+  CHECK(folded.compensating_after() == live.compensating_after());
 }
 
 class Program {
@@ -104,17 +110,22 @@ class Program {
   void effect() {
     const std::string key = any_key();
     static constexpr RecordKind kinds[] = {
-        RecordKind::effect_intended, RecordKind::effect_completed, RecordKind::effect_withdrawn};
-    keep(live_.add(kinds[pick(3)], time_,
-                   Json{{"key", key}, {"generation", 1 + pick(2)}, {"result", next_++}}));
+        RecordKind::effect_intended,        RecordKind::effect_completed,
+        RecordKind::effect_withdrawn,       RecordKind::compensation_intended,
+        RecordKind::compensation_completed, RecordKind::compensation_withdrawn};
+    Json body{{"key", key}, {"generation", 1 + pick(2)}, {"result", next_++}};
+    if (pick(2) == 0) body["arguments"] = std::to_string(next_);
+    if (pick(2) == 0) body["compensation"] = "undo";
+    keep(live_.add(kinds[pick(6)], time_, std::move(body)));
   }
 
   void next_attempt(RecoveryAction::Kind kind) {
     Json failure{{"type", "timeout"}};
     if (pick(2) == 0) failure["critical_step"] = pick(6);
     keep(live_.add(RecordKind::failure_classified, time_, std::move(failure)));
-    keep(live_.add(RecordKind::action_taken, time_,
-                   Json{{"type", "timeout"}, {"action", to_string(kind)}, {"reason", "x"}}));
+    Json action{{"type", "timeout"}, {"action", to_string(kind)}, {"reason", "x"}};
+    if (pick(3) == 0) action["compensates_after"] = pick(20);
+    keep(live_.add(RecordKind::action_taken, time_, std::move(action)));
     if (kind == RecoveryAction::Kind::rollback) {
       const auto count = static_cast<int>(live_.positions().size());
       const int chosen = pick(count + 1) - 1;

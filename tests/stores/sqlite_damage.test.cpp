@@ -5,6 +5,7 @@
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
+#include "triage/agent.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -150,4 +151,38 @@ TEST_CASE("no change of bytes in a file makes the store crash or give wrong reco
     const auto lease = store.value()->acquire("run-1");
     if (lease) static_cast<void>(store.value()->append(lease.value(), {}, RunStatus::running));
   }
+}
+
+TEST_CASE("an effect whose intent was damaged after a crash is in doubt, not forgotten",
+          "[stores][sqlite][damage]") {
+  TempFolder folder;
+  const std::string path = folder.file("a.db");
+  int paid = 0;
+  const auto run = [&](const Reconcile& reconcile) {
+    FailurePolicy policy;
+    policy.otherwise(
+        Strategy("none", [](const FailureContext&) { return RecoveryAction::escalate(); }));
+    const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                              return attempt.effect("pay",
+                                                    [&]() -> int {
+                                                      if (++paid == 1)
+                                                        throw std::runtime_error("cut off");
+                                                      return paid;
+                                                    },
+                                                    {.reconcile = reconcile});
+                            },
+                            policy,
+                            {.store = SqliteStore::open(path).value()}};
+    return agent.run_or_resume("r", std::string("x"));
+  };
+  CHECK_ERRC(Errc::escalated, run({}));
+  const std::string change =
+      GENERATE("UPDATE records SET body = x'00' WHERE kind = 9",
+               "UPDATE records SET kind = 11 WHERE kind = 9", "DELETE FROM records WHERE kind = 9");
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec(change);
+  CHECK_ERRC(Errc::in_doubt, run({}));
+  CHECK(paid == 1);
+  CHECK(run([] { return Reconciled::done(1); }).value() == 1);
+  CHECK(paid == 1);
+  CHECK(run({}).value() == 1);  // What was found out is recorded.
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads the arguments of a strategy in a policy document: for factories in a StrategyRegistry.
+// Reads the arguments of a strategy or gate in a policy document: for factories in a
+// StrategyRegistry.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -41,6 +42,8 @@ class Arguments {
   // Reports an argument's error; only the first one is kept. `text` follows the key: " is 0; …".
   void refuse(std::string_view key, const std::string& text);
 
+  // The first thing that was wrong. Errors: Errc::invalid_argument.
+  [[nodiscard]] Result<void> check();
   // Makes the strategy if all arguments were right. Errors: Errc::invalid_argument, also for a
   // strategy with a problem().
   [[nodiscard]] Result<Strategy> finish(const std::function<Strategy()>& make);

@@ -45,7 +45,7 @@ class StrategyRegistry {
 // All strategies of the library, under the names of the functions that make them.
 [[nodiscard]] StrategyRegistry built_in_strategies();
 
-// Errors of the three below: Errc::invalid_argument, naming the path of the key
+// Errors of those below: Errc::invalid_argument, naming the path of the key
 // ("external_fault.max_attempts"), its value and what is allowed.
 
 [[nodiscard]] Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
@@ -54,6 +54,8 @@ class StrategyRegistry {
 // them.
 [[nodiscard]] Result<FailurePolicy> policy_from_text(std::string_view text,
                                                      const StrategyRegistry& registry);
+// The JSON value in a text; refuses keys that appear twice and depth beyond max_json_depth.
+[[nodiscard]] Result<nlohmann::json> json_from_text(std::string_view text);
 // One strategy, as a name or an object; `path` comes first in errors. For factories of strategies
 // that contain others: with a path that begins with a dot.
 [[nodiscard]] Result<Strategy> strategy_from_json(const nlohmann::json& value,

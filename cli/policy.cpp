@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// triage policy check, triage policy show: what a policy document says, and what is wrong with it.
+
+#include "command.hpp"
+#include "output.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/limits.hpp"
+#include "triage/policies/document.hpp"
+#ifdef TRIAGE_HAS_YAML
+#include "triage/policies/yaml.hpp"
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t largest_file = 16U << 20U;
+constexpr int most_failures = 20;  // Of one type that are shown.
+
+struct PolicyArguments {
+  std::string file{};
+  std::vector<std::string> own{};
+  Limits limits{};
+  bool json = false;
+};
+
+void declare(CLI::App& arguments, PolicyArguments& given) {
+  arguments.add_option("FILE", given.file, "A policy document in JSON or YAML.")->required();
+  arguments.add_option("--allow", given.own,
+                       "Names of strategies that your program adds to its registry.");
+  arguments.add_option("--max-attempts", given.limits.max_attempts, "Limits::max_attempts.");
+  arguments.add_option("--max-attempts-per-type", given.limits.max_attempts_per_type,
+                       "Limits::max_attempts_per_type.");
+  arguments.add_flag("--json", given.json, "Print one JSON document.");
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error{Errc::not_found,
+                 "\"" + printable(path) + "\" cannot be opened: " + std::strerror(errno)};
+  }
+  std::string text;
+  char block[4096];
+  while (file.read(block, sizeof block) || file.gcount() > 0) {
+    text.append(block, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > largest_file) {
+      return Error{Errc::invalid_argument,
+                   "\"" + printable(path) + "\" has more than 16 MB; that is no policy"};
+    }
+  }
+  if (file.bad()) {
+    return Error{Errc::io, "\"" + printable(path) + "\" cannot be read: " + std::strerror(errno)};
+  }
+  return outcome::success(std::move(text));
+}
+
+// What a user's own strategy would decide is not known here.
+StrategyRegistry registry_with(const std::vector<std::string>& own) {
+  StrategyRegistry registry = built_in_strategies();
+  for (const std::string& name : own) {
+    registry.add(name, [name](const Json& arguments, const StrategyRegistry&) -> Result<Strategy> {
+      return Strategy(name + show(arguments), [name](const FailureContext&) {
+        return RecoveryAction::escalate("decided by your program's strategy " + name);
+      });
+    });
+  }
+  return registry;
+}
+
+Result<PolicyDocument> read_document(const PolicyArguments& given) {
+  TRIAGE_TRYV(check_limits(given.limits));
+  TRIAGE_TRY(text, read_file(given.file));
+  const StrategyRegistry registry = registry_with(given.own);
+#ifdef TRIAGE_HAS_YAML
+  auto document = document_from_yaml(text, registry);
+#else
+  auto document = document_from_text(text, registry);
+#endif
+  if (document) return document;
+  return Error{document.error().code, printable(given.file) + ": " + document.error().detail};
+}
+
+// What is decided about the n-th failure of a type in a row, one entry a failure, until the run
+// would end or the limits do.
+std::vector<std::string> decisions(const FailurePolicy& policy, FailureType type,
+                                   const Limits& limits) {
+  FailureContext context;
+  context.classification.type = type;
+  context.random = 0.5;
+  std::vector<std::string> all;
+  const int most = std::min({limits.max_attempts, limits.max_attempts_per_type, most_failures});
+  for (int failure = 1; failure < most; ++failure) {
+    context.attempt_number = failure;
+    const RecoveryAction action = policy.decide(context);
+    all.push_back(describe(action));
+    const bool goes_on = action.kind == RecoveryAction::Kind::retry ||
+                         action.kind == RecoveryAction::Kind::replan ||
+                         action.kind == RecoveryAction::Kind::rollback ||
+                         action.kind == RecoveryAction::Kind::resume;
+    if (!goes_on) return all;
+    context.history.push_back({.type = type, .action = action.kind});
+  }
+  all.emplace_back("escalate: the limits are reached");
+  return all;
+}
+
+// "1", "2-4": equal decisions in a row become one.
+std::vector<std::pair<std::string, std::string>> joined(const std::vector<std::string>& all) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (std::size_t first = 0; first < all.size();) {
+    std::size_t last = first;
+    while (last + 1 < all.size() && all[last + 1] == all[first]) ++last;
+    std::string which = std::to_string(first + 1);
+    if (last != first) which += "-" + std::to_string(last + 1);
+    rows.emplace_back(std::move(which), all[first]);
+    first = last + 1;
+  }
+  return rows;
+}
+
+std::string strategy_of(const FailurePolicy& policy, FailureType type) {
+  const Strategy* strategy = policy.resolve(type);
+  return strategy == nullptr ? "(none)" : strategy->description();
+}
+
+void show_table(const PolicyDocument& document, const Limits& limits) {
+  Table table({"failure", "which", "decision"});
+  for (const FailureType type : all_failure_types) {
+    std::string name(to_string(type));
+    for (auto& [which, decision] : joined(decisions(document.policy, type, limits))) {
+      table.add({std::exchange(name, ""), which, decision});
+    }
+  }
+  print(table.text());
+  for (const auto& gate : document.gates) print("gate: " + std::string(gate->name()) + "\n");
+  if (document.budget) print("budget: yes\n");
+  print("Waits with jitter are shown for the random number 0.5.\n");
+}
+
+void show_json(const PolicyDocument& document, const Limits& limits) {
+  Json types = Json::object();
+  for (const FailureType type : all_failure_types) {
+    types[std::string(to_string(type))] = {{"strategy", strategy_of(document.policy, type)},
+                                           {"decisions", decisions(document.policy, type, limits)}};
+  }
+  Json gates = Json::array();
+  for (const auto& gate : document.gates) gates.push_back(gate->name());
+  print_json(Json{{"types", std::move(types)},
+                  {"gates", std::move(gates)},
+                  {"budget", document.budget != nullptr},
+                  {"warnings", unreachable_settings(document.policy, limits)}});
+}
+
+}  // namespace
+
+std::function<ExitStatus()> policy_check(CLI::App& arguments) {
+  auto given = std::make_shared<PolicyArguments>();
+  declare(arguments, *given);
+  return [given] {
+    const auto document = read_document(*given);
+    if (!document) return report(document.error());
+    const auto warnings = unreachable_settings(document.value().policy, given->limits);
+    if (given->json) {
+      print_json(Json{{"file", given->file}, {"right", true}, {"warnings", warnings}});
+      return ExitStatus::done;
+    }
+    for (const std::string& warning : warnings) warn(warning);
+    print(printable(given->file) + " is right" +
+          (warnings.empty() ? "" : ", with " + count(warnings.size(), "warning")) + ".\n");
+    return ExitStatus::done;
+  };
+}
+
+std::function<ExitStatus()> policy_show(CLI::App& arguments) {
+  auto given = std::make_shared<PolicyArguments>();
+  declare(arguments, *given);
+  return [given] {
+    const auto document = read_document(*given);
+    if (!document) return report(document.error());
+    if (given->json) {
+      show_json(document.value(), given->limits);
+    } else {
+      show_table(document.value(), given->limits);
+    }
+    return ExitStatus::done;
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Many runs of the agent against the service, both of them killed, and the account at the end.
+
+#include <cstdint>
+#include <string>
+
+namespace payments {
+
+struct CampaignSettings {
+  std::string program{};  // This program: agents and services are other processes of it.
+  std::string folder{};   // For the databases; exists.
+  int runs = 20;
+  int orders = 5;  // Of one run.
+  std::uint64_t seed = 1;
+  bool reconcile = true;
+};
+
+// Prints the account. Returns 0 if it is as it must be: nothing charged twice, nothing lost, and
+// nothing in doubt but what fell into the window; with reconcile nothing in doubt at all.
+int run_campaign(const CampaignSettings& settings);
+
+}  // namespace payments

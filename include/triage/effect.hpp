@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Effects: what an agent does to the outside world, how a doubt about it is settled, and how it is
+// undone.
+
+#include "triage/clock.hpp"
+#include "triage/json.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace triage::inline v0_1 {
+
+// What happens to an effect of which nobody knows whether it happened: its function threw, its
+// process died, or its result could not be stored.
+enum class EffectSemantics : std::uint8_t {
+  at_most_once,   // It is reconciled, or the run escalates. It is never run again on a guess.
+  at_least_once,  // It is run again: for what may happen twice.
+  idempotent,     // Run again with the same idempotency key, by which the other side knows it.
+};
+[[nodiscard]] std::string_view to_string(EffectSemantics semantics) noexcept;
+[[nodiscard]] std::optional<EffectSemantics> parse_effect_semantics(std::string_view name) noexcept;
+
+// One effect, as its functions see it.
+struct EffectCall {
+  std::string key{};
+  std::uint64_t generation = 1;   // One more after each compensation.
+  int attempt = 0;                // Grows with every attempt of the run, also across crashes.
+  std::string idempotency_key{};  // 64 hexadecimal digits: the same for a run, key and generation.
+                                  // A compensation has one of its own.
+  Json result{};                  // For a compensation: what the effect returned, else null.
+  std::optional<TimePoint> deadline{};  // Return before. Nobody is stopped by force.
+  std::stop_token stop_token{};
+};
+
+// Thrown by an effect's function to say that surely nothing happened: the key is free again.
+class EffectNotDone : public std::exception {
+ public:
+  explicit EffectNotDone(std::string cause) : cause_(std::move(cause)) {}
+  [[nodiscard]] const char* what() const noexcept override { return cause_.c_str(); }
+
+ private:
+  std::string cause_;
+};
+
+// What somebody who asked the outside world found out about an effect in doubt.
+struct Reconciled {
+  enum class Answer : std::uint8_t { unknown, not_done, done };
+  Answer answer = Answer::unknown;
+  Json result{};         // done: what the effect returned, or would have.
+  std::string reason{};  // unknown: why, for people.
+
+  [[nodiscard]] static Reconciled done(Json result = nullptr) {
+    return {Answer::done, std::move(result), {}};
+  }
+  // Say so only if it cannot happen any more either: a request may still be under way.
+  [[nodiscard]] static Reconciled not_done() { return {Answer::not_done, {}, {}}; }
+  [[nodiscard]] static Reconciled unknown(std::string reason = {}) {
+    return {Answer::unknown, {}, std::move(reason)};
+  }
+};
+
+namespace detail {
+template <class F>
+[[nodiscard]] bool is_null_function(const F& function) {
+  if constexpr (requires { function == nullptr; }) {
+    return function == nullptr;
+  } else {
+    return false;
+  }
+}
+}  // namespace detail
+
+// Finds out whether an effect in doubt happened: a function that takes nothing or the EffectCall,
+// or the name of one in AgentOptions::reconciliations, which is stored and survives a crash. An
+// exception from it means that it is still unknown.
+class Reconcile {
+ public:
+  using Function = std::function<Reconciled(const EffectCall&)>;
+
+  Reconcile() = default;
+  Reconcile(std::string name) : name_(std::move(name)) {}  // NOLINT(google-explicit-constructor)
+  Reconcile(const char* name) : name_(name) {}             // NOLINT(google-explicit-constructor)
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Reconcile> &&
+           (std::is_invocable_r_v<Reconciled, std::remove_cvref_t<F>&> ||
+            std::is_invocable_r_v<Reconciled, std::remove_cvref_t<F>&, const EffectCall&>))
+      Reconcile(
+          F&& function) {  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
+    if (detail::is_null_function(function)) return;
+    if constexpr (std::invocable<std::remove_cvref_t<F>&>) {
+      function_ = [f = std::forward<F>(function)](const EffectCall&) mutable { return f(); };
+    } else {
+      function_ = std::forward<F>(function);
+    }
+  }
+
+  explicit operator bool() const noexcept { return function_ || !name_.empty(); }
+  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty: a name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  Function function_{};
+  std::string name_{};
+};
+
+// Undoes an effect: a function that takes nothing, the effect's result or the EffectCall, or the
+// name of one in AgentOptions::compensations, which is stored and survives a crash. It returns when
+// the effect is undone; an exception says that it is not, and it may be called again. The second
+// function finds out whether the compensation happened, after a crash in the middle of it.
+class Compensation {
+ public:
+  using Function = std::function<void(const EffectCall&)>;
+
+  Compensation() = default;
+  Compensation(std::string name) : name_(std::move(name)) {}  // NOLINT(google-explicit-constructor)
+  Compensation(const char* name) : name_(name) {}             // NOLINT(google-explicit-constructor)
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Compensation> &&
+           (std::invocable<std::remove_cvref_t<F>&> ||
+            std::invocable<std::remove_cvref_t<F>&, const EffectCall&> ||
+            std::invocable<std::remove_cvref_t<F>&, const Json&>))
+      Compensation(
+          F&& function,  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
+          Reconcile reconcile = {})
+      : reconcile_(std::move(reconcile)) {
+    using Plain = std::remove_cvref_t<F>;
+    if (detail::is_null_function(function)) return;
+    if constexpr (std::invocable<Plain&>) {
+      function_ = [f = std::forward<F>(function)](const EffectCall&) mutable { f(); };
+    } else if constexpr (std::invocable<Plain&, const EffectCall&>) {
+      function_ = [f = std::forward<F>(function)](const EffectCall& call) mutable { f(call); };
+    } else {
+      function_ = [f = std::forward<F>(function)](const EffectCall& call) mutable {
+        f(call.result);
+      };
+    }
+  }
+
+  explicit operator bool() const noexcept { return function_ || !name_.empty(); }
+  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty: a name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const Reconcile& reconcile() const noexcept { return reconcile_; }
+
+ private:
+  Function function_{};
+  std::string name_{};
+  Reconcile reconcile_{};
+};
+
+struct EffectOptions {
+  EffectSemantics semantics = EffectSemantics::at_most_once;
+  Reconcile reconcile{};
+  // Undoes the effect when the run gives up what came after some point: see CompensationOptions.
+  // Both functions then outlive this call and this attempt: let them capture by value.
+  Compensation compensate{};
+};
+
+// When effects are undone, and how patiently.
+struct CompensationOptions {
+  bool on_rollback = true;  // Those that happened after the checkpoint that is restored.
+  bool on_abort = true;     // All of the run.
+  bool on_escalate = true;  // All of the run.
+  Duration timeout = std::chrono::seconds(30);  // Of one call, as EffectCall::deadline. Above 0.
+  int max_attempts = 3;                         // Calls of one compensation; 1 to 100.
+  Duration delay = std::chrono::seconds(1);     // Before the second call; then twice as long each
+                                                // time. 0 to 1 hour.
+};
+
+// What an effect's function may take: nothing, its idempotency key, or the EffectCall.
+template <class Fn>
+concept EffectFunction = std::invocable<Fn&> || std::invocable<Fn&, const std::string&> ||
+    std::invocable<Fn&, const EffectCall&>;
+
+namespace detail {
+
+template <EffectFunction Fn>
+decltype(auto) call_effect(Fn& fn, [[maybe_unused]] const EffectCall& call) {
+  if constexpr (std::invocable<Fn&>) {
+    return fn();
+  } else if constexpr (std::invocable<Fn&, const std::string&>) {
+    return fn(call.idempotency_key);
+  } else {
+    return fn(call);
+  }
+}
+template <class Fn>
+using effect_result_t = std::remove_cvref_t<decltype(call_effect(
+    std::declval<std::remove_reference_t<Fn>&>(), std::declval<const EffectCall&>()))>;
+
+// What Attempt hands to the compiled core.
+struct EffectRequest {
+  std::string_view key{};
+  const Json* arguments = nullptr;  // Null: none.
+  const std::function<Json(const EffectCall&)>* fn = nullptr;
+  const EffectOptions* options = nullptr;
+};
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1

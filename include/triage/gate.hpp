@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The seam for whatever is asked before an attempt or a call may start: circuit breakers, rate
+// limiters, bulkheads, retry budgets.
+
+#include "triage/clock.hpp"
+#include "triage/result.hpp"
+#include "triage/taxonomy.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+// What wants to start. Views are valid during the call only.
+struct GateRequest {
+  std::string_view tool{};                   // Or the agent's name, for a whole attempt.
+  std::string_view endpoint{};               // Host, queue, account; empty: none.
+  bool retry = false;                        // Not the first try of this work.
+  FailureType after = FailureType::unknown;  // retry: what the try before it failed with …
+  std::string_view after_reason{};           // … and the reason of that classification.
+  Duration waited{0};                        // What it has waited in front of gates so far.
+  TimePoint now{};
+  WallTime wall{};  // For gates that several processes share.
+};
+
+struct GateAnswer {
+  enum class Kind : std::uint8_t {
+    pass,    // It may start. Whoever passes leaves again.
+    wait,    // Not yet: ask again after `wait`.
+    refuse,  // It must not start; `wait` says when asking may help, 0: not known.
+  };
+  Kind kind = Kind::pass;
+  Duration wait{0};
+  std::string reason{};      // refuse: "circuit_open", … as in Classification::reason.
+  std::string message{};     // refuse: for people; names the gate and the key.
+  std::uint64_t ticket = 0;  // pass: handed back to leave().
+};
+
+// How it went.
+struct GateOutcome {
+  bool succeeded = true;
+  FailureType type = FailureType::unknown;  // If it failed.
+  std::string_view reason{};
+  std::optional<Duration> retry_after{};  // What the other side asked for.
+  bool retry = false;                     // As in the request.
+  FailureType after = FailureType::unknown;
+  std::string_view after_reason{};
+  Duration took{0};
+};
+
+// Thread-safety: all members may be called from several threads at once. Neither member blocks
+// beyond a store's own bounded wait, nor throws.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  // "circuit_breaker" and so on: for events and explanations.
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual GateAnswer enter(const GateRequest& request) noexcept = 0;
+  // Called once for each pass. outcome null: nothing was learnt (cancelled, never started), so the
+  // permit is only given back. A permit that is never given back must not block others for ever.
+  virtual void leave(const GateRequest& request, std::uint64_t ticket,
+                     const GateOutcome* outcome) noexcept = 0;
+};
+
+// What has passed all gates, until it reports how it went. Move-only; destroyed without a report,
+// it gives its permits back. Thread-safety: none.
+class Permit {
+ public:
+  Permit() = default;
+  Permit(Permit&& other) noexcept { *this = std::move(other); }
+  Permit& operator=(Permit&& other) noexcept;
+  ~Permit() { give_back(nullptr); }
+
+  // The first report counts.
+  void succeeded() { report({}); }
+  void failed(FailureType type, std::string_view reason = {},
+              std::optional<Duration> retry_after = {}) {
+    report({.succeeded = false, .type = type, .reason = reason, .retry_after = retry_after});
+  }
+  // `took` and what is known from the request are filled in.
+  void report(GateOutcome outcome);
+
+ private:
+  friend class GateKeeper;
+  void give_back(const GateOutcome* outcome);
+
+  std::vector<std::pair<std::shared_ptr<Gate>, std::uint64_t>> passed_{};
+  std::shared_ptr<Clock> clock_{};
+  std::string tool_{};
+  std::string endpoint_{};
+  std::string after_reason_{};
+  FailureType after_ = FailureType::unknown;
+  bool retry_ = false;
+  TimePoint entered_{};
+};
+
+// Asks several gates in order. A value; copies share the gates.
+class GateKeeper {
+ public:
+  GateKeeper() = default;
+  // clock null: the machine's.
+  explicit GateKeeper(std::vector<std::shared_ptr<Gate>> gates, std::shared_ptr<Clock> clock = {});
+
+  // Passes all gates or none. The answer is the first one that is no pass; `permit` is set on pass.
+  // request.now and request.wall are filled in.
+  [[nodiscard]] GateAnswer enter(GateRequest request, Permit& permit) const;
+  [[nodiscard]] bool empty() const noexcept { return gates_.empty(); }
+
+ private:
+  std::vector<std::shared_ptr<Gate>> gates_{};
+  std::shared_ptr<Clock> clock_{};
+};
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A small versioned key space beside the journals: what several runs or processes share.
+
+#include "triage/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+struct VersionedValue {
+  std::string bytes{};
+  std::uint64_t version = 0;  // 1 when first written, then one more each time.
+};
+
+// Spaces that begin with "triage/" are the library's own. Every CheckpointStore is one.
+// Thread-safety: all members may be called from several threads at once.
+// Errors of all members: Errc::io, Errc::busy (after a bounded wait), Errc::corrupt,
+// Errc::unsupported (used after fork()).
+class KeySpace {
+ public:
+  virtual ~KeySpace() = default;
+
+  [[nodiscard]] virtual Result<std::optional<VersionedValue>> get(std::string_view space,
+                                                                  std::string_view key) = 0;
+  // Writes if the stored version is `expected` (0: there is none). Returns the new version.
+  // Errors: Errc::conflict.
+  [[nodiscard]] virtual Result<std::uint64_t> put_if(std::string_view space, std::string_view key,
+                                                     std::uint64_t expected,
+                                                     std::string_view bytes) = 0;
+  // Keys that begin with `prefix`, ascending.
+  [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view space,
+                                                              std::string_view prefix) = 0;
+
+ protected:
+  KeySpace() = default;
+  KeySpace(const KeySpace&) = default;
+  KeySpace& operator=(const KeySpace&) = default;
+};
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Limits how many calls of one kind run at once, so that one slow endpoint does not take all.
+
+#include "triage/gate.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1 {
+
+struct BulkheadOptions {
+  int max_concurrent = 10;  // Per (tool, endpoint). 1 or more.
+  Duration max_wait{0};     // For a place; 0: who finds none is refused. 0 or more.
+  Duration poll = std::chrono::milliseconds(10);  // While waiting. 1 ms or more.
+};
+
+// Of this process. A place is held until the permit is reported or destroyed.
+// Thread-safety: all members may be called from several threads at once.
+class Bulkhead final : public Gate {
+ public:
+  // Errors: Errc::invalid_argument, naming the option, its value and what is allowed.
+  [[nodiscard]] static Result<std::shared_ptr<Bulkhead>> create(BulkheadOptions options = {});
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "bulkhead"; }
+  [[nodiscard]] GateAnswer enter(const GateRequest& request) noexcept override;
+  void leave(const GateRequest& request, std::uint64_t ticket,
+             const GateOutcome* outcome) noexcept override;
+
+ private:
+  explicit Bulkhead(BulkheadOptions options) : options_(options) {}
+
+  BulkheadOptions options_;
+  std::mutex mutex_{};
+  std::map<std::string, int> running_{};
+};
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Effects inside your own SQLite database: the business rows and the effect's receipt commit
+// together, so that a doubt can always be settled.
+
+#include "triage/effect.hpp"
+#include "triage/result.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace SQLite {
+class Database;
+}
+
+namespace triage::inline v0_1 {
+
+// Receipts in the table triage_receipts of a user's database, which need not be the one where runs
+// are stored.
+//
+//   auto receipts = triage::SqliteReceipts::open(database).value();
+//   receipts->effect(attempt, "book:42", {{"order", 42}}, [&] {
+//     database.exec("INSERT INTO orders …");   // No BEGIN and no COMMIT: the transaction is ours.
+//     return 42;
+//   });
+//
+// Thread-safety: as the connection's, one thread at a time.
+class SqliteReceipts : public std::enable_shared_from_this<SqliteReceipts> {
+ public:
+  // Makes the table if it is missing. The connection outlives this object and the runs that use it.
+  // Errors: Errc::io.
+  [[nodiscard]] static Result<std::shared_ptr<SqliteReceipts>> open(SQLite::Database& database);
+  explicit SqliteReceipts(SQLite::Database& database) noexcept : database_(database) {}
+
+  // attempt.effect(key, arguments, …) with fn in a transaction. An exception from fn rolls it back
+  // and frees the key; it is nested in the EffectNotDone that is thrown. `attempt` is an Attempt.
+  template <class A, EffectFunction Fn>
+  auto effect(A& attempt, std::string_view key, const Json& arguments, Fn fn) {
+    return attempt.effect(key, arguments, transaction(std::move(fn)), {.reconcile = reconcile()});
+  }
+
+  // The parts of it, for other options: fn in a transaction, to be given to Attempt::effect …
+  template <EffectFunction Fn>
+  [[nodiscard]] auto transaction(Fn fn) {
+    using T = detail::effect_result_t<Fn>;
+    return [self = shared_from_this(), fn = std::move(fn)](const EffectCall& call) mutable -> T {
+      if constexpr (std::is_void_v<T>) {
+        static_cast<void>(self->run(call, [&]() -> Json {
+          detail::call_effect(fn, call);
+          return nullptr;
+        }));
+      } else {
+        return self->run(call, [&] { return Json(detail::call_effect(fn, call)); })
+            .template get<T>();
+      }
+    };
+  }
+  // … and who looks for its receipt. What it does not find cannot happen any more: a late
+  // transaction with the same receipt fails.
+  [[nodiscard]] Reconcile reconcile();
+
+ private:
+  [[nodiscard]] Json run(const EffectCall& call, const std::function<Json()>& work);
+  [[nodiscard]] std::optional<Json> find(const EffectCall& call);
+
+  SQLite::Database& database_;
+};
+
+}  // namespace triage::inline v0_1

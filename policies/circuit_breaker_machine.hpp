@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The circuits of one key as a pure state machine: no clock, no lock. Private.
+
+#include "triage/json.hpp"
+#include "triage/policies/circuit_breaker.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Times are milliseconds on one clock. A ticket is the number of the newest change at the time of
+// admission, so a late report tells whether the circuit has changed since.
+struct Circuit {
+  static constexpr std::size_t bucket_count = 10;
+
+  struct Bucket {
+    std::int64_t begin = 0;
+    std::uint32_t calls = 0;
+    std::uint32_t failed = 0;
+    std::uint32_t slow = 0;
+  };
+  // One failure type's.
+  struct Track {
+    BreakerState state = BreakerState::closed;
+    std::uint64_t since = 0;  // Number of the change that led here.
+    std::int64_t until = 0;   // open: when probes may begin. half_open: its end at the latest.
+    std::vector<Bucket> window{};
+    std::vector<std::uint64_t> probes{};  // Tickets under way.
+    int succeeded = 0;                    // Probes that did.
+  };
+
+  std::uint64_t changes = 0;
+  BreakerMode mode = BreakerMode::automatic;
+  std::map<FailureType, Track> tracks{};
+
+  struct Admission {
+    bool passes = false;
+    std::uint64_t ticket = 0;
+    std::int64_t retry_in = 0;  // Refused: when it may pass; 0: not known.
+    FailureType type = FailureType::unknown;
+    BreakerState state = BreakerState::closed;  // Of the circuit that refused.
+  };
+  struct Report {
+    bool failed = false;
+    FailureType type = FailureType::unknown;
+    bool slow = false;
+  };
+  using Changes = std::vector<BreakerChange>;
+
+  Admission enter(const BreakerOptions& options, std::int64_t now, bool retry, Changes& changed);
+  // report empty: the permit is given back, nothing was learnt.
+  void leave(const BreakerOptions& options, std::int64_t now, std::uint64_t ticket,
+             const std::optional<Report>& report, Changes& changed);
+  void force(BreakerMode wanted);
+  // What has happened by itself until now: a half-open circuit comes to its end.
+  void settle(const BreakerOptions& options, std::int64_t now, Changes& changed);
+
+  [[nodiscard]] Json to_json() const;
+  [[nodiscard]] static Circuit from_json(const Json& json);
+
+ private:
+  void turn(FailureType type, Track& track, BreakerState to, std::int64_t until, Changes& changed);
+};
+
+}  // namespace triage::inline v0_1::detail

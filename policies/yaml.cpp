@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policies/yaml.hpp"
+
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1 {
+namespace {
+
+constexpr std::size_t most_values = 100'000;
+
+// Thrown while converting, caught in the function that began it.
+struct BadYaml {
+  int line;
+  std::string why;
+};
+
+// Converts YAML to JSON and remembers where each path began.
+class Converter {
+ public:
+  Json convert(const YAML::Node& node, const std::string& path, int depth) {
+    const int line = node.Mark().line + 1;
+    lines_.emplace(path, line);
+    if (depth > max_json_depth) {
+      throw BadYaml{line, "is nested deeper than 256 levels, the most that is allowed"};
+    }
+    if (++values_ > most_values) {
+      throw BadYaml{line, "expands to more than 100000 values, the most that is allowed"};
+    }
+    if (!node.Tag().empty() && node.Tag() != "?" && node.Tag() != "!") {
+      throw BadYaml{line, "has the tag \"" + printable(node.Tag()) + "\"; no tags are allowed"};
+    }
+    switch (node.Type()) {
+      case YAML::NodeType::Map: return map(node, path, depth);
+      case YAML::NodeType::Sequence: return sequence(node, path, depth);
+      case YAML::NodeType::Scalar: return scalar(node);
+      default: return nullptr;
+    }
+  }
+
+  // The line of the longest path that `text` begins with; 0 if there is none.
+  [[nodiscard]] int line_of(const std::string& text) const {
+    int line = 0;
+    std::size_t longest = 0;
+    for (const auto& [path, at] : lines_) {
+      const bool whole =
+          path.size() == text.size() ||
+          (path.size() < text.size() && text.compare(0, path.size(), path) == 0 &&
+           std::string_view(" .:[").find(text[path.size()]) != std::string_view::npos);
+      if (whole && path.size() > longest && text.compare(0, path.size(), path) == 0) {
+        longest = path.size();
+        line = at;
+      }
+    }
+    return line;
+  }
+
+ private:
+  Json map(const YAML::Node& node, const std::string& path, int depth) {
+    Json object = Json::object();
+    for (const auto& entry : node) {
+      const int line = entry.first.Mark().line + 1;
+      if (!entry.first.IsScalar()) throw BadYaml{line, "has a key that is no text"};
+      const std::string& key = entry.first.Scalar();
+      if (object.contains(key)) {
+        throw BadYaml{line, "has the key \"" + printable(key) +
+                                "\" twice in one object; allowed is each key once"};
+      }
+      const std::string below = path.empty() ? key : path + "." + key;
+      object[key] = convert(entry.second, below, depth + 1);
+      lines_[below] = line;  // Where the key stands, not where its value begins.
+    }
+    return object;
+  }
+
+  Json sequence(const YAML::Node& node, const std::string& path, int depth) {
+    Json array = Json::array();
+    for (const auto& element : node) {
+      array.push_back(convert(element, path + "[" + std::to_string(array.size()) + "]", depth + 1));
+    }
+    return array;
+  }
+
+  static Json scalar(const YAML::Node& node) {
+    const std::string& text = node.Scalar();
+    if (node.Tag() == "!") return text;  // It was quoted.
+    if (text.empty() || text == "~" || text == "null") return nullptr;
+    if (text == "true") return true;
+    if (text == "false") return false;
+    std::int64_t whole = 0;
+    const char* end = text.data() + text.size();
+    if (const auto read = std::from_chars(text.data(), end, whole);
+        read.ec == std::errc{} && read.ptr == end) {
+      return whole;
+    }
+    double number = 0;
+    if (const auto read = std::from_chars(text.data(), end, number);
+        read.ec == std::errc{} && read.ptr == end) {
+      return number;
+    }
+    return text;
+  }
+
+  std::map<std::string, int> lines_{};
+  std::size_t values_ = 0;
+};
+
+Error at_line(int line, const std::string& text) {
+  if (line <= 0) return {Errc::invalid_argument, text};
+  return {Errc::invalid_argument, "line " + std::to_string(line) + ": " + text};
+}
+
+}  // namespace
+
+Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyRegistry& registry,
+                                          std::shared_ptr<KeySpace> shared) {
+  Converter converter;
+  Json document;
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1) {
+      return at_line(documents[1].Mark().line + 1, "a second document begins; allowed is one");
+    }
+    if (!documents.empty()) document = converter.convert(documents[0], "", 0);
+  } catch (const BadYaml& bad) {
+    return at_line(bad.line, "the policy document " + bad.why);
+  } catch (const YAML::Exception& error) {
+    return at_line(error.mark.line + 1, "the policy document is no YAML: " + printable(error.msg));
+  }
+  auto made = document_from_json(document, registry, std::move(shared));
+  if (made) return made;
+  return at_line(converter.line_of(made.error().detail), made.error().detail);
+}
+
+}  // namespace triage::inline v0_1

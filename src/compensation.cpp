@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Undoing effects: newest first, each call journaled before and after, none twice.
+#include "effects.hpp"
+#include "run.hpp"
+#include "shield.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using Status = EffectState::Status;
+using Lock = std::unique_lock<std::mutex>;
+
+}  // namespace
+
+const Compensation* Effects::find_compensation(std::string_view key, const EffectState& known,
+                                               const EffectOptions* options) const {
+  const auto& named = run_.core_.options.compensations;
+  const auto resolve = [&](const Compensation& one) -> const Compensation* {
+    if (one.function()) return &one;
+    const auto found = named.find(one.name());
+    return found == named.end() ? nullptr : &found->second;
+  };
+  if (options != nullptr && options->compensate) return resolve(options->compensate);
+  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
+  const auto& live = run_.body_->effect_options;
+  if (const auto found = live.find(key); found != live.end()) {
+    return resolve(found->second.compensate);
+  }
+  if (!known.compensation) return nullptr;
+  const auto found = named.find(*known.compensation);
+  return found == named.end() ? nullptr : &found->second;
+}
+
+std::vector<std::pair<std::string, EffectState>> Effects::undoable_after(Sequence target,
+                                                                         Find what) const {
+  const Lock lock(run_.mutex_);
+  std::vector<std::pair<std::string, EffectState>> found;
+  if (!run_.body_) return found;
+  for (const auto& [key, effect] : run_.body_->journal.effects()) {
+    if (effect.intended_at <= target) continue;
+    if (!effect.compensation && !run_.body_->effect_options.contains(key)) continue;
+    const bool in_doubt =
+        effect.status == Status::intended || effect.status == Status::compensating;
+    if (what == Find::in_doubt ? in_doubt : effect.status == Status::completed) {
+      found.emplace_back(key, effect);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.second.intended_at > b.second.intended_at;
+  });
+  return found;
+}
+
+bool Effects::owes_after(Sequence target) const {
+  return !undoable_after(target, Find::in_place).empty();
+}
+
+// A journal with a hole may hide an effect that belongs to those: then none is undone either.
+std::optional<std::string> Effects::settle_after(Sequence target) {
+  const auto doubts = undoable_after(target, Find::in_doubt);
+  const Sequence lost = run_.body_ ? run_.body_->journal.lost_intent() : 0;
+  if (lost > target && (!doubts.empty() || owes_after(target))) {
+    return "record " + std::to_string(lost) +
+           " is damaged or missing and may have been the intent of an effect";
+  }
+  for (const auto& [key, effect] : doubts) {
+    const Reconciled found = effect.status == Status::intended
+                                 ? settle(key, effect, nullptr)
+                                 : settle_compensation(key, effect, nullptr);
+    if (found.answer != Reconciled::Answer::unknown) continue;
+    run_.emit(EventKind::effect_in_doubt, {.text = key});
+    return (effect.status == Status::intended
+                ? "nobody knows whether " + effect_name(key) + " happened"
+                : "nobody knows whether " + effect_name(key) + " has been undone") +
+           found.reason;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Effects::compensate_after(Sequence target) {
+  std::vector<std::string> failures;
+  for (const auto& [key, effect] : undoable_after(target, Find::in_place)) {
+    auto problem = compensate(key, effect);
+    if (!problem) continue;
+    std::string text = effect_name(key) + " could not be undone: " + *problem;
+    {
+      const Lock lock(run_.mutex_);
+      run_.body_->context.notes.push_back(text);
+    }
+    run_.emit(EventKind::compensation_failed, {.text = text});
+    failures.push_back(std::move(text));
+  }
+  return failures;
+}
+
+// Why the effect is still in place, or may be; empty if it is undone.
+std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect) {
+  const Compensation* compensation = find_compensation(key, effect, nullptr);
+  if (compensation == nullptr) {
+    return effect.compensation && !effect.compensation->empty()
+               ? "its compensation \"" + printable(*effect.compensation) + "\" is not registered"
+               : "its compensation was a function of the process that died; register it by name";
+  }
+  const CompensationOptions& how = run_.core_.options.compensation;
+  Duration delay = how.delay;
+  std::optional<std::string> problem;
+  for (int attempt = 1; attempt <= how.max_attempts; ++attempt) {
+    if (attempt > 1 && !wait(std::exchange(delay, 2 * delay))) break;
+    bool in_doubt = false;
+    problem = call_compensation(key, effect, *compensation, &in_doubt);
+    if (!problem || in_doubt) break;
+  }
+  return problem;
+}
+
+std::optional<std::string> Effects::call_compensation(const std::string& key,
+                                                      const EffectState& effect,
+                                                      const Compensation& compensation,
+                                                      bool* in_doubt) {
+  if (auto durable = record_durably(RecordKind::compensation_intended, key, effect, Json::object());
+      !durable) {
+    record(RecordKind::compensation_withdrawn, key, effect,
+           Json{{"cause", "the intent could not be stored"}});
+    return "the store failed: " + durable.error().detail;
+  }
+  run_.emit(EventKind::compensation_started, {.text = key});
+  EffectCall call = call_of(key, effect, true);
+  if (effect.result) call.result = *effect.result;
+  call.deadline = run_.now() + run_.core_.options.compensation.timeout;
+  try {
+    compensation.function()(call);
+  } catch (...) {
+    std::string cause = current_exception_text();
+    if (run_.now() > *call.deadline) cause += " (after its time was up)";
+    static_cast<void>(
+        record_durably(RecordKind::compensation_withdrawn, key, effect, Json{{"cause", cause}}));
+    return cause;
+  }
+  if (auto kept = record_durably(RecordKind::compensation_completed, key, effect, Json::object());
+      !kept) {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+    *in_doubt = true;
+    return "it was undone, but that could not be stored: " + kept.error().detail;
+  }
+  run_.emit(EventKind::compensation_completed, {.text = key});
+  return std::nullopt;
+}
+
+Reconciled Effects::settle_compensation(std::string_view key, const EffectState& known,
+                                        const EffectOptions* options) {
+  const Compensation* compensation = find_compensation(key, known, options);
+  const Reconcile::Function* function = nullptr;
+  if (compensation != nullptr) {
+    const Reconcile& reconcile = compensation->reconcile();
+    const auto& named = run_.core_.options.reconciliations;
+    if (reconcile.function()) {
+      function = &reconcile.function();
+    } else if (const auto found = named.find(reconcile.name()); found != named.end()) {
+      function = &found->second.function();
+    }
+  }
+  if (function == nullptr) return Reconciled::unknown();
+  EffectCall call = call_of(key, known, true);
+  if (known.result) call.result = *known.result;
+  Reconciled found = ask(*function, call);
+  if (found.answer == Reconciled::Answer::unknown) {
+    if (!found.reason.empty()) found.reason = ": " + found.reason;
+    return found;
+  }
+  const bool done = found.answer == Reconciled::Answer::done;
+  Json fields{{"reconciled", true}};
+  if (!done) fields["cause"] = "reconciled: it did not happen";
+  const auto kept =
+      record_durably(done ? RecordKind::compensation_completed : RecordKind::compensation_withdrawn,
+                     key, known, std::move(fields));
+  if (!kept) {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+    return Reconciled::unknown(": its answer could not be stored: " + kept.error().detail);
+  }
+  run_.emit(EventKind::effect_reconciled, {.text = key, .number = done ? 0U : 1U});
+  return found;
+}
+
+// False if the run is cancelled. No sleep goes past the run's deadline.
+bool Effects::wait(Duration delay) {
+  const TimePoint instant = run_.now();
+  TimePoint until = instant + delay;
+  if (const auto& deadline = run_.deadline()) until = std::min(until, std::max(*deadline, instant));
+  return run_.core_.clock->sleep_until(until, run_.stop_token());
+}
+
+// --- What the run loop asks for.
+
+std::optional<std::string> Run::undo(const RecoveryAction& action, Sequence target, bool wanted,
+                                     std::vector<std::string>* failures) {
+  Effects effects(*this);
+  if (wanted) {
+    if (auto doubt = effects.settle_after(target)) return doubt;
+  }
+  const bool owes = wanted && effects.owes_after(target);
+  record_action(action, owes ? std::optional(target) : std::nullopt);
+  if (owes) *failures = effects.compensate_after(target);
+  return std::nullopt;
+}
+
+// A process died while it was undoing effects, or the run ended when they were undone: before the
+// callable runs again, the rest is undone and the state goes back to where they had not happened.
+Input Run::finish_undoing(Input first) {
+  const Journal& journal = body_->journal;
+  const std::optional<Sequence> planned = journal.compensating_after();
+  if (!planned && !journal.before_undone()) return first;
+  Effects effects(*this);
+  if (planned) {
+    if (auto doubt = effects.settle_after(*planned)) {
+      std::string detail = "the effects of this run cannot all be undone: " + *doubt;
+      end_in_store(RunStatus::escalated, Json{{"detail", detail}});
+      outcome_ = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
+      return Input::stopped;
+    }
+    effects.compensate_after(*planned);
+  }
+  Lock lock(mutex_);
+  std::optional<Sequence> to = planned;
+  if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
+  const auto position = *to == 0 ? std::nullopt : journal.find(*to);
+  record_rollback(position, false);
+  const std::string checkpoint = position ? to_string(CheckpointId{id(), *to}) : std::string();
+  if (body_->recovery) {
+    Recovery& told = *body_->recovery;
+    told.checkpoint_id = checkpoint;
+    told.hint = position ? "The run goes on from checkpoint " + checkpoint +
+                               ", because effects behind it were undone."
+                         : "The run goes on from its start, because its effects were undone.";
+  }
+  body_->restored_steps = journal.trajectory().size();
+  lock.unlock();
+  emit(EventKind::rolled_back, {.text = checkpoint});
+  return first;
+}
+
+}  // namespace triage::inline v0_1::detail

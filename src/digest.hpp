@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Cryptographic hashes, as text.
+
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::detail {
+
+[[nodiscard]] std::string hexadecimal(std::string_view bytes);
+// BLAKE2b with 256 bits (libsodium's generic hash), in hexadecimal: 64 digits.
+[[nodiscard]] std::string digest(std::string_view text);
+
+}  // namespace triage::inline v0_1::detail

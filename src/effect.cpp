@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The values that belong to effects: names, the hash of the arguments, idempotency keys.
+#include "triage/effect.hpp"
+
+#include "digest.hpp"
+#include "effects.hpp"
+#include "triage/record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+constexpr std::array<std::pair<EffectSemantics, std::string_view>, 3> semantics_names{
+    {{EffectSemantics::at_most_once, "at_most_once"},
+     {EffectSemantics::at_least_once, "at_least_once"},
+     {EffectSemantics::idempotent, "idempotent"}}};
+
+// Numbers beyond are not exact as doubles.
+constexpr double largest_exact = 9007199254740992.0;
+
+// Equal values become equal bytes: keys are sorted by the type, numbers are whole where they can
+// be.
+Json canonical(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::number_float: {
+      const auto number = value.get<double>();
+      if (std::trunc(number) == number && std::abs(number) <= largest_exact) {
+        return static_cast<std::int64_t>(number);
+      }
+      return value;
+    }
+    case Json::value_t::array: {
+      Json out = Json::array();
+      for (const Json& element : value) out.push_back(canonical(element));
+      return out;
+    }
+    case Json::value_t::object: {
+      Json out = Json::object();
+      for (const auto& [key, element] : value.items()) out[key] = canonical(element);
+      return out;
+    }
+    default: return value;
+  }
+}
+
+bool has_float(const Json& value) {
+  if (!value.is_structured()) return value.is_number_float();
+  return std::any_of(value.begin(), value.end(), has_float);
+}
+
+}  // namespace
+
+std::string_view to_string(EffectSemantics semantics) noexcept {
+  for (const auto& [value, name] : semantics_names) {
+    if (value == semantics) return name;
+  }
+  return "unknown";
+}
+
+std::optional<EffectSemantics> parse_effect_semantics(std::string_view name) noexcept {
+  for (const auto& [value, known] : semantics_names) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+std::string arguments_digest(const Json& arguments) {
+  std::string bytes;
+  if (has_float(arguments)) {
+    encode_cbor(canonical(arguments), bytes);
+  } else {
+    encode_cbor(arguments, bytes);  // As it is: copying it would cost more than all the rest.
+  }
+  return digest(bytes);
+}
+
+std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_t generation,
+                            bool compensation) {
+  std::string text(compensation ? "triage compensation" : "triage effect");
+  text += '\0';
+  text += run;  // Neither it nor a number contains a zero byte, so the parts cannot be confused.
+  text += '\0';
+  text += std::to_string(generation);
+  text += '\0';
+  text += key;
+  return digest(text);
+}
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1

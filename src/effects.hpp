@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The effects of one run: running them, settling doubts, undoing them.
+
+#include "triage/effect.hpp"
+#include "triage/journal.hpp"
+#include "triage/result.hpp"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+class Run;
+
+// The hash of canonical JSON: the order of keys, and 1 or 1.0, make no difference.
+[[nodiscard]] std::string arguments_digest(const Json& arguments);
+[[nodiscard]] std::string idempotency_key(const RunId& run, std::string_view key,
+                                          std::uint64_t generation, bool compensation);
+
+[[nodiscard]] std::string effect_name(std::string_view key);  // For texts.
+
+// Which effects run now. Thread-safety: all members may be called from several threads at once.
+class EffectTurns {
+ public:
+  // Waits while another thread has this key. Errors: Errc::invalid_argument if this thread has it.
+  [[nodiscard]] Result<void> enter(std::string_view key);
+  void leave(std::string_view key);
+
+ private:
+  std::mutex mutex_{};
+  std::condition_variable left_{};
+  std::map<std::string, std::thread::id, std::less<>> running_{};
+};
+
+// A view of a run; made where it is needed. It locks the run itself.
+class Effects {
+ public:
+  explicit Effects(Run& run) noexcept : run_(run) {}
+
+  // --- effects.cpp, for Attempt: see Attempt::try_effect.
+  [[nodiscard]] Result<Json> perform(int attempt, const EffectRequest& request);
+
+  // --- compensation.cpp; no attempt is open.
+  // Settles what is in doubt among the effects to be undone. Returns why one cannot be settled.
+  [[nodiscard]] std::optional<std::string> settle_after(Sequence target);
+  // Whether anything that happened after `target` is to be undone.
+  [[nodiscard]] bool owes_after(Sequence target) const;
+  // Undoes it, newest first. Returns a sentence for each effect that is still in place.
+  std::vector<std::string> compensate_after(Sequence target);
+
+ private:
+  enum class Find : std::uint8_t { in_place, in_doubt };
+
+  // --- effects.cpp
+  [[nodiscard]] Result<void> check(const EffectRequest& request) const;
+  [[nodiscard]] Result<Json> decide(const EffectRequest& request, EffectState known,
+                                    EffectState next);
+  [[nodiscard]] Result<Json> run(const EffectRequest& request, const EffectState& next);
+  [[nodiscard]] Result<Json> keep_result(const EffectRequest& request, const EffectState& next,
+                                         const EffectCall& call, Json result);
+  [[nodiscard]] Error in_doubt(std::string_view key, std::string why);
+  [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
+                                   bool compensation) const;
+  void record(RecordKind kind, std::string_view key, const EffectState& effect, Json fields);
+  [[nodiscard]] Result<void> record_durably(RecordKind kind, std::string_view key,
+                                            const EffectState& effect, Json fields);
+  [[nodiscard]] static Reconciled ask(const Reconcile::Function& function, const EffectCall& call);
+  [[nodiscard]] Reconciled settle(std::string_view key, const EffectState& known,
+                                  const EffectOptions* options);
+  [[nodiscard]] const Reconcile::Function* find_reconcile(std::string_view key,
+                                                          const EffectState& known,
+                                                          const EffectOptions* options) const;
+
+  // --- compensation.cpp
+  [[nodiscard]] Reconciled settle_compensation(std::string_view key, const EffectState& known,
+                                               const EffectOptions* options);
+  [[nodiscard]] const Compensation* find_compensation(std::string_view key,
+                                                      const EffectState& known,
+                                                      const EffectOptions* options) const;
+  [[nodiscard]] std::vector<std::pair<std::string, EffectState>> undoable_after(Sequence target,
+                                                                                Find what) const;
+  [[nodiscard]] std::optional<std::string> compensate(const std::string& key,
+                                                      const EffectState& effect);
+  [[nodiscard]] std::optional<std::string> call_compensation(const std::string& key,
+                                                             const EffectState& effect,
+                                                             const Compensation& compensation,
+                                                             bool* in_doubt);
+  [[nodiscard]] bool wait(Duration delay);
+
+  Run& run_;
+};
+
+}  // namespace triage::inline v0_1::detail

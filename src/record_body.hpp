@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Reading the fields of a stored body, which is not trusted to hold the types that we write.
+
+#include "triage/json.hpp"
+
+namespace triage::inline v0_1::detail {
+
+// The field, or `otherwise` if it is missing or of another type.
+template <class T>
+[[nodiscard]] T field(const Json& body, const char* key, T otherwise) {
+  const auto found = body.find(key);
+  if (found == body.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    return otherwise;
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Gates, budgets and expected durations in front of attempts and calls.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/bulkhead.hpp"
+#include "triage/policies/circuit_breaker.hpp"
+#include "triage/policies/rate_limiter.hpp"
+#include "triage/policies/retry_budget.hpp"
+#include "triage/stores/memory.hpp"
+
+using namespace triage;
+using namespace triage::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+Error unavailable(Attempt& attempt) {
+  return attempt.fail({.text = "unavailable", .http_status = 503});
+}
+
+FailurePolicy patient() {
+  FailurePolicy policy;
+  policy.otherwise(retry_with_backoff(
+      {.max_attempts = 9, .base_delay = 1s, .max_delay = 1s, .jitter = Jitter::none}));
+  return policy;
+}
+
+std::shared_ptr<CircuitBreaker> sensitive_breaker(BreakerOptions options = {}) {
+  options.minimum_calls = 2;
+  options.probes = 1;
+  return CircuitBreaker::create(std::move(options)).value();
+}
+
+}  // namespace
+
+TEST_CASE("an open breaker blocks the first attempt of a run too", "[gates]") {
+  Kit kit;
+  const auto breaker = sensitive_breaker();
+  AgentOptions options = kit.bare();
+  options.gates = {breaker};
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++calls;
+                            return unavailable(attempt);
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  for (int run = 0; run < 2; ++run) CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(calls == 2);
+  const auto refused = agent.run("x");
+  CHECK_ERRC(Errc::escalated, refused);
+  CHECK(calls == 2);
+  const Classification& found = refused.error().failure()->classification;
+  CHECK(found.type == FailureType::external_fault);
+  CHECK(found.reason == "circuit_open");
+  CHECK(found.retry_after == 5s);
+  CHECK(kit.log->count(EventKind::gate_refused) == 1);
+}
+
+TEST_CASE("a run waits until the breaker lets a probe pass, and its success closes it", "[gates]") {
+  Kit kit;
+  const auto breaker = sensitive_breaker();
+  AgentOptions options = kit.options();
+  options.gates = {breaker};
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            if (++calls <= 2) return unavailable(attempt);
+                            return calls;
+                          },
+                          patient(), options};
+  CHECK(agent.run("x").value() == 3);
+  CHECK(kit.clock->waits == std::vector<Duration>{1s, 1s, 4s});
+  const GateRequest key{.tool = "agent", .now = kit.clock->now()};
+  CHECK(breaker->state(key) == BreakerState::closed);
+}
+
+TEST_CASE("a cancelled probe gives its permit back", "[gates]") {
+  Kit kit;
+  const auto breaker = sensitive_breaker();
+  AgentOptions options = kit.bare();
+  options.gates = {breaker};
+  std::stop_source stop;
+  bool failing = true;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            if (failing) return unavailable(attempt);
+                            stop.request_stop();
+                            throw std::runtime_error("cut off");
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  for (int run = 0; run < 2; ++run) CHECK_ERRC(Errc::escalated, agent.run("x"));
+  failing = false;
+  kit.clock->advance(5s);
+  CHECK_ERRC(Errc::cancelled, agent.run("x", {.stop_token = stop.get_token()}));
+  Permit permit;
+  const GateKeeper keeper({breaker}, kit.clock);
+  CHECK(keeper.enter({.tool = "agent"}, permit).kind == GateAnswer::Kind::pass);
+}
+
+TEST_CASE("attempts wait for the rate limiter, not beyond the deadline", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {RateLimiter::create({.permits = 1, .period = 10s}).value()};
+  const TriageAgent agent{[](const std::string&) { return 1; },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x").value() == 1);
+  CHECK(agent.run("x").value() == 1);
+  CHECK(kit.clock->waits == std::vector<Duration>{10s});
+  const auto late = agent.run("x", {.deadline = kit.clock->now() + 9s});
+  CHECK_ERRC(Errc::escalated, late);
+  CHECK(late.error().failure()->classification.reason == "gate_wait");
+  CHECK(kit.clock->waits.size() == 1);
+}
+
+TEST_CASE("a spent retry budget ends the retries of a run", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {RetryBudget::create(grpc_retry_throttle()).value()};
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++calls;
+                            return unavailable(attempt);
+                          },
+                          patient(), options};
+  for (int run = 0; run < 100; ++run) CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(calls <= 120);
+  CHECK(agent.run("x").error().detail.find("retry budget") != std::string::npos);
+}
+
+TEST_CASE("three nested wrappers hardly multiply the calls of one", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {RetryBudget::create(grpc_retry_throttle()).value()};
+  int calls = 0;
+  const TriageAgent inner{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++calls;
+                            return unavailable(attempt);
+                          },
+                          patient(), options};
+  const TriageAgent middle{[&](const std::string& task, Attempt& attempt) {
+                             return inner.run(task, {.parent = &attempt});
+                           },
+                           patient(), options};
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) {
+                            return middle.run(task, {.parent = &attempt});
+                          },
+                          patient(), options};
+  const int runs = 50;
+  for (int run = 0; run < runs; ++run) CHECK_ERRC(Errc::escalated, outer.run("x"));
+  INFO(calls << " calls");
+  CHECK(calls <= runs * 13 / 10);
+}
+
+TEST_CASE("a call inside an attempt passes the same gates", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.gates = {Bulkhead::create({.max_concurrent = 1}).value()};
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            auto first = attempt.enter("search", "example.org");
+                            if (!first) return first.error();
+                            auto second = attempt.enter("search", "example.org");
+                            if (!second) return second.error();
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->classification.reason == "bulkhead_full");
+}
+
+TEST_CASE("a call that does not fit into the budget is not started", "[gates][budget]") {
+  Kit kit;
+  AgentOptions inside = kit.bare();
+  AgentOptions around = kit.bare();
+  around.budget = Budget::create({.max_cost_usd = 1.0}).value();
+  int calls = 0;
+  const TriageAgent child{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            auto reserved = attempt.reserve({.cost_usd = 0.4});
+                            if (!reserved) return reserved.error();
+                            ++calls;
+                            reserved.value().settle({.cost_usd = 0.4});
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), inside};
+  const TriageAgent parent{[&](const std::string& task, Attempt& attempt) {
+                             for (int i = 0; i < 2; ++i) {
+                               CHECK(child.run(task, {.parent = &attempt}).value() == 1);
+                             }
+                             return child.run(task, {.parent = &attempt});
+                           },
+                           answers({RecoveryAction::escalate()}), around};
+  const auto result = parent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::quota_exhausted);
+  CHECK(result.error().failure()->classification.reason == "budget_spent");
+  CHECK(calls == 2);
+  CHECK(around.budget->spent().cost_usd == Approx(0.8));
+}
+
+TEST_CASE("an attempt that could not end before the deadline is not started", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  int calls = 0;
+  const auto take_a_minute = [&](const std::string&) {
+    kit.clock->advance(60s);
+    return ++calls;
+  };
+  SECTION("as given") {
+    options.expected_duration = 60s;
+    const TriageAgent agent{take_a_minute, patient(), options};
+    const auto late = agent.run("x", {.deadline = kit.clock->now() + 60s});
+    CHECK_ERRC(Errc::escalated, late);
+    CHECK(late.error().failure()->type() == FailureType::timeout);
+    CHECK(calls == 0);
+    CHECK(agent.run("x", {.deadline = kit.clock->now() + 61s}).value() == 1);
+  }
+  SECTION("as learnt") {
+    options.learn_duration = true;
+    const TriageAgent agent{take_a_minute, patient(), options};
+    CHECK(agent.run("x", {.deadline = kit.clock->now() + 600s}).value() == 1);
+    CHECK_ERRC(Errc::escalated, agent.run("x", {.deadline = kit.clock->now() + 59s}));
+    CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("gates and durations that make no sense are refused", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  SECTION("a null gate") { options.gates = {nullptr}; }
+  SECTION("a negative duration") { options.expected_duration = -1s; }
+  const TriageAgent agent{[](const std::string&) { return 1; }, patient(), options};
+  CHECK_ERRC(Errc::invalid_argument, agent.run("x"));
+}

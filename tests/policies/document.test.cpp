@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policies/document.hpp"
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/json.hpp"
+#include "triage/policies/yaml.hpp"
+
+using namespace triage;
+
+namespace {
+
+std::string problem(const char* yaml) {
+  const auto made = document_from_yaml(yaml, built_in_strategies());
+  INFO(yaml);
+  CHECK_ERRC(Errc::invalid_argument, made);
+  return made.error().detail;
+}
+
+const char* const everything = R"(
+# A policy with all that there is.
+external_fault: {strategy: retry_with_backoff, max_attempts: 5, base_delay: 250ms}
+wrong_tool_called:
+  strategy: sequence
+  strategies: [retry_with_tool_manifest, rollback]
+quota_exhausted: {strategy: suspend, message: "no money"}
+default: escalate
+gates:
+  circuit_breaker: {window: 30s, types: [external_fault], retry_only: true}
+  retry_budget: grpc
+  rate_limiter: {permits: 5, period: 1s}
+  bulkhead: {max_concurrent: 4}
+budget: {max_cost_usd: 2.5, max_tokens: 100000}
+)";
+
+}  // namespace
+
+TEST_CASE("a document has strategies, gates and a budget", "[policies][document]") {
+  const auto made = document_from_yaml(everything, built_in_strategies());
+  REQUIRE_OK(made);
+  const PolicyDocument& document = made.value();
+  REQUIRE(document.gates.size() == 4);
+  CHECK(document.gates[0]->name() == "circuit_breaker");  // What waits is asked last.
+  CHECK(document.gates[3]->name() == "rate_limiter");
+  REQUIRE(document.budget);
+  CHECK_ERRC(Errc::exhausted, document.budget->reserve({.cost_usd = 3.0}));
+  CHECK(document.policy.resolve(FailureType::external_fault)->description().find("250ms") !=
+        std::string::npos);
+}
+
+TEST_CASE("the same document in JSON means the same", "[policies][document]") {
+  const char* json = R"({"timeout": {"strategy": "retry_with_backoff", "max_attempts": 3},
+                         "default": "escalate", "gates": {"retry_budget": {"preset": "aws"}}})";
+  const auto text = document_from_text(json, built_in_strategies());
+  const auto yaml = document_from_yaml(json, built_in_strategies());
+  REQUIRE_OK(text);
+  REQUIRE_OK(yaml);
+  CHECK(text.value().policy.describe() == yaml.value().policy.describe());
+  CHECK(text.value().gates.size() == 1);
+  CHECK_FALSE(text.value().budget);
+}
+
+TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies][document]") {
+  CHECK(
+      problem("default: escalate\ntimeout:\n  strategy: retry_with_backoff\n  max_attempts: 0\n") ==
+      "line 4: timeout.max_attempts is 0; allowed is 1 or more");
+  CHECK(problem("default: escalate\ntimeout: escalate\ntimeout: retry\n") ==
+        "line 3: the policy document has the key \"timeout\" twice in one object; allowed is each "
+        "key once");
+  CHECK(problem("default: escalate\ngates:\n  rate_limiter:\n    permits: 0\n") ==
+        "line 4: gates.rate_limiter.permits is 0; allowed is 1 or more");
+  CHECK(
+      problem("default: escalate\ngates:\n  rate_limitter: {}\n")
+          .find(
+              "line 3: gates.rate_limitter is no gate; allowed are circuit_breaker, retry_budget, "
+              "bulkhead, rate_limiter; did you mean \"rate_limiter\"?") == 0);
+  CHECK(problem("default: escalate\ngates: {circuit_breaker: {types: [timeoutt]}}\n")
+            .find("line 2: gates.circuit_breaker.types has \"timeoutt\"; allowed are") == 0);
+  CHECK(problem("default: escalate\nbudget: {max_cost_usd: -1}\n").find("line 2: budget") == 0);
+  CHECK(problem("default: escalate\nbudget: {max_tokens: -1}\n")
+            .find("line 2: budget.max_tokens is -1") == 0);
+  CHECK(problem("default: escalate\ngates: 5\n").find("line 2: gates is 5") == 0);
+  CHECK(problem("default: [\n").find("no YAML") != std::string::npos);
+  CHECK(problem("default: escalate\n---\ndefault: retry\n").find("a second document") !=
+        std::string::npos);
+  CHECK(problem("default: !!python/object:os.system escalate\n").find("tag") != std::string::npos);
+  CHECK(problem("[1]: escalate\n").find("a key that is no text") != std::string::npos);
+  CHECK(problem("").find("the policy document is null") == 0);
+}
+
+TEST_CASE("YAML that expands or nests without end is refused", "[policies][document]") {
+  std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
+  for (char name = 'b'; name <= 'i'; ++name) {
+    bomb += std::string(1, name) + ": &" + name + " [";
+    for (int i = 0; i < 10; ++i) bomb += std::string(i == 0 ? "*" : ", *") + char(name - 1);
+    bomb += "]\n";
+  }
+  CHECK(problem(bomb.c_str()).find("expands to more than 100000 values") != std::string::npos);
+  CHECK_FALSE(
+      problem(("default: " + std::string(300, '[') + std::string(300, ']')).c_str()).empty());
+  CHECK_FALSE(problem(std::string(100'000, '[').c_str()).empty());
+}
+
+TEST_CASE("quoted scalars are texts, plain ones what they look like", "[policies][document]") {
+  CHECK(problem("default: \"5\"\n").find("names the strategy \"5\"") != std::string::npos);
+  CHECK(problem("default: 5\n").find("default is 5;") != std::string::npos);
+}
