@@ -31,21 +31,63 @@ struct Guess {
   bool right = false;
   bool overrides = false;  // The row is unknown.
 };
+constexpr double least_threshold = 0.4;  // What is less likely is not worth saying.
+// Types that share a threshold, and what was guessed to be one of them.
+struct Group {
+  std::vector<FailureType> types{};
+  std::vector<Guess> guesses{};  // The most confident first.
+};
 
-// The lowest threshold above which the guesses reach the precision and override at most so many.
-double lowest_threshold(std::vector<Guess> guesses, double precision, double most_overridden) {
-  std::sort(guesses.begin(), guesses.end(),
-            [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
-  double threshold = 1;
+// Where to cut the guesses of one group, and what stays above.
+struct Cut {
+  double threshold = 2;  // Nothing reaches it.
+  double said = 0;
   double right = 0;
-  double overridden = 0;
-  for (std::size_t i = 0; i < guesses.size(); ++i) {
-    right += guesses[i].right ? 1 : 0;
-    overridden += guesses[i].overrides ? 1 : 0;
-    if (overridden > most_overridden) break;
-    if (right >= precision * static_cast<double>(i + 1)) threshold = guesses[i].confidence;
+  double overrides = 0;
+};
+
+// The cut with the most right guesses, where a wrong one costs as much as `price` right ones.
+// guesses: the most confident first.
+Cut best_cut(const std::vector<Guess>& guesses, double price) {
+  Cut best;
+  Cut here;
+  double best_gain = 0;
+  for (std::size_t i = 0; i < guesses.size() && guesses[i].confidence >= least_threshold; ++i) {
+    here.threshold = guesses[i].confidence;
+    here.said += 1;
+    here.right += guesses[i].right ? 1 : 0;
+    here.overrides += guesses[i].overrides ? 1 : 0;
+    // Equal confidences cannot be cut apart.
+    if (i + 1 < guesses.size() && guesses[i + 1].confidence == here.threshold) continue;
+    const double gain = here.right - price * (here.said - here.right);
+    if (gain <= best_gain) continue;
+    best_gain = gain;
+    best = here;
   }
-  return threshold;
+  return best;
+}
+
+// Thresholds for the groups at the lowest price of a wrong guess at which the goals are reached.
+// Returns how many unknown rows they override.
+double set_thresholds(const std::vector<Group>& groups, double precision, double most_overridden,
+                      Calibration& calibration) {
+  constexpr double highest_price = 1000;
+  double overrides = 0;
+  for (double price = 0.5; price < highest_price; price *= 1.03) {
+    Cut all;
+    for (const Group& group : groups) {
+      const Cut cut = best_cut(group.guesses, price);
+      for (const FailureType type : group.types) {
+        calibration.thresholds[static_cast<std::size_t>(type)] = cut.threshold;
+      }
+      all.said += cut.said;
+      all.right += cut.right;
+      all.overrides += cut.overrides;
+    }
+    overrides = all.overrides;
+    if (all.right >= precision * all.said && all.overrides <= most_overridden) break;
+  }
+  return overrides;
 }
 
 }  // namespace
@@ -74,31 +116,36 @@ Calibration calibrate(const std::vector<Judged>& judged, const CalibrationGoals&
     least = here;
     calibration.temperature = temperature;
   }
-  std::vector<Guess> routing;
-  std::vector<Guess> others;
+  // The routing-sensitive types share one threshold, each of the others has its own.
+  std::vector<Group> routing(1);
+  std::vector<Group> others;
+  std::array<std::vector<Guess>, failure_type_count> guesses;
   double unknown_rows = 0;
   for (const Judged& row : judged) {
     const Posterior posterior = at_temperature(row.posterior, calibration.temperature);
     const FailureType guess = most_likely(posterior);
     if (row.label == FailureType::unknown) ++unknown_rows;
-    if (guess == FailureType::unknown) continue;
-    (is_routing_sensitive(guess) ? routing : others)
-        .push_back(
-            {share(posterior, guess), guess == row.label, row.label == FailureType::unknown});
+    guesses[static_cast<std::size_t>(guess)].push_back(
+        {share(posterior, guess), guess == row.label, row.label == FailureType::unknown});
+  }
+  for (const FailureType type : all_failure_types) {
+    if (type == FailureType::unknown) continue;
+    if (!is_routing_sensitive(type)) others.emplace_back();
+    Group& group = is_routing_sensitive(type) ? routing.front() : others.back();
+    const std::vector<Guess>& own = guesses[static_cast<std::size_t>(type)];
+    group.types.push_back(type);
+    group.guesses.insert(group.guesses.end(), own.begin(), own.end());
+  }
+  for (std::vector<Group>* groups : {&routing, &others}) {
+    for (Group& group : *groups) {
+      std::stable_sort(group.guesses.begin(), group.guesses.end(),
+                       [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
+    }
   }
   const double most_overridden = goals.most_overridden * unknown_rows;
-  const double routing_threshold =
-      lowest_threshold(routing, goals.routing_precision, most_overridden / 2);
-  double spent = 0;
-  for (const Guess& guess : routing) {
-    spent += guess.overrides && guess.confidence >= routing_threshold ? 1 : 0;
-  }
-  const double other_threshold =
-      lowest_threshold(others, goals.other_precision, most_overridden - spent);
-  for (const FailureType type : all_failure_types) {
-    calibration.thresholds[static_cast<std::size_t>(type)] =
-        is_routing_sensitive(type) ? routing_threshold : other_threshold;
-  }
+  const double spent =
+      set_thresholds(routing, goals.routing_precision, most_overridden / 2, calibration);
+  set_thresholds(others, goals.other_precision, most_overridden - spent, calibration);
   calibration.thresholds[static_cast<std::size_t>(FailureType::unknown)] = 0;
   return calibration;
 }

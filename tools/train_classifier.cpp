@@ -40,9 +40,12 @@ Result<std::string> train(const std::string& folder) {
   for (const Example& example : examples) teaching.push_back(&example);
   detail::ModelParameters parameters = fit(teaching);
   apply(calibration, parameters);
-  std::printf("%zu rows of %zu origins; temperature %.2f, thresholds %.3f (routing), %.3f\n",
-              rows.size(), origins, calibration.temperature, calibration.thresholds[0],
-              calibration.thresholds[6]);
+  std::printf("%zu rows of %zu origins; temperature %.2f; thresholds:\n", rows.size(), origins,
+              calibration.temperature);
+  for (const FailureType type : all_failure_types) {
+    std::printf("  %s %.3f\n", std::string(to_string(type)).c_str(),
+                calibration.thresholds[static_cast<std::size_t>(type)]);
+  }
   return outcome::success(detail::TextModel::serialize(parameters));
 }
 
