@@ -38,7 +38,8 @@ Result<RunQuery> query_of(const ListArguments& arguments) {
   }
   return Error{Errc::invalid_argument, "--status is \"" + arguments.status +
                                            "\"; allowed are running, died, finished, escalated, "
-                                           "aborted, cancelled, suspended and failed"};
+                                           "aborted, cancelled, suspended, failed and "
+                                           "poisoned"};
 }
 
 ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
@@ -135,7 +136,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.");
   arguments.add_option("--status", given->status,
                        "Only runs with this status: running, died, finished, escalated, aborted, "
-                       "cancelled, suspended or failed.");
+                       "cancelled, suspended, failed or poisoned.");
   arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.");
   arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.");
   arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")

@@ -85,6 +85,13 @@ std::string describe_place(const Json& body, const Journal& journal, const char*
   return to == 0 ? nothing : "checkpoint " + to_string(CheckpointId{journal.run(), to});
 }
 
+// ": retry, by ops".
+std::string decision_text(const Json& body) {
+  const std::string action = text_field(body, "action");
+  const std::string who = text_field(body, "by");
+  return (action.empty() ? "" : ": " + action) + (who.empty() ? "" : ", by " + shorten(who, 80));
+}
+
 // Empty for records that are no happening of their own. The journal holds what was before.
 std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
   switch (kind) {
@@ -96,7 +103,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return "Rolled back to " + describe_place(body, journal, "the start of the run") + ".";
     case RecordKind::resumed:
       return "Resumed from " + describe_place(body, journal, "where it stood") + " (" +
-             text_field(body, "reason") + ").";
+             text_field(body, "reason") + decision_text(body) + ").";
     case RecordKind::suspended:
       return sentence_end("Suspended: " + shorten(text_field(body, "message"), longest_quote));
     case RecordKind::gap:
@@ -113,13 +120,21 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
           "\" was not carried out: " + shorten(text_field(body, "cause"), longest_quote));
+    case RecordKind::forked: {
+      const std::string who = text_field(body, "who");
+      return sentence_end("Forked from checkpoint " + text_field(body, "parent") +
+                          (who.empty() ? "" : " by " + shorten(who, 80)));
+    }
+    case RecordKind::signal_received:
+      return body.contains("value")
+                 ? "Signal \"" + text_field(body, "name") + "\" came."
+                 : "Signal \"" + text_field(body, "name") + "\" did not come before its deadline.";
     case RecordKind::compensation_completed:
       return "Effect \"" + shorten(text_field(body, "key"), 80) + "\" was undone.";
     case RecordKind::compensation_withdrawn:
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
           "\" could not be undone: " + shorten(text_field(body, "cause"), longest_quote));
-    case RecordKind::forked: return "Forked from another run.";
     case RecordKind::run_started:
     case RecordKind::attempt_started:
     case RecordKind::step:

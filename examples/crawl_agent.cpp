@@ -89,22 +89,6 @@ Result<Report> crawl_site(const CrawlTask& task, HttpClient& http, Oracle* oracl
   return triage::outcome::success(make_report(task.goal, attempt.state().json()));
 }
 
-// A strategy of our own, made from the library's: it waits as backoff would, but then goes on where
-// the crawl stood instead of at its start.
-triage::Strategy wait_and_go_on(triage::BackoffOptions options) {
-  triage::Strategy backoff = triage::retry_with_backoff(options);
-  return {"wait_and_go_on(" + backoff.description() + ")",
-          [backoff](const triage::FailureContext& failure) {
-            triage::RecoveryAction action = backoff(failure);
-            if (action.kind == triage::RecoveryAction::Kind::retry) {
-              action.kind = triage::RecoveryAction::Kind::rollback;
-              action.target = {.kind = triage::RollbackTarget::Kind::latest, .or_start = true};
-            }
-            return action;
-          },
-          backoff.max_attempts()};
-}
-
 triage::FailurePolicy make_policy(const Options& options) {
   using namespace std::chrono_literals;
   triage::FailurePolicy policy;
@@ -112,8 +96,10 @@ triage::FailurePolicy make_policy(const Options& options) {
   if (options.arm == "retry") {
     return policy.otherwise(triage::retry({.max_attempts = options.max_attempts, .delay = 20ms}));
   }
-  const auto wait = wait_and_go_on(
-      {.max_attempts = options.max_attempts, .base_delay = 20ms, .max_delay = 200ms});
+  // Waits for the site, then goes on where the crawl stood instead of at its start.
+  const triage::BackoffOptions backoff{
+      .max_attempts = options.max_attempts, .base_delay = 20ms, .max_delay = 200ms};
+  const auto wait = triage::rollback({.latest = true, .or_start = true, .backoff = backoff});
   const auto ask_again = triage::rollback({.latest = true, .or_start = true});
   return policy
       .on(triage::FailureType::external_fault, wait)  // Busy, rate limit, lost connection.

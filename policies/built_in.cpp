@@ -28,14 +28,12 @@ Result<Strategy> make_retry(const Json& json, const Registry&) {
   return arguments.finish([&] { return retry(options); });
 }
 
-Result<Strategy> make_backoff(const Json& json, const Registry&) {
-  Arguments arguments(json, "retry_with_backoff");
+BackoffOptions read_backoff(Arguments& arguments) {
   BackoffOptions options;
   arguments.read("max_attempts", options.max_attempts);
   arguments.read("base_delay", options.base_delay);
   arguments.read("max_delay", options.max_delay);
   arguments.read("multiplier", options.multiplier);
-  arguments.read("hint", options.hint);
   std::string jitter(to_string(options.jitter));
   arguments.read("jitter", jitter);
   if (jitter == to_string(Jitter::none)) {
@@ -44,6 +42,13 @@ Result<Strategy> make_backoff(const Json& json, const Registry&) {
     arguments.refuse("jitter", " is \"" + printable(jitter) + "\"" +
                                    detail::allowed_names(printable(jitter), {"full", "none"}));
   }
+  return options;
+}
+
+Result<Strategy> make_backoff(const Json& json, const Registry&) {
+  Arguments arguments(json, "retry_with_backoff");
+  BackoffOptions options = read_backoff(arguments);
+  arguments.read("hint", options.hint);
   return arguments.finish([&] { return retry_with_backoff(options); });
 }
 
@@ -71,6 +76,17 @@ Result<Strategy> make_rollback(const Json& json, const Registry&) {
   arguments.read("back", options.back);
   arguments.read("or_start", options.or_start);
   arguments.read("hint", options.hint);
+  if (const Json* backoff = arguments.find("backoff")) {
+    if (!backoff->is_object()) {
+      arguments.refuse("backoff",
+                       " is no object; allowed are the arguments of retry_with_backoff in braces");
+    } else {
+      Arguments inner(*backoff, "rollback.backoff");
+      options.backoff = read_backoff(inner);
+      const auto checked = inner.finish([&] { return retry_with_backoff(*options.backoff); });
+      if (!checked) arguments.refuse("backoff", checked.error().detail);
+    }
+  }
   return arguments.finish([&] { return rollback(options); });
 }
 
@@ -95,6 +111,9 @@ Result<Strategy> make_suspend(const Json& json, const Registry&) {
   arguments.read("message", options.message);
   arguments.read("until", options.until);
   arguments.read("allowed_actions", options.allowed_actions);
+  Duration expires_after{0};
+  arguments.read("expires_after", expires_after);
+  if (json.contains("expires_after")) options.expires_after = expires_after;
   return arguments.finish([&] { return suspend(options); });
 }
 

@@ -44,6 +44,18 @@ void describe_target(const RollbackOptions& options, detail::StrategyBuilder& bu
   if (targets == 0) builder.option("target", "last_good");
 }
 
+// The strategy that says how long to wait, or that it is enough.
+std::optional<Strategy> describe_backoff(const RollbackOptions& options,
+                                         detail::StrategyBuilder& builder) {
+  if (!options.backoff) return std::nullopt;
+  Strategy waiting = retry_with_backoff(*options.backoff);
+  builder.option("backoff", waiting.description())
+      .require(options.backoff->hint.empty(), "backoff.hint", detail::quoted(options.backoff->hint),
+               "none here; give rollback the hint");
+  if (!waiting.problem().empty()) builder.problem("backoff." + waiting.problem());
+  return waiting;
+}
+
 }  // namespace
 
 Strategy rollback(RollbackOptions options) {
@@ -60,9 +72,23 @@ Strategy rollback(RollbackOptions options) {
     builder.require(id.has_value(), "checkpoint", detail::quoted(options.checkpoint),
                     "a checkpoint id, RUN@SEQUENCE");
   }
+  std::optional<Strategy> waiting = describe_backoff(options, builder);
   RecoveryAction action = RecoveryAction::rollback(target_of(options));
   action.hint = options.hint;
-  return builder.build([action = std::move(action)](const FailureContext&) { return action; });
+  if (!waiting) {
+    return builder.build([action = std::move(action)](const FailureContext&) { return action; });
+  }
+  const int max_attempts = waiting->max_attempts();
+  return builder.build(
+      [action = std::move(action), waiting = *std::move(waiting)](const FailureContext& context) {
+        RecoveryAction decided = waiting(context);
+        if (decided.kind != RecoveryAction::Kind::retry) return decided;
+        const Duration delay = decided.delay;
+        decided = action;
+        decided.delay = delay;
+        return decided;
+      },
+      max_attempts);
 }
 
 }  // namespace triage::inline v0_1

@@ -4,6 +4,7 @@
 #include "describe.hpp"
 #include "nearest.hpp"
 #include "triage/json.hpp"
+#include "triage/policies/duration.hpp"
 
 #include <algorithm>
 
@@ -58,11 +59,19 @@ Strategy suspend(SuspendOptions options) {
   if (!options.allowed_actions.empty()) {
     builder.option("allowed_actions", "[" + detail::joined(options.allowed_actions) + "]");
   }
+  if (options.expires_after) {
+    builder.option("expires_after", format_duration(*options.expires_after));
+    if (*options.expires_after <= Duration::zero()) {
+      builder.problem("expires_after is " + format_duration(*options.expires_after) +
+                      "; allowed is more than 0");
+    }
+  }
   check_actions(options.allowed_actions, builder);
   return builder.build([options = std::move(options)](const FailureContext& context) {
     RecoveryAction action = RecoveryAction::suspend(
         options.message.empty() ? "a decision is needed: " + summary(context) : options.message);
     action.until = options.until;
+    action.expires_after = options.expires_after;
     action.allowed_actions = options.allowed_actions;
     return action;
   });

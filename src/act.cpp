@@ -10,9 +10,12 @@
 
 namespace triage::inline v0_1::detail {
 
-Decision Run::decided_outside() { return act(body_->decided); }
+Decision Run::decided_outside() { return act(*body_->decided); }
 
 Decision Run::act(const RecoveryAction& action) {
+  if (reruns(action.kind) && !too_late(action.delay)) {
+    if (const auto aside = suspend_instead(action)) return *aside;
+  }
   switch (action.kind) {
     case RecoveryAction::Kind::retry:
     case RecoveryAction::Kind::replan: return start_again(action);
@@ -55,37 +58,38 @@ Decision Run::escalate(const RecoveryAction& action) {
 }
 
 void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
-  const std::scoped_lock lock(mutex_);
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
   if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason});
+    b.journal.take_action({why.type, action.kind, why.reason, std::exchange(b.decided_by, {})});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
               {"type", to_string(why.type)},
               {"reason", why.reason},
               {"text", describe(action)}};
+  if (!b.decided_by.empty()) fields["by"] = std::exchange(b.decided_by, {});
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
   if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
   if (compensates_after) fields["compensates_after"] = *compensates_after;
-  add_record(RecordKind::action_taken, std::move(fields));
+  record_fact(RecordKind::action_taken, std::move(fields));
 }
 
 void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
-  const std::scoped_lock lock(mutex_);
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
-  b.recovery = Recovery{.action = action.kind,
-                        .failure_type = why.type,
-                        .reason = why.reason,
-                        .hint = action.hint,
-                        .subgoal = action.subgoal,
-                        .evidence = why.evidence,
-                        .checkpoint_id = std::move(checkpoint),
-                        .tools = b.context.tools};
+  if (!b.recovery) b.recovery = std::make_unique<Recovery>();
+  Recovery& told = *b.recovery;  // Every member is set: nothing of the last one survives.
+  told.action = action.kind;
+  told.failure_type = why.type;
+  told.reason = why.reason;
+  told.hint = action.hint;
+  told.subgoal = action.subgoal;
+  told.evidence = why.evidence;
+  told.checkpoint_id = std::move(checkpoint);
+  told.tools = b.context.tools;
   b.restored_steps = b.journal.trajectory().size();
 }
 
@@ -107,9 +111,8 @@ Decision Run::start_again(const RecoveryAction& action) {
   }
   record_action(action);
   if (action.value && action.value->is_object()) {
-    const std::scoped_lock lock(mutex_);
-    Record snapshot = body_->journal.snapshot_state(*action.value, true, core_.clock->wall_now());
-    if (body_->store) enqueue(std::move(snapshot));
+    const Lock lock(mutex_);
+    enqueue(body_->journal.snapshot_state(*action.value, true, core_.clock->wall_now()));
   }
   body_->rolled_back_step.reset();
   set_recovery(action, {});
@@ -119,11 +122,7 @@ Decision Run::start_again(const RecoveryAction& action) {
 Decision Run::roll_back(const RecoveryAction& action) {
   RunBody& b = *body_;
   std::string problem;
-  std::optional<std::size_t> target;
-  {
-    const std::scoped_lock lock(mutex_);
-    target = find_target(action.target, &problem);
-  }
+  const std::optional<std::size_t> target = find_target(action.target, &problem);
   if (!target && !action.target.or_start) {
     return escalate_instead("rollback is not possible: " + problem);
   }
@@ -136,12 +135,9 @@ Decision Run::roll_back(const RecoveryAction& action) {
   }
   const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
   b.rolled_back_step = b.context.classification.critical_step;
+  record_rollback(target, by_default);
   std::string checkpoint;
-  {
-    const std::scoped_lock lock(mutex_);
-    record_rollback(target, by_default);
-    if (target) checkpoint = to_string(CheckpointId{id(), to});
-  }
+  if (target) checkpoint = to_string(CheckpointId{id(), to});
   RecoveryAction told = action;
   if (told.hint.empty()) {
     told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
@@ -158,10 +154,9 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   const Sequence to = target ? b.journal.positions()[*target].seq : 0;
   if (b.store) {
     const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
-    add_record(RecordKind::rolled_back,
-               Json{{"to", to}, {"steps", steps}, {"default", by_default}});
-    // No fold has to cross the rollback to know the state.
-    enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+    record_fact(RecordKind::rolled_back,
+                Json{{"to", to}, {"steps", steps}, {"default", by_default}});
+    record_state();  // No fold has to cross the rollback to know the state.
   } else if (target) {
     b.journal.rewind(*target);
     if (by_default) b.journal.mark_used(to);
@@ -214,28 +209,15 @@ Decision Run::resume(const RecoveryAction& action) {
   record_action(action);
   body_->rolled_back_step = body_->context.classification.critical_step;
   std::string checkpoint;
-  {
-    const std::scoped_lock lock(mutex_);
-    const Sequence latest = body_->journal.latest().info.id.sequence;
-    if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});
-  }
+  const Sequence latest = body_->journal.latest().info.id.sequence;
+  if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});
   set_recovery(action, std::move(checkpoint));
   return wait_for(action.delay);
 }
 
 Decision Run::suspend(const RecoveryAction& action) {
   record_action(action);
-  Json fields{{"message", action.message},
-              {"allowed_actions", action.allowed_actions},
-              {"status", to_string(RunStatus::suspended)},
-              {"type", to_string(body_->context.type())}};
-  if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
-  {
-    const std::scoped_lock lock(mutex_);
-    add_record(RecordKind::suspended, std::move(fields));
-    body_->writer.status = RunStatus::suspended;
-  }
-  suspension_ = std::make_unique<RecoveryAction>(action);  // end() makes the token.
+  suspend_with(action, suspension_fields(action));
   return {.then = Decision::Then::end, .until = {}};
 }
 
@@ -257,7 +239,7 @@ Decision Run::fall_back(const RecoveryAction& action) {
 
 Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
   end_in_store(status, Json{{"detail", detail}});
-  outcome_ = std::make_unique<Error>(code, std::move(detail));
+  body_->outcome = std::make_unique<Error>(code, std::move(detail));
   return {.then = Decision::Then::end, .until = {}};
 }
 

@@ -5,16 +5,11 @@
 #include "run.hpp"
 #include "triage/detail/try.hpp"
 
-#include <sodium.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
-
-constexpr std::size_t token_bytes = 32;
 
 Result<void> check_compensations(const AgentOptions& options) {
   const CompensationOptions& how = options.compensation;
@@ -62,6 +57,10 @@ Result<void> check_options(const AgentOptions& options) {
   if (std::find(options.gates.begin(), options.gates.end(), nullptr) != options.gates.end()) {
     return Error{Errc::invalid_argument, "one of the gates is null"};
   }
+  if (options.max_crashes < 0 || options.max_crashes > 1'000'000) {
+    return Error{Errc::invalid_argument, "max_crashes is " + std::to_string(options.max_crashes) +
+                                             "; allowed is 0 (never) to 1000000"};
+  }
   if (options.expected_duration < Duration::zero()) {
     return Error{Errc::invalid_argument, "expected_duration is " +
                                              std::to_string(options.expected_duration.count()) +
@@ -75,37 +74,40 @@ Result<void> check_options(const AgentOptions& options) {
 SuspendedRuns::SuspendedRuns() = default;
 SuspendedRuns::~SuspendedRuns() = default;
 
-std::string SuspendedRuns::add(SuspendedRun run) {
-  std::array<unsigned char, token_bytes> secret{};
-  randombytes_buf(secret.data(), secret.size());
-  std::string token = hexadecimal({reinterpret_cast<const char*>(secret.data()), secret.size()});
+void SuspendedRuns::add(std::string hash, SuspendedRun run) {
   const std::scoped_lock lock(mutex_);
-  by_hash_.emplace(digest(token), std::move(run));
-  return token;
+  by_hash_.emplace(std::move(hash), std::move(run));
 }
 
-Result<SuspendedRun> SuspendedRuns::take(std::string_view token, RecoveryAction::Kind action) {
+void SuspendedRuns::add_store(std::string hash, std::shared_ptr<CheckpointStore> store) {
   const std::scoped_lock lock(mutex_);
-  const auto found = by_hash_.find(digest(token));
-  if (found == by_hash_.end()) {
-    return Error{Errc::not_found, "no run of this agent waits for this token; a token works once"};
-  }
-  const auto& allowed = found->second.allowed_actions;
-  const std::string_view name = to_string(action);
-  if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-    std::string names;
-    for (const std::string& one : allowed) names += (names.empty() ? "" : ", ") + one;
-    return Error{Errc::invalid_argument,
-                 "the action " + std::string(name) + " is not allowed here; allowed: " + names};
-  }
+  stores_.emplace(std::move(hash), std::move(store));
+}
+
+std::shared_ptr<CheckpointStore> SuspendedRuns::store_of(std::string_view hash) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = stores_.find(hash);
+  return found == stores_.end() ? nullptr : found->second;
+}
+
+bool SuspendedRuns::contains(std::string_view hash) const {
+  const std::scoped_lock lock(mutex_);
+  return by_hash_.contains(hash);
+}
+
+Result<SuspendedRun> SuspendedRuns::take(std::string_view hash,
+                                         const std::function<Result<void>(SuspendedRun&)>& check) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end()) return unknown_token();
+  if (auto allowed = check(found->second); !allowed) return std::move(allowed).error();
   SuspendedRun taken = std::move(found->second);
   by_hash_.erase(found);
   return outcome::success(std::move(taken));
 }
 
-void SuspendedRuns::put_back(std::string_view token, SuspendedRun run) {
-  const std::scoped_lock lock(mutex_);
-  by_hash_.emplace(digest(token), std::move(run));
+void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
+  add(std::move(hash), std::move(run));
 }
 
 std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
@@ -137,6 +139,8 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->fingerprint = fingerprint(policy, options);
   core->policy = std::move(policy);
   core->options = std::move(options);
+  core->plain = !core->problem && !core->options.store && !core->options.observer &&
+                core->gates.empty() && core->options.limits.max_elapsed == Duration::zero();
   return core;
 }
 

@@ -5,6 +5,7 @@
 #include "triage/detail/run_loop.hpp"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,33 +18,45 @@ namespace triage::inline v0_1::detail {
 
 struct RunBody;
 
-// A run that waits for a decision, as it was.
+// A run that waits for a decision in memory, because no store can keep it, as it was.
 struct SuspendedRun {
   std::unique_ptr<RunBody> body;
   RunOptions options;
   std::vector<std::string> allowed_actions;
+  std::optional<WallTime> expires;
   int attempts = 0;
 };
+
+[[nodiscard]] inline Error unknown_token() {
+  return {Errc::not_found, "no run of this agent waits for this token; a token works once"};
+}
 
 // Suspended runs by the hash of their token: whoever takes one owns it alone.
 // Thread-safety: all members may be called from several threads at once.
 class SuspendedRuns {
  public:
-  // Returns the token: 256 random bits in hexadecimal. Only its hash is kept.
-  [[nodiscard]] std::string add(SuspendedRun run);
-  // Errors: Errc::not_found; Errc::invalid_argument if the action is not allowed (the token stays).
-  [[nodiscard]] Result<SuspendedRun> take(std::string_view token, RecoveryAction::Kind action);
+  void add(std::string hash, SuspendedRun run);
+  // Where to look for a run whose store is not the agent's.
+  void add_store(std::string hash, std::shared_ptr<CheckpointStore> store);
+  [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
+  [[nodiscard]] bool contains(std::string_view hash) const;
+  // Errors: Errc::not_found; what `check` says: then the token stays.
+  [[nodiscard]] Result<SuspendedRun> take(std::string_view hash,
+                                          const std::function<Result<void>(SuspendedRun&)>& check);
   // Undoes a take() whose run could not be continued.
-  void put_back(std::string_view token, SuspendedRun run);
+  void put_back(std::string hash, SuspendedRun run);
   SuspendedRuns();
   ~SuspendedRuns();
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, SuspendedRun, std::less<>> by_hash_;
+  std::map<std::string, std::shared_ptr<CheckpointStore>, std::less<>> stores_;
 };
 
 struct AgentCore {
+  bool plain = false;  // Its runs need no set-up and nobody observes them, unless options say so.
+  RunOptions no_options{};
   FailurePolicy policy;
   AgentOptions options;
   std::shared_ptr<Clock> clock;

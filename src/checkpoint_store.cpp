@@ -43,12 +43,13 @@ std::string_view to_string(RunStatus status) noexcept {
     case RunStatus::cancelled: return "cancelled";
     case RunStatus::suspended: return "suspended";
     case RunStatus::failed: return "failed";
+    case RunStatus::poisoned: return "poisoned";
   }
   return "unknown";
 }
 
 std::optional<RunStatus> parse_run_status(std::string_view name) noexcept {
-  for (int i = 1; i <= static_cast<int>(RunStatus::failed); ++i) {
+  for (int i = 1; i <= static_cast<int>(RunStatus::poisoned); ++i) {
     const auto status = static_cast<RunStatus>(i);
     if (to_string(status) == name) return status;
   }

@@ -219,12 +219,11 @@ Input Run::finish_undoing(Input first) {
     if (auto doubt = effects.settle_after(*planned)) {
       std::string detail = "the effects of this run cannot all be undone: " + *doubt;
       end_in_store(RunStatus::escalated, Json{{"detail", detail}});
-      outcome_ = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
+      body_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
       return Input::stopped;
     }
     effects.compensate_after(*planned);
   }
-  Lock lock(mutex_);
   std::optional<Sequence> to = planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
@@ -238,7 +237,6 @@ Input Run::finish_undoing(Input first) {
                          : "The run goes on from its start, because its effects were undone.";
   }
   body_->restored_steps = journal.trajectory().size();
-  lock.unlock();
   emit(EventKind::rolled_back, {.text = checkpoint});
   return first;
 }

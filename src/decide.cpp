@@ -9,11 +9,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-bool reruns(RecoveryAction::Kind kind) noexcept {
-  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
-         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
-}
-
 // Steps that were restored failed in an earlier attempt, if they did.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
   std::size_t index = trajectory.size();
@@ -42,6 +37,11 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 }
 
 }  // namespace
+
+bool reruns(RecoveryAction::Kind kind) noexcept {
+  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
+         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
+}
 
 Decision Run::decide() {
   classify();
@@ -74,7 +74,6 @@ void Run::classify() {
   if (found.critical_step && *found.critical_step >= b.context.trajectory.size()) {
     found.critical_step.reset();
   }
-  const std::scoped_lock lock(mutex_);
   if (!b.store) {
     b.journal.note_failure(found.critical_step);
     return;
@@ -88,7 +87,7 @@ void Run::classify() {
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (!b.context.notes.empty()) fields["notes"] = b.context.notes;
-  add_record(RecordKind::failure_classified, std::move(fields));
+  record_fact(RecordKind::failure_classified, std::move(fields));
 }
 
 void Run::complete_context() {
@@ -97,8 +96,8 @@ void Run::complete_context() {
   const TimePoint instant = now();
   if (!b.started_at) b.started_at = began_.value_or(instant);
   if (context.task.empty()) context.task = task_text();
-  const std::scoped_lock lock(mutex_);
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
+  context.history.reserve(b.journal.history().capacity());  // Not one allocation a failure.
   context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
   context.elapsed = instant - *b.started_at;
@@ -107,9 +106,9 @@ void Run::complete_context() {
   context.exception_type = b.failure.exception_type;
   context.usage = b.journal.usage();
   context.remaining.reset();
-  if (deadline_) context.remaining = *deadline_ - instant;
-  if (limits_.max_elapsed != Duration::zero()) {
-    const Duration left = limits_.max_elapsed - context.elapsed;
+  if (const auto until = deadline()) context.remaining = *until - instant;
+  if (limits().max_elapsed != Duration::zero()) {
+    const Duration left = limits().max_elapsed - context.elapsed;
     context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
   }
   const AgentContract& contract = b.contract ? *b.contract : core_.options.contract;
@@ -168,29 +167,29 @@ Classification Run::ask_classifier() {
 
 std::optional<std::string> Run::exhausted_limit() const {
   const FailureContext& context = body_->context;
-  if (attempt_ >= limits_.max_attempts) {
-    return "limits.max_attempts (" + std::to_string(limits_.max_attempts) + ") reached";
+  if (attempt_ >= limits().max_attempts) {
+    return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
   }
-  if (context.occurrence() >= limits_.max_attempts_per_type) {
-    return "limits.max_attempts_per_type (" + std::to_string(limits_.max_attempts_per_type) +
+  if (context.occurrence() >= limits().max_attempts_per_type) {
+    return "limits.max_attempts_per_type (" + std::to_string(limits().max_attempts_per_type) +
            ") reached for " + std::string(to_string(context.type()));
   }
-  if (limits_.max_elapsed != Duration::zero() && context.elapsed >= limits_.max_elapsed) {
+  if (limits().max_elapsed != Duration::zero() && context.elapsed >= limits().max_elapsed) {
     return "limits.max_elapsed (" +
-           std::to_string(std::chrono::duration<double>(limits_.max_elapsed).count()) +
+           std::to_string(std::chrono::duration<double>(limits().max_elapsed).count()) +
            " s) is over";
   }
-  if (deadline_ && context.remaining && *context.remaining <= Duration::zero()) {
+  if (deadline() && context.remaining && *context.remaining <= Duration::zero()) {
     return "the deadline has passed";
   }
   if (body_->no_time) return "the deadline leaves no time for an attempt";
   if (body_->gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
-  if (limits_.max_tokens != 0 && context.usage.tokens() >= limits_.max_tokens) {
-    return "limits.max_tokens (" + std::to_string(limits_.max_tokens) + ") reached: used " +
+  if (limits().max_tokens != 0 && context.usage.tokens() >= limits().max_tokens) {
+    return "limits.max_tokens (" + std::to_string(limits().max_tokens) + ") reached: used " +
            std::to_string(context.usage.tokens());
   }
-  if (limits_.max_cost_usd > 0.0 && context.usage.cost_usd >= limits_.max_cost_usd) {
-    return "limits.max_cost_usd (" + std::to_string(limits_.max_cost_usd) + ") reached: spent " +
+  if (limits().max_cost_usd > 0.0 && context.usage.cost_usd >= limits().max_cost_usd) {
+    return "limits.max_cost_usd (" + std::to_string(limits().max_cost_usd) + ") reached: spent " +
            std::to_string(context.usage.cost_usd);
   }
   return std::nullopt;
@@ -203,8 +202,16 @@ RecoveryAction Run::choose() {
                                  std::string(to_string(body_->context.type()))),
         true);
   }
+  if (body_->asked && body_->context.classification.reason == needs_approval) {
+    return *body_->asked;
+  }
+  return within_limits();
+}
+
+RecoveryAction Run::within_limits() {
   RecoveryAction action = ask_policy();
-  if (auto problem = unsafe_to_rerun(action)) action = RecoveryAction::escalate(*problem);
+  if (auto problem = unsafe_to_rerun(core_, *body_, action))
+    action = RecoveryAction::escalate(*problem);
   if (action.kind == RecoveryAction::Kind::escalate) {
     action = before_escalation(std::move(action), false);
   }
@@ -235,19 +242,20 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
          action.message);
     return action;
   }
-  if (auto problem = unsafe_to_rerun(*instead)) {
+  if (auto problem = unsafe_to_rerun(core_, *body_, *instead)) {
     note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
     return action;
   }
   return *std::move(instead);
 }
 
-std::optional<std::string> Run::unsafe_to_rerun(const RecoveryAction& action) const {
-  if (!core_.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
+std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+                                           const RecoveryAction& action) {
+  if (!core.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
   std::string steps;
   std::size_t index = 0;
-  for (const Step& step : body_->context.trajectory) {
-    if (!step.idempotent && index >= body_->restored_steps) {
+  for (const Step& step : body.context.trajectory) {
+    if (!step.idempotent && index >= body.restored_steps) {
       steps += (steps.empty() ? "" : ", ") + ("step " + std::to_string(index)) + " \"" +
                printable(step.action) + "\"";
     }

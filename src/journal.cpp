@@ -34,15 +34,20 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
   return {seq, kind, time, Record::Patch(std::move(shared))};
 }
 
-Record Journal::add_step(Step&& step, WallTime time) {
+void Journal::take_step(Step&& step, WallTime time) {
   end_checkpoint();
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
-  detail::StepRef ref = detail::append_step(tail, size, std::move(step));
+  detail::append_step(tail, size, std::move(step));
   trajectory_ = Trajectory(std::move(tail), size);
-  const Sequence seq = next();
+  next();
   touch(time);
-  return {seq, RecordKind::step, time, std::move(ref)};
+}
+
+Record Journal::add_step(Step&& step, WallTime time) {
+  take_step(std::move(step), time);
+  return {last_, RecordKind::step, time,
+          detail::newest_step(trajectory_.tail(), trajectory_.size())};
 }
 
 Record Journal::change_state(Json patch, WallTime time) {
@@ -88,6 +93,8 @@ void Journal::take_action(HistoryEntry entry) {
   // What was decided during a suspension is still about the same failure.
   if (undecided_) history_.pop_back();
   undecided_ = entry.action == RecoveryAction::Kind::suspend;
+  decision_ = nullptr;
+  if (history_.empty()) history_.reserve(4);  // Few runs fail more often.
   history_.push_back(std::move(entry));
   if (again) start_over();
 }

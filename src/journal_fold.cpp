@@ -152,6 +152,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::compensation_completed:
     case RecordKind::compensation_withdrawn: apply_effect(kind, *body); break;
     case RecordKind::failure_classified:
+      crashes_ = 0;
       note_failure(body->contains("critical_step")
                        ? std::optional(field<std::size_t>(*body, "critical_step", 0))
                        : std::nullopt);
@@ -161,7 +162,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
           {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
            parse_recovery_kind(field<std::string>(*body, "action", {}))
                .value_or(RecoveryAction::Kind::escalate),
-           field<std::string>(*body, "reason", {})});
+           field<std::string>(*body, "reason", {}), field<std::string>(*body, "by", {})});
       if (body->contains("compensates_after")) {
         compensating_after_ = field<Sequence>(*body, "compensates_after", 0);
       }
@@ -185,8 +186,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::resumed:
       broken_at_.reset();
       end_checkpoint(true);
-      finished_ = nullptr;
-      stopped_ = nullptr;
+      apply_going_on(*body);
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
@@ -199,13 +199,39 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       finished_ = *body;
       compensating_after_.reset();
       break;
-    case RecordKind::stopped: compensating_after_.reset(); [[fallthrough]];
     case RecordKind::suspended:
+      suspended_ = *body;
       end_checkpoint();
       stopped_ = *body;
+      crashes_ = 0;
+      break;
+    case RecordKind::stopped:
+      compensating_after_.reset();
+      end_checkpoint();
+      stopped_ = *body;
+      crashes_ = 0;
+      break;
+    case RecordKind::forked: forked_ = *body; break;
+    case RecordKind::signal_received:
+      signals_[field<std::string>(*body, "name", {})] =
+          body->contains("value") ? std::optional((*body)["value"]) : std::nullopt;
       break;
     default: break;
   }
+}
+
+// The run goes on: after a crash, an end without a result, or a decision.
+void Journal::apply_going_on(const Json& body) {
+  const auto decided = body.find("decision");
+  decision_ = decided == body.end() ? Json() : body;
+  const auto proposed = field<std::string>(suspended_, "proposed", {});
+  const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  if (!proposed.empty() && approves) approved_.insert(proposed);
+  crashes_ = field<std::string>(body, "reason", {}) == "process_died" ? crashes_ + 1 : 0;
+  finished_ = nullptr;
+  stopped_ = nullptr;
+  suspended_ = nullptr;
 }
 
 void Journal::apply_label(const Json& body, WallTime time) {

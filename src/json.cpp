@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,20 @@ namespace {
 
 Error refused(std::string_view what, std::string_view why) {
   return {Errc::invalid_argument, std::string(what) + ": " + std::string(why)};
+}
+
+// Why a value that holds no others cannot be stored; null if it can.
+const char* problem_of(const Json& leaf, NonFinite non_finite) {
+  switch (leaf.type()) {
+    case Json::value_t::number_float:
+      if (non_finite == NonFinite::allowed || std::isfinite(leaf.get<double>())) return nullptr;
+      return std::isnan(leaf.get<double>())
+                 ? "contains NaN; only finite numbers are allowed"
+                 : "contains an infinity; only finite numbers are allowed";
+    case Json::value_t::binary: return "contains a binary value; only JSON types are allowed";
+    case Json::value_t::discarded: return "is not valid JSON (a discarded value)";
+    default: return nullptr;
+  }
 }
 
 // Length of the valid UTF-8 sequence at the front of `text`, or 0.
@@ -79,38 +94,29 @@ Json with_printable_text(const Json& value) {
 }  // namespace
 
 Result<void> check_json(const Json& value, std::string_view what, NonFinite non_finite) {
-  std::vector<std::pair<const Json*, int>> open{{&value, 1}};
-  while (!open.empty()) {
-    const auto [json, depth] = open.back();
+  if (!value.is_structured()) {
+    const char* wrong = problem_of(value, non_finite);
+    return wrong == nullptr ? Result<void>(outcome::success()) : refused(what, wrong);
+  }
+  const Json* json = &value;
+  int depth = 1;
+  std::vector<std::pair<const Json*, int>> open;  // Stays empty, and off the heap, for flat values.
+  for (;;) {
+    for (const Json& element : *json) {
+      if (element.is_structured()) {
+        open.emplace_back(&element, depth + 1);
+      } else if (const char* wrong = problem_of(element, non_finite); wrong != nullptr) {
+        return refused(what, wrong);
+      }
+    }
+    if (open.empty()) return outcome::success();
+    std::tie(json, depth) = open.back();
     open.pop_back();
     if (depth > max_json_depth) {
       return refused(what, "nested deeper than " + std::to_string(max_json_depth) +
                                " levels, which is the most that is allowed");
     }
-    switch (json->type()) {
-      case Json::value_t::number_float:
-        if (non_finite == NonFinite::refused && !std::isfinite(json->get<double>())) {
-          return refused(what, std::isnan(json->get<double>())
-                                   ? "contains NaN; only finite numbers are allowed"
-                                   : "contains an infinity; only finite numbers are allowed");
-        }
-        break;
-      case Json::value_t::binary:
-        return refused(what, "contains a binary value; only JSON types are allowed");
-      case Json::value_t::discarded: return refused(what, "is not valid JSON (a discarded value)");
-      case Json::value_t::array:
-      case Json::value_t::object:
-        for (const Json& element : *json) {
-          if (element.is_structured() || element.is_number_float() || element.is_binary() ||
-              element.is_discarded()) {
-            open.emplace_back(&element, depth + 1);
-          }
-        }
-        break;
-      default: break;
-    }
   }
-  return outcome::success();
 }
 
 std::string show(const Json& value, int indent) {

@@ -31,6 +31,10 @@ Result<void> check_limits(const Limits& limits) {
     return refused("max_cost_usd", std::to_string(limits.max_cost_usd),
                    "0 (no limit) or a positive finite number");
   }
+  if (limits.max_wait < Duration::zero()) {
+    return refused("max_wait", std::to_string(limits.max_wait.count()) + " ns",
+                   "0 (no limit) or more");
+  }
   return outcome::success();
 }
 

@@ -53,6 +53,7 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::run_suspended: return "run_suspended";
     case EventKind::run_cancelled: return "run_cancelled";
     case EventKind::run_failed: return "run_failed";
+    case EventKind::step_refused: return "step_refused";
   }
   return "unknown";
 }

@@ -38,12 +38,13 @@ std::string_view to_string(RecordKind kind) noexcept {
     case RecordKind::compensation_intended: return "compensation_intended";
     case RecordKind::compensation_completed: return "compensation_completed";
     case RecordKind::compensation_withdrawn: return "compensation_withdrawn";
+    case RecordKind::signal_received: return "signal_received";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::run_started && kind <= RecordKind::compensation_withdrawn;
+  return kind >= RecordKind::run_started && kind <= RecordKind::signal_received;
 }
 
 void Record::encode_body(std::string& out) const {

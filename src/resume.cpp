@@ -1,47 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Going on with a run: after a crash, after it ended without a result, after a decision.
-#include "run.hpp"
-#include "shield.hpp"
-#include "triage/detail/run_loop.hpp"
+#include "continuation.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 
-class Continuation {
- public:
-  explicit Continuation(const AgentCore& agent) : core(agent) {}
-  ~Continuation() {
-    if (body && body->store && body->started) {
-      static_cast<void>(shielded([&] { return body->store->release(body->writer.lease); }));
-    }
-  }
-  Continuation(const Continuation&) = delete;
-  Continuation& operator=(const Continuation&) = delete;
-
-  const AgentCore& core;
-  RunOptions options{};
-  Json task{};
-  std::unique_ptr<RunBody> body{};
-  std::optional<Json> recorded{};  // Body of `finished`, if the run has ended with a result.
-  Input first = Input::start;
-  int attempts = 0;
-};
-
 void ContinuationDeleter::operator()(Continuation* continuation) const noexcept {
   delete continuation;
 }
 
 const Json& task_of(const Continuation& continuation) noexcept { return continuation.task; }
-
-namespace {
-
-// Stored bodies are not trusted to hold the types we write.
-std::string text_field(const Json& body, const char* key) {
-  const auto found = body.find(key);
-  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   const Json& start = journal.start();
@@ -55,6 +25,15 @@ Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
                    ": name, version, policy or contract differ. Set accept_changed to go on"};
 }
 
+Result<void> check_task(const Journal& journal) {
+  if (journal.start().contains("task")) return outcome::success();
+  return Error{Errc::unsupported, "run \"" + journal.run() +
+                                      "\" was recorded without its task, because the task's type "
+                                      "had no conversion to JSON"};
+}
+
+namespace {
+
 // The position to go on from: its sequence, or 0 for what the journal holds now.
 Result<Sequence> find_start(const Journal& journal, const std::string& from) {
   if (from.empty()) return outcome::success(journal.latest().info.id.sequence);
@@ -67,6 +46,8 @@ Result<Sequence> find_start(const Journal& journal, const std::string& from) {
   return Error{Errc::not_found, "run \"" + journal.run() + "\" has no checkpoint \"" +
                                     printable(from) + "\"; give an id (RUN@SEQUENCE) or a label"};
 }
+
+}  // namespace
 
 Recovery resumed_recovery(const Journal& journal, Sequence from, const AgentContract& contract) {
   Recovery recovery{.action = RecoveryAction::Kind::resume,
@@ -85,7 +66,74 @@ Recovery resumed_recovery(const Journal& journal, Sequence from, const AgentCont
   return recovery;
 }
 
-}  // namespace
+std::shared_ptr<CheckpointStore> store_of(const AgentCore& core, const RunOptions& options) {
+  return options.store ? options.store : core.options.store;
+}
+
+Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
+                            const RunId& id, const RunOptions& options, bool accept_changed) {
+  ContinuationPtr opened(new Continuation(core));
+  opened->options = options;
+  opened->options.run_id = id;
+  opened->body = std::make_unique<RunBody>();
+  RunBody& b = *opened->body;
+  TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
+  b.writer.lease = std::move(lease);
+  b.store = std::move(store);
+  opened->options.store = b.store;
+  b.started = true;
+  TRIAGE_TRY(reading, shielded([&] { return b.store->read(id, {}); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  opened->task = journal.start().value("task", Json());
+  if (!accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, journal));
+  }
+  b.writer.background = core.options.write_mode == WriteMode::background;
+  b.writer.queued = journal.last();
+  b.writer.durable = journal.last();
+  b.task = opened->task;
+  if (journal.broken_at()) {
+    b.damaged_at = *journal.broken_at();
+    b.context.notes.push_back("record " + std::to_string(*journal.broken_at()) +
+                              " is damaged or missing; going on from what is intact before it");
+  }
+  return TakenOver{std::move(opened), std::move(journal), std::move(reading)};
+}
+
+// The recorded result of a run; no lease is needed to read it.
+static Result<ContinuationPtr> open_finished(const AgentCore& core, CheckpointStore& store,
+                                             const RunId& id, bool accept_changed) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(id, {}); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  if (!accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, journal));
+  }
+  if (journal.finished().is_null()) {
+    return Error{Errc::corrupt, "run \"" + id + "\" has finished, but its result is damaged"};
+  }
+  ContinuationPtr opened(new Continuation(core));
+  opened->task = journal.start().value("task", Json());
+  opened->recorded = journal.finished();
+  return outcome::success(std::move(opened));
+}
+
+ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
+  Continuation& opened = *taken.opened;
+  Journal& journal = taken.journal;
+  RunBody& b = *opened.body;
+  b.recovery = std::make_unique<Recovery>(std::move(recovery));
+  const WallTime wall = opened.core.clock->wall_now();
+  b.writer.pending.push_back(
+      journal.add(RecordKind::resumed, wall, Json{{"to", from}, {"reason", b.recovery->reason}}));
+  b.writer.pending.push_back(journal.snapshot_state(journal.state().json(), false, wall));
+  b.restored_steps = journal.trajectory().size();
+  opened.attempts = journal.attempts();
+  b.writer.pending.push_back(
+      journal.add(RecordKind::attempt_started, wall, Json{{"number", journal.attempts() + 1}}));
+  b.writer.queued = journal.last();
+  b.journal = std::move(journal);
+  return std::move(taken.opened);
+}
 
 Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
                                  const ResumeOptions& options) {
@@ -94,110 +142,30 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
-  auto store = options.run.store ? options.run.store : core.options.store;
+  auto store = store_of(core, options.run);
   if (!store) {
     return Error{Errc::not_found, "run \"" + id + "\" cannot be found: the agent has no store"};
   }
-  ContinuationPtr opened(new Continuation(core));
-  opened->options = options.run;
-  opened->options.run_id = id;
-  opened->body = std::make_unique<RunBody>();
-  RunBody& b = *opened->body;
   TRIAGE_TRY(info, shielded([&] { return store->run(id); }));
-  const bool finished = info.status == RunStatus::finished && options.from.empty();
-  if (!finished) {
-    TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
-    b.writer.lease = std::move(lease);
-    b.store = store;
-    b.started = true;
+  if (info.status == RunStatus::finished && options.from.empty()) {
+    return open_finished(core, *store, id, options.accept_changed);
   }
-  TRIAGE_TRY(reading, shielded([&] { return store->read(id, {}); }));
-  TRIAGE_TRY(journal, Journal::fold(reading));
-  opened->task = journal.start().value("task", Json());
-  if (!options.accept_changed) {
-    TRIAGE_TRYV(check_fingerprint(core, journal));
+  TRIAGE_TRY(taken, take_over(core, std::move(store), id, options.run, options.accept_changed));
+  if (options.from.empty() && !taken.journal.finished().is_null()) {  // Finished just now.
+    taken.opened->recorded = taken.journal.finished();
+    return std::move(taken.opened);
   }
-  if (finished && !journal.finished().is_null()) {
-    opened->recorded = journal.finished();
-    return outcome::success(std::move(opened));
+  TRIAGE_TRYV(check_task(taken.journal));
+  TRIAGE_TRYV(check_poison(taken, options.revive));
+  const char* died = options.revive ? "revived" : "process_died";
+  if (options.from.empty() && !taken.journal.decision().is_null()) {
+    OutsideDecision pending = pending_decision(taken.journal, died);
+    return carry_out(std::move(taken), std::move(pending));
   }
-  if (finished) {
-    return Error{Errc::corrupt, "run \"" + id + "\" has finished, but its result is damaged"};
-  }
-  if (journal.start().contains("task") == false) {
-    return Error{Errc::unsupported, "run \"" + id +
-                                        "\" was recorded without its task, because the "
-                                        "task's type had no conversion to JSON"};
-  }
-  TRIAGE_TRY(from, find_start(journal, options.from));
-  if (journal.broken_at()) {
-    b.damaged_at = *journal.broken_at();
-    b.context.notes.push_back("record " + std::to_string(*journal.broken_at()) +
-                              " is damaged or missing; going on from what is intact before it");
-  }
-  b.recovery = resumed_recovery(journal, from, core.options.contract);
-  b.writer.background = core.options.write_mode == WriteMode::background;
-  b.writer.queued = journal.last();
-  b.writer.durable = journal.last();
-  b.task = opened->task;
-  const WallTime wall = core.clock->wall_now();
-  b.writer.pending.push_back(
-      journal.add(RecordKind::resumed, wall, Json{{"to", from}, {"reason", b.recovery->reason}}));
-  b.writer.pending.push_back(journal.snapshot_state(journal.state().json(), false, wall));
-  b.restored_steps = journal.trajectory().size();
-  opened->attempts = journal.attempts();
-  b.writer.pending.push_back(
-      journal.add(RecordKind::attempt_started, wall, Json{{"number", journal.attempts() + 1}}));
-  b.writer.queued = journal.last();
-  b.journal = std::move(journal);
-  return outcome::success(std::move(opened));
-}
-
-// The lease of a suspended run, if its journal is still as it was put aside.
-static Result<Lease> take_up(const SuspendedRun& waiting) {
-  CheckpointStore& store = *waiting.body->store;
-  const RunId& id = waiting.options.run_id;
-  TRIAGE_TRY(lease, shielded([&] { return store.acquire(id); }));
-  const auto info = shielded([&] { return store.run(id); });
-  if (info && info.value().last == waiting.body->journal.last()) {
-    return outcome::success(std::move(lease));
-  }
-  static_cast<void>(shielded([&] { return store.release(lease); }));
-  if (!info) return info.error();
-  return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
-                                   std::string(to_string(info.value().status))};
-}
-
-Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
-                                       RecoveryAction action) {
-  if (core.problem) return *core.problem;
-  TRIAGE_TRY(waiting, core.suspended.take(token, action.kind));
-  if (waiting.body->store) {
-    auto lease = take_up(waiting);
-    if (!lease) {
-      // Somebody may still decide, unless the run has gone on without the decision.
-      if (lease.error().code != Errc::conflict) core.suspended.put_back(token, std::move(waiting));
-      return std::move(lease).error();
-    }
-    waiting.body->writer.lease = std::move(lease).value();
-    waiting.body->started = true;
-  }
-  ContinuationPtr opened(new Continuation(core));
-  opened->options = std::move(waiting.options);
-  opened->body = std::move(waiting.body);
-  opened->attempts = waiting.attempts;
-  opened->first = Input::decided;
-  RunBody& b = *opened->body;
-  opened->task = b.task;
-  if (b.store) {
-    b.writer.status = RunStatus::running;
-    b.writer.pending.push_back(
-        b.journal.add(RecordKind::resumed, core.clock->wall_now(),
-                      Json{{"to", 0}, {"reason", "decided"}, {"action", to_string(action.kind)}}));
-    b.writer.queued = b.journal.last();
-  }
-  b.decided = std::move(action);
-  return outcome::success(std::move(opened));
+  TRIAGE_TRY(from, find_start(taken.journal, options.from));
+  Recovery recovery = resumed_recovery(taken.journal, from, core.options.contract);
+  if (options.revive && taken.journal.stopped().is_null()) recovery.reason = died;
+  return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
 }
 
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
@@ -228,7 +196,7 @@ Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
   }
   Run run(continuation->core, call, continuation->options);
   run.adopt(std::move(continuation->body), continuation->attempts);
-  Outcome outcome = run.drive(continuation->first);
+  Outcome outcome = run.drive(RunMachine::Phase::ready, continuation->first);
   *degraded = run.degraded();
   return outcome;
 }

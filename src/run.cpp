@@ -18,90 +18,64 @@ namespace {
 
 constexpr std::size_t longest_label = 256;
 
-const Limits& limits_of(const AgentCore& core, const RunOptions& options) noexcept {
-  return options.limits ? *options.limits : core.options.limits;
-}
-
 }  // namespace
 
-Run::Run(const AgentCore& core, Call call, const RunOptions& options)
-    : core_(core),
-      call_(call),
-      options_(options),
-      limits_(limits_of(core, options)),
-      observer_(core.options.observer.get()),
-      stop_(options.stop_token),
-      deadline_(options.deadline) {
-  if (options.parent != nullptr) [[unlikely]] {
-    const auto theirs = options.parent->deadline();
-    if (theirs && (!deadline_ || *theirs < *deadline_)) deadline_ = theirs;
-    link_stop_tokens(options.parent->stop_token());
-  }
-  guarded_ = deadline_.has_value() || stop_.stop_possible() || !core.gates.empty();
-  needs_set_up_ = options.store || core.options.store || options.limits ||
-                  !options.run_id.empty() || !options.label.empty() ||
-                  limits_.max_elapsed != Duration::zero();
+const std::stop_token& Run::nested_stop_token() const noexcept {
+  if (body_ && body_->linked_stop) return body_->linked_stop->token();
+  if (options_.stop_token.stop_possible()) return options_.stop_token;
+  return options_.parent->run_->stop_token();
 }
 
-Run::~Run() {
-  if (body_ && body_->store) {
-    body_->store->queue().remove(body_->writer);
-    if (body_->started) {
-      static_cast<void>(shielded([&] { return body_->store->release(body_->writer.lease); }));
-    }
+std::optional<TimePoint> Run::nested_deadline() const noexcept {
+  const std::optional<TimePoint> own = options_.deadline;
+  const std::optional<TimePoint> theirs = options_.parent->run_->deadline();
+  if (theirs && (!own || *theirs < *own)) return theirs;
+  return own;
+}
+
+void Run::link_stop_tokens() {
+  const std::stop_token& theirs = options_.parent->run_->stop_token();
+  if (options_.stop_token.stop_possible() && theirs.stop_possible()) {
+    body().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
   }
 }
 
-void Run::link_stop_tokens(const std::stop_token& parent) {
-  if (!stop_.stop_possible()) {
-    stop_ = parent;
-  } else if (parent.stop_possible()) {
-    linked_stop_ = std::make_unique<LinkedStop>(stop_, parent);
-    stop_ = linked_stop_->token();
+void Run::leave_store() {
+  if (!has_store()) return;
+  body_->store->queue().remove(body_->writer);
+  if (body_->started) {
+    static_cast<void>(shielded([&] { return body_->store->release(body_->writer.lease); }));
   }
 }
 
 const RunId& Run::id() {
-  std::call_once(id_made_, [this] {
-    id_ = !options_.run_id.empty() ? options_.run_id
-                                   : make_run_id(core_.clock->wall_now(), *core_.random);
-  });
-  return id_;
+  if (!options_.run_id.empty()) return options_.run_id;
+  if (const RunId* made = id_.get()) return *made;
+  return id_.offer(std::make_unique<RunId>(make_run_id(core_.clock->wall_now(), *core_.random)));
 }
 
 void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
-  body_ = std::move(body);
+  body_.offer(std::move(body));
   body_->writer.mutex = &mutex_;
   attempt_ = attempts;
   resumed_ = true;
   if (!body_->started_at) body_->started_at = now();
 }
 
-RunBody& Run::body() {
-  if (!body_) [[unlikely]] {
-    body_ = std::make_unique<RunBody>();
-    body_->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
-    body_->started_at = began_;
-    if (attempt_ > 0) body_->journal.begin_attempt(attempt_);
-  }
-  return *body_;
+RunBody& Run::make_body() {
+  auto made = std::make_unique<RunBody>();
+  made->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
+  made->started_at = began_;
+  if (attempt_ > 0) made->journal.begin_attempt(attempt_);
+  return body_.offer(std::move(made));
 }
 
-void Run::emit(EventKind kind, Event event) {
-  if (observer_ == nullptr) return;
+void Run::deliver(EventKind kind, Event& event) {
   event.kind = kind;
   event.attempt = attempt_;
   event.run = this;
-  deliver(event);
-}
-
-void Run::emit(EventKind kind) {
-  if (observer_ != nullptr) deliver({.kind = kind, .attempt = attempt_, .run = this});
-}
-
-void Run::deliver(const Event& event) {
   try {
-    observer_->on_event(event);
+    observer()->on_event(event);
   } catch (...) {
     // An observer must not change the run it looks at; the failure's notes say that it threw.
     static constexpr std::string_view threw = "the observer threw an exception";
@@ -113,10 +87,7 @@ void Run::deliver(const Event& event) {
 }
 
 void Run::note(std::string text) {
-  {
-    const std::scoped_lock lock(mutex_);
-    body().context.notes.push_back(text);
-  }
+  body().context.notes.push_back(text);
   emit(EventKind::callback_failed, {.text = text});
 }
 
@@ -168,7 +139,7 @@ Result<void> Run::set_up(bool* recorded) {
   b.writer.background = core_.options.write_mode == WriteMode::background;
   TRIAGE_TRY(first, run_started());
   enqueue(std::move(first));
-  add_record(RecordKind::attempt_started, Json{{"number", 1}});
+  record_fact(RecordKind::attempt_started, Json{{"number", 1}});
   Result<void> started = start_in_store();
   if (started) return outcome::success();
   const Errc code = started.error().code;
@@ -224,11 +195,19 @@ Result<void> Run::start_in_store() {
   return outcome::success();
 }
 
-void Run::add_record(RecordKind kind, Json fields) {
-  RunBody& b = body();
-  if (!b.store) return;
+void Run::record_fact(RecordKind kind, Json fields, RunStatus status) {
+  if (!has_store()) return;
+  const Lock lock(mutex_);
   make_room();
-  enqueue(b.journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  enqueue(body_->journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  body_->writer.status = status;
+}
+
+void Run::record_state() {
+  if (!has_store()) return;
+  const Lock lock(mutex_);
+  Journal& journal = body_->journal;
+  enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
 }
 
 void Run::enqueue(Record record) {
@@ -306,7 +285,7 @@ Result<void> Run::drain_or_degrade() {
 Input Run::drain() {
   Result<void> drained = drain_or_degrade();
   if (drained) return Input::drained;
-  if (!outcome_) {
+  if (!body_->outcome) {
     Error& error = drained.error();
     if (!body_->failure.text.empty()) {
       if (body_->classified_attempt != attempt_) {  // The store was to be written first.
@@ -315,7 +294,7 @@ Input Run::drain() {
       }
       error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";
     }
-    outcome_ = std::make_unique<Error>(std::move(error));
+    body_->outcome = std::make_unique<Error>(std::move(error));
   }
   return Input::broken;
 }

@@ -1,29 +1,61 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One run: everything that belongs to it and nothing else. Made on the caller's stack; its body is
-// made when something is first recorded, reported or stored.
+// One run: everything that belongs to it and nothing else. Made on the caller's stack, where it is
+// a few words; its body is made when something is first recorded, reported or stored.
 
 #include "agent_core.hpp"
 #include "commit_queue.hpp"
 #include "effects.hpp"
+#include "made_once.hpp"
 #include "run_machine.hpp"
 #include "triage/attempt.hpp"
 #include "triage/journal.hpp"
 
 #include <atomic>
-#include <list>
+#include <forward_list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
 
-// The part of a run that outlives its stack frame when it is suspended.
+// Reasons of what propose_step refuses.
+inline constexpr std::string_view denied_by_guard = "denied_by_guard";
+inline constexpr std::string_view needs_approval = "needs_approval";
+
+// Cheaper than assigning to a value of many members that are mostly empty.
+template <class T, class... Args>
+void renew(T& value, Args&&... args) noexcept {
+  static_assert(std::is_nothrow_constructible_v<T, Args...>);
+  std::destroy_at(&value);
+  std::construct_at(&value, std::forward<Args>(args)...);
+}
+
+// Stops when either of two tokens does: the run's own, and its parent's.
+class LinkedStop {
+ public:
+  LinkedStop(const std::stop_token& a, const std::stop_token& b)
+      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
+  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
+
+ private:
+  struct Forward {
+    std::stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+  std::stop_source both_{};
+  std::stop_token token_ = both_.get_token();
+  std::stop_callback<Forward> a_;
+  std::stop_callback<Forward> b_;
+};
+
+// What a run has beside its frame. Outlives it when the run is suspended.
 struct RunBody {
   Journal journal{};
   RunWriter writer{};
@@ -37,7 +69,7 @@ struct RunBody {
   Failure failure{};         // As the current attempt reported it.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
-  std::optional<Recovery> recovery{};
+  std::unique_ptr<Recovery> recovery{};
   std::optional<Error> sticky{};  // Ends the run when the callable returns.
   std::optional<AgentContract> contract{};
   std::size_t restored_steps = 0;  // At the start of the current attempt.
@@ -46,54 +78,65 @@ struct RunBody {
   EffectTurns effect_turns{};
   // Of effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
-  Json task{};               // Null if it is not stored.
-  RecoveryAction decided{};  // What decide() was given.
+  Json task{};                                // Null if it is not stored.
+  std::unique_ptr<RecoveryAction> decided{};  // What decide() was given …
+  std::string decided_by{};                   // … and DecideOptions::who, until it is recorded.
+  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
+  std::string proposed{};                  // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                   // … and for which signal.
   std::optional<TimePoint> started_at{};
-  Permit permit{};                // Of the attempt under way, if the agent has gates.
-  bool no_time = false;           // The attempt could not have ended before the deadline.
-  bool gate_closed = false;       // A gate refused the attempt and named no time to ask again.
+  Permit permit{};           // Of the attempt under way, if the agent has gates.
+  bool no_time = false;      // The attempt could not have ended before the deadline.
+  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
+  std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
+  std::unique_ptr<LinkedStop> linked_stop{};
+  Outcome outcome{};                             // How the run ends, unless with a value …
+  std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
 };
 
-// Stops when either of two tokens does: the run's own, and its parent's.
-class LinkedStop {
- public:
-  LinkedStop(const std::stop_token& a, const std::stop_token& b)
-      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
-  [[nodiscard]] std::stop_token token() const { return both_.get_token(); }
-
- private:
-  struct Forward {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-  std::stop_source both_{};
-  std::stop_callback<Forward> a_;
-  std::stop_callback<Forward> b_;
-};
+// Why strict_idempotency forbids an action, if it does.
+[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+                                                         const RecoveryAction& action);
+[[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 
 // The recorded result of a run that has finished, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
 
-class Run final : public Decider {
+// Several threads of a callable may record at once: what they touch is guarded by mutex_. From the
+// moment the driver has closed an attempt until it opens the next one, all of it is the driver's
+// alone, for whoever still calls the attempt is late; only what a store's thread takes is locked
+// then.
+class Run {
  public:
-  Run(const AgentCore& core, Call call, const RunOptions& options);
-  ~Run();
+  Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
+      : core_(core), call_(call), options_(options) {}
+  ~Run() {
+    if (body_) [[unlikely]]
+      leave_store();
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
   // What must happen before the first attempt; most runs need nothing. An Error ends the run;
   // *recorded says that the frame holds the recorded result of a run that is already finished.
-  [[nodiscard]] bool needs_set_up() const noexcept { return needs_set_up_; }
+  [[nodiscard]] bool needs_set_up() const noexcept {
+    return options_.store || core_.options.store || options_.limits || !options_.run_id.empty() ||
+           !options_.label.empty() || limits().max_elapsed != Duration::zero();
+  }
   Result<void> set_up(bool* recorded);
+  // The first attempt of a run without options, of a plain agent. True if it was one call and
+  // nothing beside it: then the run is over. If not, drive() goes on with *result.
+  [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
   // Takes over what open_run or open_suspended prepared.
   void adopt(std::unique_ptr<RunBody> body, int attempts);
   // Drives the machine to its end.
-  Outcome drive(Input first);
+  Outcome drive(RunMachine::Phase phase, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
@@ -105,56 +148,86 @@ class Run final : public Decider {
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
   Result<Json> effect(int attempt, const EffectRequest& request);
-  Error report(int attempt, Failure failure);
+  Error report(int attempt, Failure&& failure);
+  void report_error(int attempt, Error&& error);
+  void stick(int attempt, Error error);  // Ends the run when the callable returns.
+  [[nodiscard]] std::optional<Error> sticky(int attempt) const;
+  [[nodiscard]] State state(int attempt) const;
+  [[nodiscard]] Trajectory trajectory(int attempt) const;
+  [[nodiscard]] const Recovery* recovery(int attempt) const;
+  void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
   // For Attempt (run_gates.cpp).
   Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                             bool retry);
   Result<Reservation> reserve(int attempt, const Usage& estimate);
-  void report_error(int attempt, Error error);
-  void stick(Error error);
-  [[nodiscard]] std::optional<Error> sticky() const;
-  [[nodiscard]] State state() const;
-  [[nodiscard]] Trajectory trajectory() const;
-  [[nodiscard]] const Recovery* recovery() const;
-  void child_failed(std::shared_ptr<const FailureContext> failure);
+  // For Attempt (propose.cpp, signals.cpp).
+  Result<void> propose_step(int attempt, const Step& step);
+  Result<void> sleep_until(int attempt, WallTime when);
+  Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
+                                              WallTime deadline);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
-  [[nodiscard]] const std::stop_token& stop_token() const noexcept { return stop_; }
-  [[nodiscard]] const std::optional<TimePoint>& deadline() const noexcept { return deadline_; }
+  [[nodiscard]] const std::stop_token& stop_token() const noexcept {
+    return options_.parent == nullptr ? options_.stop_token : nested_stop_token();
+  }
+  [[nodiscard]] std::optional<TimePoint> deadline() const noexcept {
+    return options_.parent == nullptr ? options_.deadline : nested_deadline();
+  }
 
  private:
   friend class Effects;
   using Lock = std::unique_lock<std::mutex>;
 
   // --- run.cpp
-  RunBody& body();  // The caller holds mutex_, or no attempt is open.
+  RunBody& body() {
+    RunBody* made = body_.get();
+    return made != nullptr ? *made : make_body();
+  }
+  RunBody& make_body();
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
-  void link_stop_tokens(const std::stop_token& parent);
+  [[nodiscard]] const Limits& limits() const noexcept {
+    return options_.limits ? *options_.limits : core_.options.limits;
+  }
+  [[nodiscard]] Observer* observer() const noexcept { return core_.options.observer.get(); }
+  // Of a run with a parent.
+  [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
+  [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
+  void link_stop_tokens();
+  void leave_store();
   [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
-  void emit(EventKind kind, Event event);
-  void emit(EventKind kind);
-  void deliver(const Event& event);
+  void emit(EventKind kind, Event&& event = {}) {
+    if (observer() != nullptr) [[unlikely]]
+      deliver(kind, event);
+  }
+  void deliver(EventKind kind, Event& event);
   void note(std::string text);  // Reported beside the failure that is being handled.
   Result<Record> run_started();
-  void add_record(RecordKind kind, Json fields);  // Nothing without a store.
-  void enqueue(Record record);                    // The caller holds mutex_.
-  void snapshot_if_due();                         // Likewise.
-  void make_room();                               // Likewise; before a record is made.
+  // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
+  void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
+  void record_state();          // Likewise: the state that the next attempt begins with.
+  void enqueue(Record record);  // The caller holds mutex_.
+  void snapshot_if_due();       // Likewise.
+  void make_room();             // Likewise; before a record is made.
   Result<void> start_in_store();
-  Result<void> flush();                     // What the drains below share.
-  Result<void> drain_or_degrade();          // By the run's OnStoreError: an error ends the run.
-  Input drain();                            // The same, for the machine.
-  Result<void> drain_strictly();            // For effects, labelled checkpoints and suspensions.
-  void drop_pending();                      // The caller holds mutex_.
-  [[nodiscard]] bool is_late(int attempt);  // The caller holds mutex_.
-  void write_through(Lock lock);            // Unlocks; then what the write mode asks for.
+  Result<void> flush();             // What the drains below share.
+  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
+  Input drain();                    // The same, for the machine.
+  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
+  void drop_pending();              // The caller holds mutex_.
+  // The caller holds mutex_. Late calls are counted.
+  [[nodiscard]] bool is_late(int attempt);
+  // The body, if it exists and the attempt may look at it. The caller holds mutex_.
+  [[nodiscard]] const RunBody* seen_by(int attempt) const noexcept;
+  // True if there is an error; it sticks. The caller holds mutex_.
+  bool refused(Result<void>& checked);
+  void write_through(int attempt, Lock lock);  // Unlocks; then what the write mode asks for.
 
   // --- run_loop.cpp
   void announce_start();
   Input invoke();
   void prepare_attempt();
-  Input run_callable(Attempt& attempt);
+  [[gnu::always_inline]] inline Input run_callable(Attempt& attempt);
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
@@ -163,9 +236,21 @@ class Run final : public Decider {
   void learn_duration() noexcept;
   Input cancel(std::string detail);
   Outcome end();
+  [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
+
+  // --- signals.cpp
+  Result<void> pause(int attempt, WallTime until, Duration at_most, std::string_view signal);
+  Result<void> record_signal(int attempt, std::string_view name, const std::optional<Json>& value);
+
+  // --- suspension.cpp
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+  void put_aside(const std::string& hash, std::optional<WallTime> expires,
+                 const std::vector<std::string>& allowed_actions);
+  [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
+  Input park();  // The attempt waits for longer than a process should.
+  void suspend_with(const RecoveryAction& action, Json fields);
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
@@ -179,17 +264,17 @@ class Run final : public Decider {
   void capture_unknown();
 
   // --- decide.cpp
-  Decision decide() override;
-  Decision decided_outside() override;
+  Decision decide();
+  Decision decided_outside();
   void classify();
   [[nodiscard]] Classification ask_classifier();
   void complete_context();
   [[nodiscard]] std::optional<std::string> exhausted_limit() const;
   [[nodiscard]] RecoveryAction choose();
+  [[nodiscard]] RecoveryAction within_limits();
   [[nodiscard]] RecoveryAction ask_policy();
   [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
   [[nodiscard]] std::string task_text() const;
-  [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const RecoveryAction& action) const;
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
@@ -206,12 +291,15 @@ class Run final : public Decider {
   Decision end_with(Errc code, RunStatus status, std::string detail);
   [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
   [[nodiscard]] Decision wait_for(Duration delay) const;
+  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
+  [[nodiscard]] std::optional<Decision> suspend_instead(const RecoveryAction& action);
+  [[nodiscard]] bool outlives_process() const noexcept;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);
-  void record_rollback(std::optional<std::size_t> target, bool by_default);  // Under mutex_.
+  void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
   // Records the action and undoes what happened after `target`, if it is wanted. Returns why
@@ -220,30 +308,20 @@ class Run final : public Decider {
                                                 bool wanted, std::vector<std::string>* failures);
   [[nodiscard]] Input finish_undoing(Input first);
 
+  // Every member costs the shortest run its initialisation and destruction.
   const AgentCore& core_;
   Call call_;
   const RunOptions& options_;
-  const Limits& limits_;
-  Observer* observer_;
-  std::stop_token stop_{};
-  std::unique_ptr<LinkedStop> linked_stop_{};
-  std::optional<TimePoint> began_{};  // When that costs nothing extra, or is asked for.
-  std::optional<TimePoint> deadline_{};
-  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
-  bool needs_set_up_ = false;
-  bool guarded_ = false;  // There is a stop token, a deadline or a gate to look at.
-  bool degraded_ = false;
-  bool resumed_ = false;
   int attempt_ = 0;
   std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
+  bool degraded_ = false;
+  bool resumed_ = false;
+  std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
+  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
+  MadeOnce<RunId> id_{};
+  MadeOnce<RunBody> body_{};
   mutable std::mutex mutex_{};
-  std::unique_ptr<RunBody> body_{};
-  std::list<Attempt> more_attempts_{};  // All but the first; they live as long as the run.
-  std::optional<Attempt> first_attempt_{};
-  std::once_flag id_made_{};
-  RunId id_{};
-  Outcome outcome_{};
-  std::unique_ptr<RecoveryAction> suspension_{};
+  Attempt first_attempt_{*this, 1};
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -25,14 +25,14 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     if (answer.kind != GateAnswer::Kind::wait) return answer;
     const TimePoint instant = now();
     const TimePoint until = instant + answer.wait;
-    if (deadline_ && until >= *deadline_) {
+    if (const auto latest = deadline(); latest && until >= *latest) {
       return {.kind = GateAnswer::Kind::refuse,
               .wait = answer.wait,
               .reason = "gate_wait",
               .message = deadline_refusal(answer.wait, answer.message)};
     }
     emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
-    const bool woke = core_.clock->sleep_until(until, stop_);
+    const bool woke = core_.clock->sleep_until(until, stop_token());
     emit(EventKind::wait_ended);
     if (!woke) return {.kind = GateAnswer::Kind::refuse, .reason = "cancelled"};
     request.waited += answer.wait;
@@ -58,7 +58,6 @@ std::optional<Input> Run::enter_attempt() {
   if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
   if (answer.reason == "cancelled") return cancel("the stop token was triggered");
   emit(EventKind::gate_refused, {.text = answer.message});
-  const Lock lock(mutex_);
   b.failure = refusal(answer);
   b.gate_closed = answer.wait <= Duration::zero();
   b.child.reset();

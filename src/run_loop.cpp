@@ -39,6 +39,18 @@ RunStatus end_status(Errc code) noexcept {
 
 }  // namespace
 
+Outcome run(const AgentCore& core, Call call, bool* degraded) {
+  if (!core.plain) [[unlikely]]
+    return run(core, call, core.no_options, degraded);
+  Run run(core, call, core.no_options);
+  Input result = Input::start;
+  if (run.just_called(&result)) [[likely]]
+    return nullptr;
+  Outcome outcome = run.drive(RunMachine::Phase::attempting, result);
+  *degraded = run.degraded();
+  return outcome;
+}
+
 Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* degraded) {
   if (core.problem) [[unlikely]]
     return std::make_unique<Error>(*core.problem);
@@ -50,28 +62,57 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
     }
     if (recorded) return recorded_result(core, call, options, degraded);
   }
-  Outcome outcome = run.drive(Input::start);
+  Outcome outcome = run.drive(RunMachine::Phase::ready, Input::start);
   *degraded = run.degraded();
   return outcome;
 }
 
-// What most runs do, that is nothing beside one call, is decided here without another call.
-Outcome Run::drive(Input input) {
-  if (observer_ != nullptr) [[unlikely]]
-    announce_start();
-  if (resumed_) [[unlikely]]
-    input = finish_undoing(input);
-  RunMachine machine(*this);
+Input Run::run_callable(Attempt& attempt) {
+  try {
+    return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
+  } catch (const AttemptStopped&) {
+    const Lock lock(mutex_);
+    if (!body().sticky && body_->failure.text.empty()) {
+      body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    }
+  } catch (const std::exception& exception) {
+    capture(exception);
+  } catch (...) {
+    capture_unknown();
+  }
+  return Input::failed;
+}
+
+inline bool Run::just_called(Input* result) {
+  attempt_ = 1;
+  open_attempt_.store(1, std::memory_order_relaxed);
+  *result = run_callable(first_attempt_);
+  open_attempt_.store(0, std::memory_order_relaxed);
+  if (!body_ && *result == Input::succeeded) [[likely]]
+    return true;
+  *result = settle(*result);
+  return false;
+}
+
+Outcome Run::drive(RunMachine::Phase phase, Input input) {
+  struct Decisions final : Decider {
+    explicit Decisions(Run& r) : run(r) {}
+    Decision decide() override { return run.decide(); }
+    Decision decided_outside() override { return run.decided_outside(); }
+    Run& run;
+  };
+  Decisions decisions(*this);
+  RunMachine machine(decisions, phase);
+  if (options_.parent != nullptr) link_stop_tokens();
+  if (phase == RunMachine::Phase::ready && observer() != nullptr) announce_start();
+  if (resumed_) input = finish_undoing(input);
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
       case Next::Do::invoke: input = invoke(); break;
       case Next::Do::drain: input = has_store() ? drain() : Input::drained; break;
       case Next::Do::wait_until: input = wait(next.until); break;
-      case Next::Do::done:
-        if (!body_ && !outcome_ && observer_ == nullptr) [[likely]]
-          return nullptr;
-        return end();
+      case Next::Do::done: return end();
     }
   }
 }
@@ -82,7 +123,7 @@ void Run::announce_start() {
     emit(EventKind::run_started,
          {.text = options_.parent == nullptr ? std::string_view() : options_.parent->run_id()});
   } else {
-    const Recovery* recovery = body_->recovery ? &*body_->recovery : nullptr;
+    const Recovery* recovery = body_->recovery.get();
     emit(EventKind::run_resumed,
          {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
           .number = body_->damaged_at});
@@ -94,19 +135,21 @@ void Run::announce_start() {
 
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
 std::optional<Input> Run::refuse_to_start() {
-  if (stop_.stop_requested()) return cancel("the stop token was triggered");
-  if (deadline_) {
-    const TimePoint instant = now();
+  if (stop_token().stop_requested()) [[unlikely]]
+    return cancel("the stop token was triggered");
+  if (const std::optional<TimePoint> until = deadline()) {
+    // Nothing that takes time lies between the start of a run without set-up and its first attempt.
+    const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
     if (!began_) began_ = instant;
     attempt_began_ = instant;
-    if (instant >= *deadline_) {
+    if (instant >= *until) {
       return too_late_to_start("the deadline had passed before the attempt could begin");
     }
     const Duration expected = expected_duration();
-    if (expected > Duration::zero() && expected >= *deadline_ - instant) {
+    if (expected > Duration::zero() && expected >= *until - instant) {
       return too_late_to_start("the attempt could not end before the deadline: it takes some " +
                                milliseconds_text(expected) + ", and " +
-                               milliseconds_text(*deadline_ - instant) + " are left");
+                               milliseconds_text(*until - instant) + " are left");
     }
   }
   return core_.gates.empty() ? std::nullopt : enter_attempt();
@@ -114,11 +157,11 @@ std::optional<Input> Run::refuse_to_start() {
 
 // Classified and escalated like any failure; the deadline is a limit.
 Input Run::too_late_to_start(std::string text) {
-  body().failure =
-      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
-  body_->child.reset();
-  body_->escalation_asked = false;
-  body_->no_time = true;
+  RunBody& b = body();
+  b.failure = Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  b.child.reset();
+  b.escalation_asked = false;
+  b.no_time = true;
   return Input::failed;
 }
 
@@ -137,32 +180,26 @@ void Run::learn_duration() noexcept {
 
 Input Run::cancel(std::string detail) {
   end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
-  outcome_ = std::make_unique<Error>(Errc::cancelled, std::move(detail));
+  body().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
   return Input::stopped;
 }
 
 Input Run::invoke() {
-  if (guarded_) [[unlikely]] {
-    if (const auto instead = refuse_to_start()) return *instead;
-  }
+  if (const auto instead = refuse_to_start()) return *instead;
   ++attempt_;
-  Attempt* attempt = nullptr;
-  if (!first_attempt_) {
-    attempt = &first_attempt_.emplace(*this, attempt_);
-  } else {
-    attempt = &more_attempts_.emplace_back(*this, attempt_);
-  }
+  Attempt& attempt =
+      attempt_ == 1 ? first_attempt_ : body().more_attempts.emplace_front(*this, attempt_);
   if (body_) [[unlikely]]
     prepare_attempt();
-  if (observer_ != nullptr) [[unlikely]]
+  if (observer() != nullptr) [[unlikely]]
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
-  const Input result = run_callable(*attempt);
+  const Input result = run_callable(attempt);
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
     learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
   if (!body_) [[likely]] {
-    if (observer_ != nullptr) [[unlikely]]
+    if (observer() != nullptr) [[unlikely]]
       emit(EventKind::attempt_succeeded);
     return result;
   }
@@ -171,52 +208,38 @@ Input Run::invoke() {
 
 // Forgets what the attempt before left behind.
 void Run::prepare_attempt() {
-  const Lock lock(mutex_);
-  body_->failure = {};
-  body_->child.reset();
-  body_->sticky.reset();
-  body_->escalation_asked = false;
-  body_->undoing_refused = false;
-  body_->no_time = false;
-  body_->gate_closed = false;
+  RunBody& b = *body_;
+  renew(b.failure);
+  b.child.reset();
+  b.sticky.reset();
+  b.escalation_asked = false;
+  b.undoing_refused = false;
+  b.no_time = false;
+  b.gate_closed = false;
+  b.asked.reset();
+  b.parked.reset();
   // What set-up had to say belongs to the first failure.
-  if (body_->classified_attempt >= 0) body_->context.notes.clear();
-  if (body_->journal.attempts() < attempt_) {
-    if (body_->store) {
-      add_record(RecordKind::attempt_started, Json{{"number", attempt_}});
-    } else {
-      body_->journal.begin_attempt(attempt_);
-    }
+  if (b.classified_attempt >= 0) b.context.notes.clear();
+  if (b.journal.attempts() >= attempt_) return;
+  if (b.store) {
+    record_fact(RecordKind::attempt_started, Json{{"number", attempt_}});
+  } else {
+    b.journal.begin_attempt(attempt_);
   }
-}
-
-Input Run::run_callable(Attempt& attempt) {
-  try {
-    return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
-  } catch (const AttemptStopped&) {
-    const Lock lock(mutex_);
-    if (!body().sticky) body_->failure.text = "the attempt was stopped";  // Thrown by hand.
-  } catch (const std::exception& exception) {
-    capture(exception);
-  } catch (...) {
-    capture_unknown();
-  }
-  return Input::failed;
 }
 
 // What the end of an attempt means once its errors and a cancellation are taken into account.
 Input Run::settle(Input result) {
-  std::optional<Error> sticky;
   {
-    const Lock lock(mutex_);
+    const Lock lock(mutex_);  // Whoever is still recording has done so after this.
     body_->journal.end_checkpoint();
-    sticky = body_->sticky;
   }
-  if (sticky) {
+  if (const std::optional<Error>& sticky = body_->sticky; sticky) {
+    if (sticky->code == Errc::suspended && body_->parked) return park();
     body_->permit = Permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
-    outcome_ = std::make_unique<Error>(*std::move(sticky));
+    body_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
   }
   if (result == Input::succeeded) {
@@ -226,7 +249,7 @@ Input Run::settle(Input result) {
     return Input::succeeded;
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
-  if (stop_.stop_requested()) {
+  if (stop_token().stop_requested()) {
     body_->permit = Permit();
     return cancel("the stop token was triggered");
   }
@@ -237,7 +260,7 @@ Input Run::wait(TimePoint until) {
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
   emit(EventKind::wait_started, {.failure = &body_->context, .number = left});
   if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
-  const bool woke = core_.clock->sleep_until(until, stop_);
+  const bool woke = core_.clock->sleep_until(until, stop_token());
   emit(EventKind::wait_ended);
   if (woke) return Input::woke;
   return cancel("the stop token was triggered while waiting to try again");
@@ -258,91 +281,55 @@ void Run::record_result(bool degraded) {
   } catch (...) {
     fields["problem"] = "the result's conversion to JSON threw: " + current_exception_text();
   }
-  const Lock lock(mutex_);
-  add_record(RecordKind::finished, std::move(fields));
-  body_->writer.status = RunStatus::finished;
+  record_fact(RecordKind::finished, std::move(fields), RunStatus::finished);
 }
 
 void Run::end_in_store(RunStatus status, Json fields) {
   if (!has_store()) return;
-  const Lock lock(mutex_);
   fields["status"] = to_string(status);
   fields["type"] = to_string(body_->context.type());
-  add_record(RecordKind::stopped, std::move(fields));
-  body_->writer.status = status;
+  record_fact(RecordKind::stopped, std::move(fields), status);
+}
+
+std::uint64_t Run::late_calls() const {
+  const Lock lock(mutex_);
+  return body_->late_calls;
 }
 
 Outcome Run::end() {
-  if (!body_ && !outcome_) [[likely]] {
-    if (observer_ != nullptr) [[unlikely]]
-      emit(EventKind::run_finished);
+  if (!body_) {
+    emit(EventKind::run_finished);
     return nullptr;
   }
-  if (body_ && body_->late_calls > 0) {
-    emit(EventKind::late_call, {.number = body_->late_calls});
+  RunBody& b = *body_;
+  if (const std::uint64_t late = late_calls(); late > 0) {
+    emit(EventKind::late_call, {.number = late});
   }
-  if (suspension_) {
+  if (b.suspension) {
     // A token is given out only for what the store has.
     if (Result<void> stored = drain_strictly(); !stored) {
       end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
-      suspension_.reset();
-      outcome_ = std::make_unique<Error>(std::move(stored).error());
+      b.suspension.reset();
+      b.outcome = std::make_unique<Error>(std::move(stored).error());
     }
   }
-  if (!outcome_ && !suspension_) {
+  if (!b.outcome && !b.suspension) {
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
   std::shared_ptr<const FailureContext> context;
-  const bool cancelled = outcome_ && outcome_->code == Errc::cancelled;
-  if (body_ && !cancelled && (body_->classified_attempt >= 0 || !body_->failure.text.empty())) {
-    if (body_->context.run_id.empty() && !id_.empty()) body_->context.run_id = id_;
-    context = std::make_shared<const FailureContext>(body_->context);
+  const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
+  if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
+    if (b.context.run_id.empty() && id_) b.context.run_id = *id_;
+    context = std::make_shared<const FailureContext>(b.context);
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
-  if (suspension_) {
-    outcome_ = hand_over(context);
-  } else if (!outcome_->failure()) {
-    *outcome_ = Error(outcome_->code, std::move(outcome_->detail), context);
-  }
+  Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  if (!outcome->failure()) *outcome = Error(outcome->code, std::move(outcome->detail), context);
   // The token of a suspended run is for the caller alone.
-  const Error told(outcome_->code, outcome_->detail, context);
+  const Error told(outcome->code, outcome->detail, context);
   emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
-  return std::move(outcome_);
-}
-
-// Puts the run aside until somebody decides; only the returned error knows the token.
-Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{.token = {},
-                                              .run_id = id(),
-                                              .message = suspension_->message,
-                                              .allowed_actions = suspension_->allowed_actions,
-                                              .until = suspension_->until});
-  const std::string message =
-      suspension_->message.empty() ? "the run waits for a decision" : suspension_->message;
-  SuspendedRun put_aside{.body = std::move(body_),
-                         .options = options_,
-                         .allowed_actions = suspension_->allowed_actions};
-  RunBody& b = *put_aside.body;
-  try {
-    if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
-  } catch (...) {
-    b.task = nullptr;  // decide() will say that the task cannot be restored.
-  }
-  b.journal.set_run(id());
-  if (b.store) {
-    b.store->queue().remove(b.writer);
-    if (b.started) {
-      static_cast<void>(shielded([&] { return b.store->release(b.writer.lease); }));
-    }
-    b.started = false;
-  }
-  put_aside.options.run_id = id();
-  put_aside.options.parent = nullptr;
-  put_aside.attempts = attempt_;
-  suspension->token = core_.suspended.add(std::move(put_aside));
-  return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
+  return outcome;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -58,7 +58,9 @@ class RunMachine {
     finished,
   };
 
-  explicit RunMachine(Decider& decider) noexcept : decider_(decider) {}
+  // A driver that has already made the first attempt begins in `attempting`.
+  explicit RunMachine(Decider& decider, Phase phase = Phase::ready) noexcept
+      : decider_(decider), phase_(phase) {}
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
 
@@ -111,7 +113,7 @@ class RunMachine {
   }
 
   Decider& decider_;
-  Phase phase_ = Phase::ready;
+  Phase phase_;
 };
 
 }  // namespace triage::inline v0_1::detail

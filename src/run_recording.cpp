@@ -32,6 +32,20 @@ Result<void> check_step(const Step& step) {
   return outcome::success();
 }
 
+// State comes as a whole or as a patch; both are objects.
+Result<void> check_state(const Json& state, const std::string& what, const std::string& hint) {
+  if (state.is_object()) return check_json(state, what);
+  return Error{Errc::invalid_argument, what + " must be a JSON object" + hint + "; this is a " +
+                                           std::string(state.type_name()) + ": " +
+                                           show(state).substr(0, 200)};
+}
+
+Result<void> check_usage(const Usage& usage) {
+  if (std::isfinite(usage.cost_usd) && usage.cost_usd >= 0.0) return outcome::success();
+  return Error{Errc::invalid_argument, "usage.cost_usd is " + std::to_string(usage.cost_usd) +
+                                           "; allowed is 0 or a positive finite number"};
+}
+
 }  // namespace
 
 bool Run::is_late(int attempt) {
@@ -40,44 +54,61 @@ bool Run::is_late(int attempt) {
   return true;
 }
 
-void Run::stick(Error error) {
+void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
+  if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
   if (!body().sticky) body_->sticky = std::move(error);
 }
 
-std::optional<Error> Run::sticky() const {
-  const std::scoped_lock lock(mutex_);
-  return body_ ? body_->sticky : std::nullopt;
+const RunBody* Run::seen_by(int attempt) const noexcept {
+  return open_attempt_.load(std::memory_order_relaxed) == attempt ? body_.get() : nullptr;
 }
 
-State Run::state() const {
-  const std::scoped_lock lock(mutex_);
-  return body_ ? body_->journal.state() : State();
+bool Run::refused(Result<void>& checked) {
+  if (checked) return false;
+  if (!body().sticky) body_->sticky = std::move(checked).error();
+  return true;
 }
 
-Trajectory Run::trajectory() const {
+std::optional<Error> Run::sticky(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  return body_ ? body_->journal.trajectory() : Trajectory();
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->sticky : std::nullopt;
 }
 
-const Recovery* Run::recovery() const {
+State Run::state(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  return body_ && body_->recovery ? &*body_->recovery : nullptr;
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->journal.state() : State();
 }
 
-void Run::child_failed(std::shared_ptr<const FailureContext> failure) {
+Trajectory Run::trajectory(int attempt) const {
   const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->journal.trajectory() : Trajectory();
+}
+
+const Recovery* Run::recovery(int attempt) const {
+  const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->recovery.get() : nullptr;
+}
+
+void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failure) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return;
   RunBody& b = body();
   b.child = std::move(failure);
   b.child_at = b.journal.last();
 }
 
-void Run::write_through(Lock lock) {
+void Run::write_through(int attempt, Lock lock) {
   const bool full = body_->writer.pending.size() >= core_.options.queue_capacity &&
                     !body_->writer.failure && body_->started;
   lock.unlock();
   if (full || core_.options.write_mode == WriteMode::immediate) {
-    if (Result<void> drained = drain_or_degrade(); !drained) stick(std::move(drained).error());
+    if (Result<void> drained = drain_or_degrade(); !drained)
+      stick(attempt, std::move(drained).error());
   }
 }
 
@@ -92,15 +123,16 @@ void Run::record_step(int attempt, Step&& step) {
   Result<void> checked = check_step(step);
   Lock lock(mutex_);
   if (is_late(attempt)) return;
+  if (refused(checked)) return;
   RunBody& b = body();
-  if (!checked) {
-    if (!b.sticky) b.sticky = std::move(checked).error();
+  if (!b.store && observer() == nullptr) {
+    b.journal.take_step(std::move(step), WallTime());
     return;
   }
   make_room();
   Record record =
       b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
-  if (observer_ != nullptr) [[unlikely]] {
+  if (observer() != nullptr) [[unlikely]] {
     const StepRef ref = *record.step_ref();
     const std::size_t index = b.journal.trajectory().size() - 1;
     if (b.store) enqueue(std::move(record));
@@ -108,36 +140,25 @@ void Run::record_step(int attempt, Step&& step) {
     emit(EventKind::step_recorded, {.step = &ref.step(), .number = index});
     if (!b.store) return;
     lock.lock();
-  } else if (b.store) {
+  } else {
     enqueue(std::move(record));
   }
-  if (b.store) write_through(std::move(lock));
+  write_through(attempt, std::move(lock));
 }
 
 void Run::update_state(int attempt, Json patch) {
-  Result<void> checked =
-      patch.is_object()
-          ? check_json(patch, "a state patch")
-          : Result<void>(Error{Errc::invalid_argument,
-                               "a state patch must be a JSON object, such as {{\"page\", 1}}; this "
-                               "is a " +
-                                   std::string(patch.type_name()) + ": " +
-                                   show(patch).substr(0, 200)});
+  Result<void> checked = check_state(patch, "a state patch", ", such as {{\"page\", 1}}");
   Lock lock(mutex_);
   if (is_late(attempt)) return;
+  if (refused(checked) || patch.empty()) return;
   RunBody& b = body();
-  if (!checked) {
-    if (!b.sticky) b.sticky = std::move(checked).error();
-    return;
-  }
-  if (patch.empty()) return;
   make_room();
   Record record =
       b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
   if (!b.store) return;
   enqueue(std::move(record));
   snapshot_if_due();
-  write_through(std::move(lock));
+  write_through(attempt, std::move(lock));
 }
 
 void Run::remove_state(int attempt, std::string_view key) {
@@ -149,42 +170,27 @@ void Run::remove_state(int attempt, std::string_view key) {
   Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
   if (!b.store) return;
   enqueue(std::move(record));
-  write_through(std::move(lock));
+  write_through(attempt, std::move(lock));
 }
 
 void Run::replace_state(int attempt, Json state) {
-  Result<void> checked =
-      state.is_object()
-          ? check_json(state, "a state")
-          : Result<void>(Error{Errc::invalid_argument, "a state must be a JSON object; this is a " +
-                                                           std::string(state.type_name()) + ": " +
-                                                           show(state).substr(0, 200)});
+  Result<void> checked = check_state(state, "a state", "");
   Lock lock(mutex_);
   if (is_late(attempt)) return;
+  if (refused(checked)) return;
   RunBody& b = body();
-  if (!checked) {
-    if (!b.sticky) b.sticky = std::move(checked).error();
-    return;
-  }
   make_room();
   Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
   if (!b.store) return;
   enqueue(std::move(record));
-  write_through(std::move(lock));
+  write_through(attempt, std::move(lock));
 }
 
 void Run::record_usage(int attempt, const Usage& usage) {
+  Result<void> checked = check_usage(usage);
   Lock lock(mutex_);
-  if (is_late(attempt)) return;
+  if (is_late(attempt) || refused(checked)) return;
   RunBody& b = body();
-  if (!std::isfinite(usage.cost_usd) || usage.cost_usd < 0.0) {
-    if (!b.sticky) {
-      b.sticky =
-          Error{Errc::invalid_argument, "usage.cost_usd is " + std::to_string(usage.cost_usd) +
-                                            "; allowed is 0 or a positive finite number"};
-    }
-    return;
-  }
   make_room();
   Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
                                 Json{{"input_tokens", usage.input_tokens},
@@ -193,7 +199,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
                                      {"calls", usage.calls}});
   if (!b.store) return;
   enqueue(std::move(record));
-  write_through(std::move(lock));
+  write_through(attempt, std::move(lock));
 }
 
 void Run::set_contract(int attempt, AgentContract contract) {
@@ -223,16 +229,16 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
   return outcome::success(std::move(made));
 }
 
-Error Run::report(int attempt, Failure failure) {
+Error Run::report(int attempt, Failure&& failure) {
   Error error(Errc::escalated, failure.text.empty() ? "the attempt failed" : failure.text);
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) body().failure = std::move(failure);
+  if (!is_late(attempt)) renew(body().failure, std::move(failure));
   return error;
 }
 
 // The callable returned an Error: either what report() made, or one of its own or of a nested
 // agent.
-void Run::report_error(int attempt, Error error) {
+void Run::report_error(int attempt, Error&& error) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
   RunBody& b = body();

@@ -28,13 +28,12 @@ Step* StepChunk::slot_address(std::uint32_t slot) const noexcept {
   return std::launder(reinterpret_cast<Step*>(slots_.get() + slot * sizeof(Step)));
 }
 
-bool StepChunk::try_append(std::uint32_t slot, Step& step) {
-  if (slot >= capacity_ || !encoded_.empty()) return false;
+const Step* StepChunk::try_append(std::uint32_t slot, Step& step) {
+  if (slot >= capacity_ || !encoded_.empty()) return nullptr;
   std::uint32_t expected = slot;
-  if (!used_.compare_exchange_strong(expected, slot + 1, std::memory_order_acq_rel)) return false;
+  if (!used_.compare_exchange_strong(expected, slot + 1, std::memory_order_acq_rel)) return nullptr;
   if (slot == 0) slots_.reset(new std::byte[capacity_ * sizeof(Step)]);
-  ::new (static_cast<void*>(slots_.get() + slot * sizeof(Step))) Step(std::move(step));
-  return true;
+  return ::new (static_cast<void*>(slots_.get() + slot * sizeof(Step))) Step(std::move(step));
 }
 
 bool StepChunk::try_append_encoded(std::uint32_t slot, std::shared_ptr<const std::string> body) {
@@ -61,19 +60,19 @@ void StepChunk::decode() const {
   decoded_ = true;
 }
 
-StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step) {
+const Step& append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step) {
   const auto slot = tail ? static_cast<std::uint32_t>(size - tail->first()) : 0U;
-  if (!tail || !tail->try_append(slot, step)) {
+  const Step* stored = tail ? tail->try_append(slot, step) : nullptr;
+  if (stored == nullptr) {
     const bool full = tail && slot == tail->capacity();
     const std::uint32_t capacity =
         full ? std::min(StepChunk::largest, tail->capacity() * 2) : StepChunk::smallest;
     auto chunk = std::make_shared<StepChunk>(tail, size, std::max(capacity, StepChunk::smallest));
-    chunk->try_append(0, step);
+    stored = chunk->try_append(0, step);
     tail = std::move(chunk);
   }
-  StepRef ref{tail, static_cast<std::uint32_t>(size - tail->first())};
   ++size;
-  return ref;
+  return *stored;
 }
 
 void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
@@ -95,7 +94,7 @@ const Step& Trajectory::operator[](std::size_t index) const {
 }
 
 const Step& Trajectory::append(Step step) {
-  return detail::append_step(tail_, size_, std::move(step)).step();
+  return detail::append_step(tail_, size_, std::move(step));
 }
 
 Trajectory Trajectory::prefix(std::size_t count) const {

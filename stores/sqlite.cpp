@@ -17,6 +17,8 @@ constexpr std::size_t largest_sequence = std::numeric_limits<std::int64_t>::max(
 // A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
 // an UPDATE in every commit would cost a third of its time.
 constexpr int renewals_a_timeout = 4;
+// Bodies are encoded together up to about this size, so that few large ones need little memory.
+constexpr std::size_t most_buffered = std::size_t{256} << 10U;
 
 void bind_text(SQLite::Statement& statement, int index, const std::string& text) {
   statement.bindNoCopy(index, text);
@@ -113,7 +115,9 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
     }
     if (code != SQLITE_DONE) throw SQLite::Exception(database_->handle().getHandle(), code);
     const Lease lease{run.id, 1, database_->handle().getLastInsertRowid()};
+    forget_rows();
     if (auto refused = insert(lease, records)) return *std::move(refused);
+    if (auto refused = insert_rows()) return *std::move(refused);
     database_->commit();
     held_[lease.handle] = {lease.epoch, std::chrono::steady_clock::now()};
     database_->fold_if_large();
@@ -199,8 +203,14 @@ void SqliteJournals::append_group(std::span<AppendBatch> batches) {
 }
 
 SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> batches) {
+  const auto undone = [&](std::optional<Error> why) -> Settled {
+    database_->rollback();
+    forget_renewals(batches);
+    return {.error = std::move(why)};
+  };
   try {
     database_->begin_write();
+    forget_rows();
     for (AppendBatch& batch : batches) {
       batch.outcome = outcome::success();
       RunStatus stored{};
@@ -208,20 +218,15 @@ SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> b
         batch.outcome = *std::move(stale);  // Nothing of this batch is written; the others go on.
         continue;
       }
-      if (auto refused = insert(batch.lease, batch.records)) {
-        database_->rollback();
-        forget_renewals(batches);
-        return {.error = std::move(refused)};
-      }
+      if (auto refused = insert(batch.lease, batch.records)) return undone(std::move(refused));
       note_commit(batch.lease, stored, batch.status);
     }
+    if (auto refused = insert_rows()) return undone(std::move(refused));
     database_->commit();
     database_->fold_if_large();
     return {.committed = true};
   } catch (const SQLite::Exception& e) {
-    database_->rollback();
-    forget_renewals(batches);
-    return {.error = database_->translate(e, "appending")};
+    return undone(database_->translate(e, "appending"));
   }
 }
 
@@ -240,43 +245,82 @@ std::optional<Error> SqliteJournals::check_lease(const Lease& lease, RunStatus& 
 }
 
 std::optional<Error> SqliteJournals::insert(const Lease& lease, std::span<const Record> records) {
-  if (records.empty()) return std::nullopt;
-  SQLite::Statement& insert = statements_->insert_record;
-  insert.bind(1, lease.handle);
-  insert.bind(3, static_cast<std::int64_t>(lease.epoch));
   for (const Record& record : records) {
-    if (record.seq() == 0 || record.seq() > largest_sequence) {
-      return database_->error(Errc::invalid_argument, "sequence " + std::to_string(record.seq()) +
-                                                          ": allowed are 1 to 2^63 - 1");
-    }
-    buffer_.clear();
-    record.encode_body(buffer_);
-    if (buffer_.size() > largest_record_body) {
-      return database_->error(Errc::invalid_argument,
-                              "record " + std::to_string(record.seq()) + " of run \"" + lease.run +
-                                  "\" has " + std::to_string(buffer_.size()) +
-                                  " bytes; allowed are " + std::to_string(largest_record_body));
-    }
-    insert.bind(2, static_cast<std::int64_t>(record.seq()));
-    insert.bind(4, static_cast<int>(record.kind()));
-    insert.bind(5, milliseconds(record.time()));
-    insert.bind(6,
-                static_cast<std::int64_t>(record_checksum(lease.run, lease.epoch, record.seq(),
-                                                          record.kind(), record.time(), buffer_)));
-    bind_bytes(insert, 7, buffer_);
-    const int code = database_->try_run(insert);
-    if (code == SQLITE_DONE) continue;
-    if (code != SQLITE_CONSTRAINT_UNIQUE) {
-      throw SQLite::Exception(database_->handle().getHandle(), code);
-    }
-    if (auto refused = settle_duplicate(lease, record)) return refused;
+    if (auto refused = encode(lease, record)) return refused;
+    if (rows_.size() < rows_a_statement && buffer_.size() < most_buffered) continue;
+    if (auto refused = insert_rows()) return refused;
   }
   return std::nullopt;
 }
 
-// buffer_ holds the record's body. Empty if what is stored is the same: its commit's answer was
-// lost.
-std::optional<Error> SqliteJournals::settle_duplicate(const Lease& lease, const Record& record) {
+// Appends the record to rows_, and its body to buffer_.
+std::optional<Error> SqliteJournals::encode(const Lease& lease, const Record& record) {
+  if (record.seq() == 0 || record.seq() > largest_sequence) {
+    return database_->error(Errc::invalid_argument, "sequence " + std::to_string(record.seq()) +
+                                                        ": allowed are 1 to 2^63 - 1");
+  }
+  const std::size_t begin = buffer_.size();
+  record.encode_body(buffer_);
+  const std::size_t size = buffer_.size() - begin;
+  if (size > largest_record_body) {
+    return database_->error(Errc::invalid_argument,
+                            "record " + std::to_string(record.seq()) + " of run \"" + lease.run +
+                                "\" has " + std::to_string(size) + " bytes; allowed are " +
+                                std::to_string(largest_record_body));
+  }
+  rows_.push_back({&lease, &record, begin, size,
+                   record_checksum(lease.run, lease.epoch, record.seq(), record.kind(),
+                                   record.time(), std::string_view(buffer_).substr(begin))});
+  return std::nullopt;
+}
+
+// Inserts what was encoded, of all runs.
+std::optional<Error> SqliteJournals::insert_rows() {
+  if (rows_.size() != rows_a_statement || !insert_together()) {
+    for (const Row& row : rows_) {
+      if (auto refused = insert_one(row)) return refused;
+    }
+  }
+  forget_rows();
+  return std::nullopt;
+}
+
+// `at`: which of the statement's rows it is.
+void SqliteJournals::bind_row(SQLite::Statement& insert, const Row& row, std::size_t at) const {
+  const int first = 1 + static_cast<int>(at) * parameters_a_row;
+  insert.bind(first, row.lease->handle);
+  insert.bind(first + 1, static_cast<std::int64_t>(row.lease->epoch));
+  insert.bind(first + 2, static_cast<std::int64_t>(row.record->seq()));
+  insert.bind(first + 3, static_cast<int>(row.record->kind()));
+  insert.bind(first + 4, milliseconds(row.record->time()));
+  insert.bind(first + 5, static_cast<std::int64_t>(row.crc));
+  bind_bytes(insert, first + 6, body_of(row));
+}
+
+// False if one of the rows is stored already; then some of the others are stored now.
+bool SqliteJournals::insert_together() {
+  SQLite::Statement& insert = statements_->insert_records;
+  for (std::size_t i = 0; i < rows_.size(); ++i) bind_row(insert, rows_[i], i);
+  const int code = database_->try_run(insert);
+  if (code == SQLITE_DONE) return true;
+  if (code == SQLITE_CONSTRAINT_UNIQUE) return false;
+  throw SQLite::Exception(database_->handle().getHandle(), code);
+}
+
+std::optional<Error> SqliteJournals::insert_one(const Row& row) {
+  SQLite::Statement& insert = statements_->insert_record;
+  bind_row(insert, row, 0);
+  const int code = database_->try_run(insert);
+  if (code == SQLITE_DONE) return std::nullopt;
+  if (code == SQLITE_CONSTRAINT_UNIQUE) return settle_duplicate(row);
+  throw SQLite::Exception(database_->handle().getHandle(), code);
+}
+
+// Empty if what is stored is the same: its commit's answer was lost, or insert_together() stored
+// it.
+std::optional<Error> SqliteJournals::settle_duplicate(const Row& row) {
+  const Lease& lease = *row.lease;
+  const Record& record = *row.record;
   SQLite::Statement& find = statements_->find_record;
   const StatementUse use(find);
   find.bind(1, lease.handle);
@@ -286,7 +330,7 @@ std::optional<Error> SqliteJournals::settle_duplicate(const Lease& lease, const 
     const std::string_view stored(static_cast<const char*>(body.getBlob()),
                                   static_cast<std::size_t>(body.getBytes()));
     if (find.getColumn(1).getInt() == static_cast<int>(record.kind()) &&
-        find.getColumn(2).getInt64() == milliseconds(record.time()) && stored == buffer_) {
+        find.getColumn(2).getInt64() == milliseconds(record.time()) && stored == body_of(row)) {
       return std::nullopt;
     }
   }

@@ -41,7 +41,7 @@ RunRow row_of(SQLite::Statement& row) {
   found.info.label = row.getColumn(6).getString();
   found.info.parent = row.getColumn(7).getString();
   const int status = row.getColumn(8).getInt();
-  const bool known = status >= 1 && status <= static_cast<int>(RunStatus::failed);
+  const bool known = status >= 1 && status <= static_cast<int>(RunStatus::poisoned);
   found.info.status = known ? static_cast<RunStatus>(status) : RunStatus::failed;
   found.info.started = WallTime(std::chrono::milliseconds(row.getColumn(9).getInt64()));
   found.info.updated = WallTime(std::chrono::milliseconds(row.getColumn(10).getInt64()));

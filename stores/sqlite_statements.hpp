@@ -24,12 +24,19 @@ struct SqliteJournals::Statements {
            "coalesce((SELECT max(seq) FROM records r WHERE r.run = runs.run), 0) FROM runs ";
   }
 
+  // OR FAIL: a row that is stored already ends the statement and leaves the rows before it, which
+  // spares SQLite a journal of the statement.
+  static std::string insert_rows(std::size_t count) {
+    std::string sql = "INSERT OR FAIL INTO records(run, epoch, seq, kind, time, crc, body) VALUES";
+    for (std::size_t i = 0; i < count; ++i) sql += i == 0 ? "(?,?,?,?,?,?,?)" : ",(?,?,?,?,?,?,?)";
+    return sql;
+  }
+
   SQLite::Database& db;
   SQLite::Statement check_lease{
       db, "SELECT epoch, owner IS NOT NULL, status, run_id FROM runs WHERE run = ?1"};
-  SQLite::Statement insert_record{
-      db,
-      "INSERT INTO records(run, seq, epoch, kind, time, crc, body) VALUES(?1,?2,?3,?4,?5,?6,?7)"};
+  SQLite::Statement insert_record{db, insert_rows(1)};
+  SQLite::Statement insert_records{db, insert_rows(rows_a_statement)};
   SQLite::Statement find_record{
       db, "SELECT epoch, kind, time, crc, body FROM records WHERE run = ?1 AND seq = ?2"};
   SQLite::Statement note_commit{db,

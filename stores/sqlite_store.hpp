@@ -25,6 +25,10 @@ namespace triage::inline v0_1::detail {
 // The largest body that is written or read: more is damage, or a mistake.
 inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 
+// Groups are inserted this many rows a statement, which takes half as long a row as single ones.
+inline constexpr std::size_t rows_a_statement = 16;
+inline constexpr int parameters_a_row = 7;
+
 // Resets a statement at the end of a scope, whatever happens in it.
 class StatementUse {
  public:
@@ -79,6 +83,13 @@ class SqliteJournals final : public SqliteStore {
 
  private:
   struct Statements;
+  struct Row {  // A record that is about to be inserted; its body is a part of buffer_.
+    const Lease* lease;
+    const Record* record;
+    std::size_t begin;
+    std::size_t size;
+    std::uint32_t crc;
+  };
   struct Settled {  // What append_together() did with its batches.
     bool committed = false;
     std::optional<Error> error{};  // Why nothing was written.
@@ -120,7 +131,19 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
   [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
-  [[nodiscard]] std::optional<Error> settle_duplicate(const Lease& lease, const Record& record);
+  [[nodiscard]] std::optional<Error> encode(const Lease& lease, const Record& record);
+  [[nodiscard]] std::optional<Error> insert_rows();
+  [[nodiscard]] bool insert_together();
+  [[nodiscard]] std::optional<Error> insert_one(const Row& row);
+  [[nodiscard]] std::optional<Error> settle_duplicate(const Row& row);
+  void forget_rows() noexcept {
+    rows_.clear();
+    buffer_.clear();
+  }
+  void bind_row(SQLite::Statement& insert, const Row& row, std::size_t at) const;
+  [[nodiscard]] std::string_view body_of(const Row& row) const {
+    return std::string_view(buffer_).substr(row.begin, row.size);
+  }
   void note_commit(const Lease& lease, RunStatus stored, RunStatus status);
   void forget_renewals(std::span<const AppendBatch> batches);
   [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
@@ -135,7 +158,8 @@ class SqliteJournals final : public SqliteStore {
   std::mutex mutex_;
   std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
   std::unique_ptr<Statements> statements_;
-  std::string buffer_;  // One record's body, encoded.
+  std::vector<Row> rows_;  // Of one statement.
+  std::string buffer_;     // Their bodies, encoded.
   // The leases of this object, by number of run: when each was last renewed in the file.
   std::unordered_map<std::int64_t, std::pair<std::uint64_t, std::chrono::steady_clock::time_point>>
       held_;

@@ -33,7 +33,8 @@ std::shared_ptr<FlakyStore> FlakyStore::around(std::shared_ptr<CheckpointStore> 
   return std::make_shared<FlakyStore>(std::move(inner));
 }
 
-FlakyStore::FlakyStore(std::shared_ptr<CheckpointStore> inner) : inner_(std::move(inner)) {}
+FlakyStore::FlakyStore(std::shared_ptr<CheckpointStore> inner)
+    : ForwardingStore(std::move(inner)) {}
 
 FlakyStore::~FlakyStore() { stop_queue(); }
 
@@ -121,32 +122,31 @@ auto FlakyStore::pass(StoreOperation operation, Act act) -> decltype(act()) {
   return outcome::failure(failure_of(operation));
 }
 
-StoreCapabilities FlakyStore::capabilities() const noexcept { return inner_->capabilities(); }
-
 Result<Lease> FlakyStore::start(const RunInfo& run, std::span<const Record> records) {
-  return pass(StoreOperation::start, [&] { return inner_->start(run, records); });
+  return pass(StoreOperation::start, [&] { return ForwardingStore::start(run, records); });
 }
 
 Result<Lease> FlakyStore::acquire(const RunId& run) {
-  return pass(StoreOperation::acquire, [&] { return inner_->acquire(run); });
+  return pass(StoreOperation::acquire, [&] { return ForwardingStore::acquire(run); });
 }
 
 Result<void> FlakyStore::renew(const Lease& lease) {
-  return pass(StoreOperation::renew, [&] { return inner_->renew(lease); });
+  return pass(StoreOperation::renew, [&] { return ForwardingStore::renew(lease); });
 }
 
 Result<void> FlakyStore::release(const Lease& lease) {
-  return pass(StoreOperation::release, [&] { return inner_->release(lease); });
+  return pass(StoreOperation::release, [&] { return ForwardingStore::release(lease); });
 }
 
 Result<void> FlakyStore::append(const Lease& lease, std::span<const Record> records,
                                 RunStatus status) {
-  return pass(StoreOperation::append, [&] { return inner_->append(lease, records, status); });
+  return pass(StoreOperation::append,
+              [&] { return ForwardingStore::append(lease, records, status); });
 }
 
 void FlakyStore::append_group(std::span<AppendBatch> batches) {
   const auto fails = fault(StoreOperation::append);
-  if (!fails || *fails == FaultPoint::after) inner_->append_group(batches);
+  if (!fails || *fails == FaultPoint::after) ForwardingStore::append_group(batches);
   if (!fails) return;
   for (AppendBatch& batch : batches) {
     batch.outcome = outcome::failure(failure_of(StoreOperation::append));
@@ -154,55 +154,54 @@ void FlakyStore::append_group(std::span<AppendBatch> batches) {
 }
 
 Result<JournalReading> FlakyStore::read(const RunId& run, SequenceRange range) {
-  return pass(StoreOperation::read, [&] { return inner_->read(run, range); });
+  return pass(StoreOperation::read, [&] { return ForwardingStore::read(run, range); });
 }
 
 Result<std::vector<RunInfo>> FlakyStore::runs(const RunQuery& query) {
-  return pass(StoreOperation::runs, [&] { return inner_->runs(query); });
+  return pass(StoreOperation::runs, [&] { return ForwardingStore::runs(query); });
 }
 
 Result<RunInfo> FlakyStore::run(const RunId& id) {
-  return pass(StoreOperation::run, [&] { return inner_->run(id); });
+  return pass(StoreOperation::run, [&] { return ForwardingStore::run(id); });
 }
 
 Result<Checkpoint> FlakyStore::load(const CheckpointId& id) {
-  return pass(StoreOperation::load, [&] { return inner_->load(id); });
+  return pass(StoreOperation::load, [&] { return ForwardingStore::load(id); });
 }
 
 Result<State> FlakyStore::load_state(const CheckpointId& id) {
-  return pass(StoreOperation::load_state, [&] { return inner_->load_state(id); });
+  return pass(StoreOperation::load_state, [&] { return ForwardingStore::load_state(id); });
 }
 
 Result<std::vector<CheckpointInfo>> FlakyStore::checkpoints(const RunId& run) {
-  return pass(StoreOperation::checkpoints, [&] { return inner_->checkpoints(run); });
+  return pass(StoreOperation::checkpoints, [&] { return ForwardingStore::checkpoints(run); });
 }
 
 Result<Checkpoint> FlakyStore::latest(const RunId& run) {
-  return pass(StoreOperation::latest, [&] { return inner_->latest(run); });
+  return pass(StoreOperation::latest, [&] { return ForwardingStore::latest(run); });
 }
 
 Result<void> FlakyStore::erase(const RunId& run) {
-  return pass(StoreOperation::erase, [&] { return inner_->erase(run); });
+  return pass(StoreOperation::erase, [&] { return ForwardingStore::erase(run); });
 }
 
 Result<std::size_t> FlakyStore::prune(const Retention& retention) {
-  return pass(StoreOperation::prune, [&] { return inner_->prune(retention); });
+  return pass(StoreOperation::prune, [&] { return ForwardingStore::prune(retention); });
 }
 
 Result<std::optional<VersionedValue>> FlakyStore::get(std::string_view space,
                                                       std::string_view key) {
-  return pass(StoreOperation::get, [&] { return inner_->get(space, key); });
+  return pass(StoreOperation::get, [&] { return ForwardingStore::get(space, key); });
 }
 
 Result<std::uint64_t> FlakyStore::put_if(std::string_view space, std::string_view key,
                                          std::uint64_t expected, std::string_view bytes) {
-  return pass(StoreOperation::put_if, [&] { return inner_->put_if(space, key, expected, bytes); });
+  return pass(StoreOperation::put_if,
+              [&] { return ForwardingStore::put_if(space, key, expected, bytes); });
 }
 
 Result<std::vector<std::string>> FlakyStore::list(std::string_view space, std::string_view prefix) {
-  return pass(StoreOperation::list, [&] { return inner_->list(space, prefix); });
+  return pass(StoreOperation::list, [&] { return ForwardingStore::list(space, prefix); });
 }
-
-void FlakyStore::idle() { inner_->idle(); }
 
 }  // namespace triage::inline v0_1::testing

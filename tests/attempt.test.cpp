@@ -5,7 +5,9 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <barrier>
 #include <thread>
+#include <vector>
 
 using namespace triage;
 using namespace triage::test;
@@ -191,14 +193,20 @@ TEST_CASE("calls after the callable returned do nothing and are counted", "[atte
     kept->update_state({{"late", true}});
     CHECK_ERRC(Errc::invalid_argument, kept->checkpoint("late"));
     CHECK_ERRC(Errc::invalid_argument, kept->try_effect("late", [] { return 1; }));
+    CHECK(kept->trajectory().empty());  // Only an open attempt has anything to show.
+    CHECK(kept->state().empty());
+    CHECK_FALSE(kept->error());
   };
   FailurePolicy policy;
   policy.otherwise(always(RecoveryAction::retry()));
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             if (attempt.number() == 1) {
                               kept = &attempt;
+                              attempt.record_step({.action = "in time"});
+                              attempt.update_state({{"in", "time"}});
                               throw std::runtime_error("timeout");
                             }
+                            CHECK(kept->recovery() == nullptr);
                             kept->record_step({.action = "from attempt 1, in attempt 2"});
                             return attempt.trajectory().size();
                           },
@@ -207,6 +215,43 @@ TEST_CASE("calls after the callable returned do nothing and are counted", "[atte
   CHECK(kit.log->count(EventKind::late_call) == 1);
   CHECK(kit.log->last(EventKind::late_call).number == 5);
   CHECK(kit.store->latest("r").value().trajectory.empty());
+}
+
+TEST_CASE("threads that are the first to record anything in a run lose nothing", "[attempt]") {
+  constexpr int threads = 4;
+  const TriageAgent agent{[](const int&, Attempt& attempt) {
+                            std::barrier together(threads);
+                            std::vector<std::thread> all;
+                            std::vector<std::string> ids(threads);
+                            for (std::size_t t = 0; t < threads; ++t) {
+                              all.emplace_back([&, t] {
+                                together.arrive_and_wait();
+                                attempt.record_step({.action = "first"});
+                                ids[t] = attempt.run_id();
+                              });
+                            }
+                            for (std::thread& thread : all) thread.join();
+                            for (const std::string& id : ids) CHECK(id == attempt.run_id());
+                            return attempt.trajectory().size();
+                          },
+                          escalating()};
+  for (int run = 0; run < 50; ++run) CHECK(agent.run(run).value() == threads);
+}
+
+TEST_CASE("a step is moved from only if it is given away", "[attempt]") {
+  const std::string text(100, 'x');
+  Step kept{.action = text};
+  Step given{.action = text};
+  const TriageAgent agent{[&](const int&, Attempt& attempt) {
+                            attempt.record_step(kept);
+                            attempt.record_step(std::move(given));
+                            return attempt.trajectory();
+                          },
+                          escalating()};
+  const Trajectory steps = agent.run(1).value();
+  CHECK(steps[0].action == text);
+  CHECK(steps[1].action == text);
+  CHECK(kept.action == text);
 }
 
 TEST_CASE("AttemptStopped ends the attempt even if it is swallowed", "[attempt]") {

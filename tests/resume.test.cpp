@@ -118,6 +118,7 @@ TEST_CASE("a damaged newest record falls back to what is intact before it", "[re
 }
 
 TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]") {
+  const bool may_start = GENERATE(false, true);
   Kit kit;
   const Crawler crawler;
   const FailurePolicy policy = answers({RecoveryAction::escalate()});
@@ -134,8 +135,11 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
   CHECK_ERRC(Errc::conflict, refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("accept_changed"));
   CHECK(kit.store->run("r").value().owned == false);  // The lease was given back.
+  CHECK_ERRC(Errc::conflict, second.run_or_resume("r", "site"));
   *crawler.finishes = true;
-  CHECK(second.resume_run("r", {.accept_changed = true}).value() == "done after 3");
+  const auto accepted = may_start ? second.run_or_resume("r", "site", {.accept_changed = true})
+                                  : second.resume_run("r", {.accept_changed = true});
+  CHECK(accepted.value() == "done after 3");
 }
 
 TEST_CASE("a run id that exists: finished, unfinished, owned", "[resume]") {
@@ -157,7 +161,9 @@ TEST_CASE("a run id that exists: finished, unfinished, owned", "[resume]") {
   const std::size_t calls = crawler.seen->size();
   CHECK(agent.run("site", {.run_id = "r"}).value() == "done after 3");
   CHECK(crawler.seen->size() == calls);
-  CHECK(agent.run_or_resume("new", "site").value() == "done after 0");
+  CHECK_ERRC(Errc::not_found, agent.run_or_resume("newer", "site", {.from = "label"}));
+  CHECK(agent.run_or_resume("new", "site", {.run = {.label = "l"}}).value() == "done after 0");
+  CHECK(kit.store->run("new").value().label == "l");
 }
 
 TEST_CASE("resuming what is not there is not_found", "[resume]") {

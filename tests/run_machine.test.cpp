@@ -125,3 +125,12 @@ TEST_CASE("a store that broke is not drained again", "[machine]") {
   CHECK(machine.next(Input::broken).what == Do::done);
   CHECK(decider.asked == 0);
 }
+
+TEST_CASE("a driver that has made the first attempt itself begins behind it", "[machine]") {
+  FixedDecider decider;
+  decider.decision = {.then = Decision::Then::attempt, .until = {}};
+  RunMachine machine(decider, Phase::attempting);
+  CHECK(machine.next(Input::failed).what == Do::drain);
+  CHECK(machine.next(Input::drained).what == Do::invoke);
+  CHECK(decider.asked == 1);
+}

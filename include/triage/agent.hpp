@@ -4,10 +4,14 @@
 
 #include "triage/detail/call.hpp"
 #include "triage/detail/run_loop.hpp"
+#include "triage/suspension.hpp"
 
+#include <chrono>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 
@@ -46,35 +50,80 @@ class TriageAgent {
   // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure());
   // invalid_argument; with a run id that exists: conflict (unfinished) or busy (owned). A finished
   // one gives its recorded result.
-  Result<Value> run(const Task& task) const { return go(task, detail::no_run_options()); }
+  Result<Value> run(const Task& task) const { return go(task); }
   Result<Value> run(const Task& task, const RunOptions& options) const { return go(task, options); }
   Result<Value> operator()(const Task& task) const { return run(task); }
 
   // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
-  // stored run wins over `task`.
-  Result<Value> run_or_resume(const RunId& id, const Task& task, RunOptions options = {}) const {
-    auto opened = detail::open_run(*core_, id, {.run = options});
+  // stored run wins over `task`. With `from`, the run must exist. A run that waits for a decision,
+  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict.
+  Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
+    auto opened = detail::open_unless_waiting(*core_, id, options);
     if (opened) return proceed(std::move(opened));
-    if (opened.error().code != Errc::not_found) return outcome::failure(std::move(opened).error());
-    options.run_id = id;
-    return go(task, options);
+    if (opened.error().code != Errc::not_found || !options.from.empty()) {
+      return outcome::failure(std::move(opened).error());
+    }
+    options.run.run_id = id;
+    return go(task, options.run);
   }
   // Continues a run whose process died or that ended without a result.
   // Errors: not_found, busy, conflict (other fingerprint), corrupt, and those of run().
   Result<Value> resume_run(const RunId& id, const ResumeOptions& options = {}) const {
     return proceed(detail::open_run(*core_, id, options));
   }
-  // Continues a suspended run with the action that was decided on. The token works once.
-  // Errors: not_found (unknown or used), invalid_argument (action not allowed), those of run().
-  Result<Value> decide(std::string_view token, RecoveryAction action) const {
-    return proceed(detail::open_suspended(*core_, token, std::move(action)));
+  // Continues a suspended run with the action that was decided on, in any process that has the
+  // same store. The token works once; of several that use it at once one wins. History, usage,
+  // effects and state are as they were; the decision and who took it are recorded.
+  // Errors: not_found (unknown or used); conflict (expired, another agent's, or the run went on
+  // without it); invalid_argument (an action that is not allowed or not safe; the token stays);
+  // busy (somebody else has the run just now); those of run().
+  Result<Value> decide(std::string_view token, RecoveryAction action,
+                       const DecideOptions& options = {}) const {
+    return proceed(detail::open_suspended(*core_, token, std::move(action), options));
+  }
+
+  // This agent's suspended runs that may go on now without a decision. Errors: the store's.
+  Result<std::vector<DueRun>> due() const {
+    return detail::due_runs(*core_, detail::no_run_options(), Duration::zero());
+  }
+  // Takes up what is due, or will be within 1 s (it waits that long, and starts nothing early), one
+  // run after another. A run that somebody else has taken up is left out, so several threads and
+  // processes may call this at once. Errors: the store's, if the runs cannot be listed.
+  Result<std::vector<ResumedRun<Value>>> resume_due(const RunOptions& options = {}) const {
+    auto due = detail::due_runs(*core_, options, std::chrono::seconds(1));
+    if (!due) return outcome::failure(std::move(due).error());
+    std::vector<ResumedRun<Value>> resumed;
+    for (const DueRun& run : due.value()) {
+      auto opened = detail::open_due(*core_, run, options);
+      if (!opened && detail::gone_on(opened.error())) continue;
+      resumed.push_back({run.run, proceed(std::move(opened))});
+    }
+    return outcome::success(std::move(resumed));
+  }
+
+  // Runs the callable in a new run that branches off from a checkpoint ("RUN@SEQUENCE") of another
+  // one: it begins with that state, with options.state set over it, and that trajectory. The branch
+  // is recorded before the callable runs; the run it came from is only read. Effects of the whole
+  // origin keep their recorded results; history, usage and limits begin anew.
+  // Errors: not_found; conflict (label or run id in use, or other fingerprint); invalid_argument;
+  // corrupt; the store's; those of run().
+  Result<Value> fork(std::string_view checkpoint, const ForkOptions& options = {}) const {
+    return proceed(detail::open_fork(*core_, checkpoint, options));
+  }
+
+  // Answers Attempt::wait(name) of a run, now or when it comes to it. A signal is sent once: the
+  // same value again is no error. name: 1 to 256 bytes. Errors: conflict (another value was sent),
+  // not_found (no store), invalid_argument, the store's.
+  Result<void> signal(const RunId& run, std::string_view name, const Json& value = nullptr) const {
+    return detail::send_signal(*core_, run, name, value);
   }
 
  private:
-  Result<Value> go(const Task& task, const RunOptions& options) const {
+  template <class... Options>  // None, or RunOptions.
+  Result<Value> go(const Task& task, const Options&... options) const {
     auto frame = Traits::frame(callable_, task);
     bool degraded = false;
-    auto failed = detail::run(*core_, Traits::call(frame), options, &degraded);
+    auto failed = detail::run(*core_, Traits::call(frame), options..., &degraded);
     return Traits::result(frame, std::move(failed), degraded);
   }
   Result<Value> proceed(Result<detail::ContinuationPtr> opened) const {

@@ -9,6 +9,7 @@
 #include "triage/contract.hpp"
 #include "triage/effect.hpp"
 #include "triage/gate.hpp"
+#include "triage/guard.hpp"
 #include "triage/limits.hpp"
 #include "triage/observer.hpp"
 #include "triage/policy.hpp"
@@ -79,6 +80,11 @@ struct AgentOptions {
   // Expect what successful attempts of this agent under a deadline took so far: a moving average
   // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration.
   bool learn_duration = false;
+  // Judges what Attempt::propose_step is given; null: everything is allowed.
+  std::shared_ptr<const StepGuard> guard{};
+  // A run whose process has died this often while it was being resumed, with no attempt ending in
+  // between, is quarantined as RunStatus::poisoned. 0: never; at most 1,000,000.
+  int max_crashes = 3;
   CompensationOptions compensation{};
   // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
   // to 128 bytes; give functions, not names of others.
@@ -102,7 +108,8 @@ struct RunOptions {
 struct ResumeOptions {
   std::string from{};           // Checkpoint id or label; empty: the newest intact position.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
-  RunOptions run{};             // run_id and label are ignored.
+  RunOptions run{};             // run_id is ignored, label too unless the run is new.
+  bool revive = false;          // Go on although the run is poisoned; its crashes are forgotten.
 };
 
 }  // namespace triage::inline v0_1

@@ -29,7 +29,7 @@ namespace triage::inline v0_1 {
 class Attempt;
 namespace detail {
 class Run;
-void report_failure(Attempt& attempt, Error error);
+void report_failure(Attempt& attempt, Error&& error);
 }  // namespace detail
 
 // Why this attempt was made, if it is not the first one of its run.
@@ -90,7 +90,8 @@ class Attempt {
 
   // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full.
   // Its index is its place in the trajectory. Errors are sticky: see error().
-  void record_step(Step step);
+  void record_step(Step&& step);
+  void record_step(const Step& step) { record_step(Step(step)); }
   // Merges the top-level keys of a JSON object into the state. Belongs to the checkpoint of the
   // step before it. O(changed). Anything but an object is a sticky error.
   void update_state(Json patch);
@@ -151,6 +152,23 @@ class Attempt {
   // quota_exhausted with the reason budget_spent; Errc::invalid_argument.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
 
+  // Asks AgentOptions::guard before a step is taken; without a guard everything is allowed. Return
+  // the error: denied, it is a failure of type constraint_ignored; if somebody is to be asked, the
+  // run is suspended, and a decision for retry or resume approves the same tool with the same input
+  // for the rest of the run. Errors: see above; Errc::invalid_argument.
+  [[nodiscard]] Result<void> propose_step(const Step& step);
+  // Waits until then. If that is longer than Limits::max_wait and the store is durable, the run is
+  // suspended until then: this throws AttemptStopped, run returns Errc::suspended, and resume_due()
+  // calls the callable again, which comes here again and passes. Waits on the injected clock
+  // otherwise. Throws AttemptStopped too if the run is cancelled or `when` lies behind its
+  // deadline.
+  void sleep_until(WallTime when);
+  // The value that agent.signal(run, name, …) sent, or nothing if there was none by `deadline`. The
+  // answer is recorded: the same name gets the same answer ever after, also after a crash. A wait
+  // that is longer than Limits::max_wait suspends the run as above, and a signal makes it due.
+  // name: 1 to 256 bytes. Throws AttemptStopped as above, and if there is no store.
+  [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
+
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);
 
@@ -161,8 +179,9 @@ class Attempt {
  private:
   friend class detail::Run;
   void child_failed(std::shared_ptr<const FailureContext> failure);
-  friend void detail::report_failure(Attempt& attempt, Error error);
+  friend void detail::report_failure(Attempt& attempt, Error&& error);
   [[noreturn]] void stop(Error error);
+  [[noreturn]] void give_up(Error error);
   Result<Json> effect_json(const detail::EffectRequest& request);
   template <class T, class Fn>
   Result<T> effect_as(std::string_view key, const Json* arguments, Fn& fn,

@@ -40,7 +40,8 @@ enum class RunStatus : std::uint8_t {
   aborted = 4,
   cancelled = 5,
   suspended = 6,
-  failed = 7,  // The library could not go on, for example because of its store.
+  failed = 7,    // The library could not go on, for example because of its store.
+  poisoned = 8,  // Its process died again and again: continued by ResumeOptions::revive only.
 };
 [[nodiscard]] std::string_view to_string(RunStatus status) noexcept;
 [[nodiscard]] std::optional<RunStatus> parse_run_status(std::string_view name) noexcept;

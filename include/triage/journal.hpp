@@ -69,6 +69,7 @@ class Journal {
   // --- Recording. Each returns the record to store; the caller has checked the arguments.
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
   Record add_step(Step&& step, WallTime time);
+  void take_step(Step&& step, WallTime time);  // The same where nobody wants the record.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);
   // The whole state as one record: `replaced` by the agent, or repeated so that folds stay short.
@@ -94,6 +95,8 @@ class Journal {
   void doubt_effect(std::string_view key);
   // A default rollback has used this target; the next one goes further back.
   void mark_used(Sequence target) { used_targets_.insert(target); }
+  // A decision from outside has approved a proposed step; the same as a record `resumed`.
+  void approve(std::string fingerprint) { approved_.insert(std::move(fingerprint)); }
   // Applies a stored record. One that does not follow the last one, or cannot be decoded, is left
   // out, and so is everything behind it until a record rewinds to before the hole.
   void apply(const Record& record);
@@ -146,6 +149,21 @@ class Journal {
   // went on after it.
   [[nodiscard]] const Json& finished() const noexcept { return finished_; }
   [[nodiscard]] const Json& stopped() const noexcept { return stopped_; }
+  // Body of the newest `suspended`, until the run goes on; else null.
+  [[nodiscard]] const Json& suspended() const noexcept { return suspended_; }
+  // Body of the `resumed` whose decision has not been carried out yet; else null.
+  [[nodiscard]] const Json& decision() const noexcept { return decision_; }
+  // Fingerprints of the proposed steps that somebody has approved.
+  [[nodiscard]] const std::set<std::string>& approved() const noexcept { return approved_; }
+  // What was received for each signal that has been waited for; null bodies: its deadline passed.
+  [[nodiscard]] const std::map<std::string, std::optional<Json>, std::less<>>& signals()
+      const noexcept {
+    return signals_;
+  }
+  // How often the run's process died while it was being resumed, since an attempt last ended.
+  [[nodiscard]] int crashes() const noexcept { return crashes_; }
+  // Body of `forked`, if the run is a branch of another one; else null.
+  [[nodiscard]] const Json& forked() const noexcept { return forked_; }
   // Targets that default rollbacks of this run have used.
   [[nodiscard]] const std::set<Sequence>& rolled_back_to() const noexcept { return used_targets_; }
   [[nodiscard]] const std::vector<std::pair<Sequence, Sequence>>& gaps() const noexcept {
@@ -175,6 +193,7 @@ class Journal {
   void forget_undone(Sequence after);
   void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
+  void apply_going_on(const Json& body);
   void replace_steps(const Json& steps);
   bool rewind_to(Sequence seq);
 
@@ -208,6 +227,12 @@ class Journal {
   Json start_{};
   Json finished_{};
   Json stopped_{};
+  Json suspended_{};
+  Json decision_{};
+  Json forked_{};
+  std::set<std::string> approved_{};
+  std::map<std::string, std::optional<Json>, std::less<>> signals_{};
+  int crashes_ = 0;
   std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
 };
 

@@ -15,6 +15,9 @@ struct Limits {
   Duration max_elapsed{0};         // Since the start of the run; 0: no limit.
   std::uint64_t max_tokens = 0;    // Input and output, as recorded by record_usage; 0: no limit.
   double max_cost_usd = 0.0;       // Likewise.
+  // Waits longer than this suspend the run until then instead of sleeping, if its store is durable;
+  // 0: no limit.
+  Duration max_wait = std::chrono::minutes(10);
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -55,8 +55,9 @@ enum class EventKind : std::uint8_t {
   run_suspended,
   run_cancelled,
   run_failed,
+  step_refused,
 };
-inline constexpr std::size_t event_kind_count = 33;
+inline constexpr std::size_t event_kind_count = 34;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 

@@ -65,6 +65,8 @@ struct RecoveryAction {
   std::vector<std::string> allowed_actions{};  // suspend: kinds that decide() accepts; empty: all.
   std::shared_ptr<const nlohmann::json>
       value{};  // fallback: the answer. retry: state to start from.
+  std::optional<Duration>
+      expires_after{};  // suspend: how long the token can be used; empty: always.
 
   static RecoveryAction retry(std::string hint = {}, Duration delay = {});
   static RecoveryAction replan(std::string hint = {});
@@ -88,6 +90,7 @@ struct HistoryEntry {
   FailureType type = FailureType::unknown;
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
   std::string reason{};
+  std::string decided_by{};  // DecideOptions::who, if it was decided from outside.
 
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
@@ -127,7 +130,8 @@ struct Suspension {
   std::string run_id{};
   std::string message{};
   std::vector<std::string> allowed_actions{};
-  std::optional<WallTime> until{};
+  std::optional<WallTime> until{};    // The run goes on then without a decision: see resume_due().
+  std::optional<WallTime> expires{};  // From then on the token is refused.
 };
 
 // A pure function from FailureContext to RecoveryAction, with a description that goes into the

@@ -41,6 +41,7 @@ enum class RecordKind : std::uint8_t {
   compensation_intended = 21,   // key, generation
   compensation_completed = 22,  // key, generation: the effect is undone
   compensation_withdrawn = 23,  // key, generation, cause: the effect is still in place
+  signal_received = 24,         // name, and its value; or that its deadline passed without it
 };
 
 [[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;

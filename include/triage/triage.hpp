@@ -20,6 +20,7 @@
 #include "triage/policies/resume.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/policies/retry_budget.hpp"
+#include "triage/policies/risk_guard.hpp"
 #include "triage/policies/rollback.hpp"
 #include "triage/policies/sequence.hpp"
 #include "triage/policies/stop.hpp"

@@ -14,8 +14,9 @@ FLOORS = [
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "classifier", "gate", "budget", "policy", "observer", "journal", "effect"},
-    {"agent_options", "attempt", "agent", "detail/call", "detail/run_loop"},
+    {"key_space", "checkpoint_store", "forwarding_store", "classifier", "gate", "guard", "budget", "policy",
+     "observer", "journal", "effect"},
+    {"agent_options", "suspension", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2
@@ -24,7 +25,7 @@ MECHANISM = 3
 # Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
 COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain",
              "policies/document", "policies/yaml"}
-SHARED = {"policies/duration", "policies/arguments"}
+SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 
 # Single files that may include one header more, with the reason.
 EXCEPTIONS = {

@@ -94,6 +94,14 @@ TEST_CASE("a document says everything that the options can say", "[policies][reg
   CHECK(described(R"({"strategy": "rollback", "latest": true})") ==
         rollback({.latest = true}).description());
   CHECK(described(R"({"strategy": "rollback", "back": 2})") == rollback({.back = 2}).description());
+  CHECK(described(R"({"strategy": "rollback", "backoff": {"max_attempts": 7, "max_delay": "1h",
+                      "base_delay": 1, "multiplier": 3, "jitter": "none"}})") ==
+        rollback({.backoff = BackoffOptions{.max_attempts = 7,
+                                            .base_delay = 1s,
+                                            .max_delay = 1h,
+                                            .multiplier = 3.0,
+                                            .jitter = Jitter::none}})
+            .description());
   CHECK(described(R"({"strategy": "resume_from_subgoal", "subgoal": "s", "hint": "h"})") ==
         resume_from_subgoal({.subgoal = "s", .hint = "h"}).description());
   CHECK(described(R"({"strategy": "escalate", "message": "m"})") == escalate("m").description());
@@ -195,6 +203,12 @@ TEST_CASE("wrong types are refused with key, value and what is allowed",
       {R"({"timeout": {"strategy": "retry", "hint": 5}})", {"timeout.hint is 5", "a text"}});
   check_refused({R"({"timeout": {"strategy": "rollback", "or_start": "yes"}})",
                  {"timeout.or_start is \"yes\"", "true or false"}});
+  check_refused({R"({"timeout": {"strategy": "rollback", "backoff": "1s"}})",
+                 {"timeout.backoff is no object", "retry_with_backoff"}});
+  check_refused({R"({"timeout": {"strategy": "rollback", "backoff": {"max_attempts": 0}}})",
+                 {"timeout.backoff.max_attempts is 0; allowed is 1 or more"}});
+  check_refused({R"({"timeout": {"strategy": "rollback", "backoff": {"hint": "h"}}})",
+                 {"timeout.backoff.hint is \"h\"", "rollback.backoff"}});
   check_refused({R"({"timeout": {"strategy": "retry_with_backoff", "multiplier": null}})",
                  {"timeout.multiplier is null", "a number"}});
   check_refused({R"({"timeout": {"strategy": "suspend", "allowed_actions": "retry"}})",

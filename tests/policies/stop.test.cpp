@@ -112,6 +112,34 @@ TEST_CASE("every option of rollback is part of its description", "[policies][rol
   CHECK(rollback().description() == "rollback(target=last_good, or_start=false)");
   CHECK(rollback({.label = "x", .or_start = true}).description() ==
         "rollback(label=\"x\", or_start=true)");
+  CHECK_THAT(rollback({.latest = true, .backoff = BackoffOptions{.max_attempts = 7}}).description(),
+             ContainsSubstring("backoff=retry_with_backoff(max_attempts=7, base_delay=500ms"));
+}
+
+TEST_CASE("rollback with a backoff waits, then goes on where it stood, until its attempts are used",
+          "[policies][rollback]") {
+  using namespace std::chrono_literals;
+  const Strategy strategy = rollback(
+      {.latest = true,
+       .hint = "go on",
+       .backoff = BackoffOptions{.max_attempts = 3, .base_delay = 1s, .jitter = Jitter::none}});
+  CHECK(strategy.max_attempts() == 3);
+  const RecoveryAction second = strategy(context_for(FailureType::external_fault).after(1));
+  REQUIRE(second.kind == Kind::rollback);
+  CHECK(second.target.kind == RollbackTarget::Kind::latest);
+  CHECK(second.delay == 2s);
+  CHECK(second.hint == "go on");
+  CHECK(strategy(context_for(FailureType::external_fault).retry_after(9s)).delay == 9s);
+  CHECK(strategy(context_for(FailureType::external_fault).after(2)).kind == Kind::escalate);
+  const auto late = context_for(FailureType::external_fault).retry_after(9s).remaining(5s);
+  CHECK(strategy(late).kind == Kind::escalate);
+}
+
+TEST_CASE("rollback refuses a backoff that cannot be", "[policies][rollback]") {
+  CHECK(rollback({.backoff = BackoffOptions{.max_attempts = 0}}).problem() ==
+        "backoff.max_attempts is 0; allowed is 1 or more");
+  CHECK_THAT(rollback({.backoff = BackoffOptions{.hint = "h"}}).problem(),
+             ContainsSubstring("backoff.hint is \"h\""));
 }
 
 TEST_CASE("resume_from_subgoal takes the context's open subgoal, or its own",

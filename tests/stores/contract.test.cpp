@@ -129,6 +129,33 @@ TEST_CASE("a commit whose answer was lost can be repeated, but nothing is overwr
   CHECK(in.store->run("run-1").value().status == RunStatus::aborted);
 }
 
+TEST_CASE("a large commit that was stored in part is completed, or refused as a whole",
+          "[stores]") {
+  Opened in(GENERATE(from_range(store_kinds())));
+  INFO(in.kind.name);
+  Journal journal("run-1");
+  const Record first = started(journal);
+  const auto lease = in.store->start(run_info("run-1"), {&first, 1}).value();
+  std::vector<Record> records;
+  for (int i = 0; i < 70; ++i) records.push_back(step(journal, "step " + std::to_string(i)));
+  const std::span all(records);
+  const std::size_t known = GENERATE(as<std::size_t>(), 0, 1, 15, 16, 17, 37, 64, 70);
+  REQUIRE_OK(in.store->append(lease, all.first(known), RunStatus::running));
+
+  Journal other("run-1");
+  static_cast<void>(started(other));
+  std::vector<Record> different;
+  for (int i = 0; i < 70; ++i) different.push_back(step(other, "other " + std::to_string(i)));
+  if (known != 0) {
+    CHECK_ERRC(Errc::conflict, in.store->append(lease, different, RunStatus::running));
+    CHECK(in.store->read("run-1", {}).value().records.size() == known + 1);
+  }
+  REQUIRE_OK(in.store->append(lease, all, RunStatus::running));
+  const auto reading = in.store->read("run-1", {}).value();
+  REQUIRE(reading.records.size() == 71);
+  for (std::size_t i = 0; i < 70; ++i) CHECK(same(reading.records[i + 1], records[i]));
+}
+
 TEST_CASE("in a group, each run gets its own outcome", "[stores]") {
   Opened in(GENERATE(from_range(store_kinds())));
   INFO(in.kind.name);

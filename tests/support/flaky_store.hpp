@@ -2,6 +2,7 @@
 #pragma once
 // A store whose n-th operation fails: before anything is done, after it is done, or by throwing.
 
+#include "triage/forwarding_store.hpp"
 #include "triage/stores/memory.hpp"
 
 #include <atomic>
@@ -13,12 +14,12 @@
 
 namespace triage::test {
 
-class FlakyStore final : public CheckpointStore {
+class FlakyStore final : public ForwardingStore {
  public:
   enum class Fault { refuses, forgets_to_answer, throws };
 
   explicit FlakyStore(std::shared_ptr<CheckpointStore> inner, Durability level = Durability::none)
-      : inner_(std::move(inner)), level_(level) {}
+      : ForwardingStore(std::move(inner)), level_(level) {}
   ~FlakyStore() override { stop_queue(); }
 
   // Operations are counted from 1; these and those in between fail.
@@ -33,39 +34,28 @@ class FlakyStore final : public CheckpointStore {
 
   StoreCapabilities capabilities() const noexcept override { return {.durability = level_}; }
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
-    return guard<Lease>([&] { return inner_->start(run, records); });
+    return guard<Lease>([&] { return ForwardingStore::start(run, records); });
   }
   Result<Lease> acquire(const RunId& run) override {
-    return guard<Lease>([&] { return inner_->acquire(run); });
+    return guard<Lease>([&] { return ForwardingStore::acquire(run); });
   }
-  Result<void> renew(const Lease& lease) override { return inner_->renew(lease); }
-  Result<void> release(const Lease& lease) override { return inner_->release(lease); }
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override {
-    return guard<void>([&] { return inner_->append(lease, records, status); });
+    return guard<void>([&] { return ForwardingStore::append(lease, records, status); });
+  }
+  // One by one: each batch is an operation of its own.
+  void append_group(std::span<AppendBatch> batches) override {
+    CheckpointStore::append_group(batches);
   }
   Result<JournalReading> read(const RunId& run, SequenceRange range) override {
-    return guard<JournalReading>([&] { return inner_->read(run, range); });
+    return guard<JournalReading>([&] { return ForwardingStore::read(run, range); });
   }
-  Result<std::vector<RunInfo>> runs(const RunQuery& query) override { return inner_->runs(query); }
   Result<RunInfo> run(const RunId& id) override {
-    return guard<RunInfo>([&] { return inner_->run(id); });
-  }
-  Result<void> erase(const RunId& run) override { return inner_->erase(run); }
-  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override {
-    return inner_->get(space, key);
-  }
-  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
-                               std::string_view bytes) override {
-    return inner_->put_if(space, key, expected, bytes);
-  }
-  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override {
-    return inner_->list(space, prefix);
+    return guard<RunInfo>([&] { return ForwardingStore::run(id); });
   }
 
   [[nodiscard]] int operations() const { return operations_; }
   [[nodiscard]] int faults() const { return faults_; }
-  [[nodiscard]] CheckpointStore& inner() const { return *inner_; }
 
  private:
   template <class T, class Operation>
@@ -78,7 +68,6 @@ class FlakyStore final : public CheckpointStore {
     return Error{Errc::io, "the disk is full (operation " + std::to_string(n) + ")"};
   }
 
-  std::shared_ptr<CheckpointStore> inner_;
   Durability level_;
   std::atomic<int> operations_{0};
   std::atomic<int> faults_{0};

@@ -107,11 +107,6 @@ template <class Task>
   }
 }
 
-[[nodiscard]] inline const RunOptions& no_run_options() {
-  static const RunOptions none;
-  return none;
-}
-
 template <class Task, class Value>
 constexpr void require_storable() {
   static_assert(JsonConvertible<Task>,

@@ -6,9 +6,12 @@
 #include "triage/attempt.hpp"
 #include "triage/policy.hpp"
 #include "triage/result.hpp"
+#include "triage/suspension.hpp"
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -33,6 +36,7 @@ struct AgentCore;  // The agent's policy and options, checked and completed.
 // Null on success: the result is in the call's frame, and *degraded says if a fallback put it
 // there.
 using Outcome = std::unique_ptr<Error>;
+[[nodiscard]] Outcome run(const AgentCore& core, Call call, bool* degraded);
 [[nodiscard]] Outcome run(const AgentCore& core, Call call, const RunOptions& options,
                           bool* degraded);
 
@@ -45,11 +49,29 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
                                                const ResumeOptions& options);
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
-                                                     RecoveryAction action);
+                                                     RecoveryAction action,
+                                                     const DecideOptions& options);
+// The same as open_run, but a run that waits and is not due is left alone: Errc::suspended.
+[[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
+                                                          const ResumeOptions& options);
+// The agent's runs that are due before `now + within`, in the order in which they become so.
+[[nodiscard]] Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
+                                                   Duration within);
+// Waits until the run is due. Errors: conflict, busy or not_found if somebody else went on with it.
+[[nodiscard]] Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
+                                               const RunOptions& options);
+// True if the error says that a due run is in other hands.
+[[nodiscard]] inline bool gone_on(const Error& error) noexcept {
+  return error.code == Errc::conflict || error.code == Errc::busy || error.code == Errc::not_found;
+}
+[[nodiscard]] Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,
+                                                const ForkOptions& options);
+[[nodiscard]] Result<void> send_signal(const AgentCore& core, const RunId& run,
+                                       std::string_view name, const Json& value);
 [[nodiscard]] const Json& task_of(const Continuation& continuation) noexcept;
 [[nodiscard]] Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded);
 
 // Hands an Error that the callable returned to the run loop.
-void report_failure(Attempt& attempt, Error error);
+void report_failure(Attempt& attempt, Error&& error);
 
 }  // namespace triage::inline v0_1::detail

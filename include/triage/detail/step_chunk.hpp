@@ -27,9 +27,9 @@ class StepChunk {
   StepChunk(const StepChunk&) = delete;
   StepChunk& operator=(const StepChunk&) = delete;
 
-  // Stores the step in slot `slot` if that is the next free one; false if it is taken or beyond the
+  // Moves the step to slot `slot` if that is the next free one; null if it is taken or beyond the
   // end, and then `step` is untouched.
-  bool try_append(std::uint32_t slot, Step& step);
+  const Step* try_append(std::uint32_t slot, Step& step);
   // The same for an encoded step body (docs/checkpoint_format.md) that passed its checksum. Only
   // before the chunk is shared with other threads.
   bool try_append_encoded(std::uint32_t slot, std::shared_ptr<const std::string> body);
@@ -61,8 +61,12 @@ struct StepRef {
   [[nodiscard]] const Step& step() const { return chunk->at(slot); }
 };
 
-// Appends to the chain that ends in `tail` and holds `size` steps; returns where the step is now.
-StepRef append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step);
+// Appends to the chain that ends in `tail` and holds `size` steps; returns the stored step.
+const Step& append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step);
+// Where the newest of `size` steps lives.
+[[nodiscard]] inline StepRef newest_step(const std::shared_ptr<StepChunk>& tail, std::size_t size) {
+  return {tail, static_cast<std::uint32_t>(size - 1 - tail->first())};
+}
 void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
                          std::shared_ptr<const std::string> body);
 

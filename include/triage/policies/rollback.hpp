@@ -2,8 +2,10 @@
 #pragma once
 // Again from an earlier checkpoint.
 
+#include "triage/policies/backoff.hpp"
 #include "triage/policy.hpp"
 
+#include <optional>
 #include <string>
 
 namespace triage::inline v0_1 {
@@ -17,10 +19,14 @@ struct RollbackOptions {
   int back = 0;              // This many checkpoints before the newest one; 1 or more, 0: not set.
   bool or_start = false;     // With nothing left to restore: start over instead of escalating.
   std::string hint{};        // Told to the next attempt.
+  // Waits before it rolls back, and escalates, as retry_with_backoff() with these options does:
+  // {.latest = true, .or_start = true, .backoff = BackoffOptions{}} waits for the other side and
+  // goes on where the attempt stood. Its own hint stays empty. Empty: at once.
+  std::optional<BackoffOptions> backoff{};
 };
 
-// ROLLBACK. It sets no limit of its own: the default target runs out of checkpoints by itself, the
-// others end at the run's limits.
+// ROLLBACK. Without a backoff it sets no limit of its own: the default target runs out of
+// checkpoints by itself, the others end at the run's limits.
 [[nodiscard]] Strategy rollback(RollbackOptions options = {});
 
 }  // namespace triage::inline v0_1

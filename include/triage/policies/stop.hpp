@@ -18,6 +18,7 @@ struct SuspendOptions {
   std::optional<WallTime> until{};  // Go on then without a decision; empty: never.
   std::vector<std::string> allowed_actions{};  // Names of RecoveryAction::Kind that decide()
                                                // accepts, each once; empty: all.
+  std::optional<Duration> expires_after{};     // How long the token can be used; empty: always.
 };
 
 // SUSPEND: the run waits, possibly beyond this process, until somebody decides.

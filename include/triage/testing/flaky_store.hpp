@@ -2,7 +2,7 @@
 #pragma once
 // A store that fails on purpose, around one that works.
 
-#include "triage/checkpoint_store.hpp"
+#include "triage/forwarding_store.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -45,7 +45,7 @@ enum class FaultPoint : std::uint8_t {
 // Passes everything on to another store, except what is told to fail. Until a fault is set it fails
 // nothing. Every new fault replaces the one before; heal() ends it.
 // Thread-safety: all members may be called from several threads at once.
-class FlakyStore final : public CheckpointStore {
+class FlakyStore final : public ForwardingStore {
  public:
   // inner: not null.
   [[nodiscard]] static std::shared_ptr<FlakyStore> around(std::shared_ptr<CheckpointStore> inner);
@@ -71,7 +71,6 @@ class FlakyStore final : public CheckpointStore {
   // What was asked for, in order, counted or not.
   [[nodiscard]] std::vector<StoreOperation> log() const;
 
-  [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
   Result<Lease> acquire(const RunId& run) override;
   Result<void> renew(const Lease& lease) override;
@@ -92,7 +91,6 @@ class FlakyStore final : public CheckpointStore {
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
-  void idle() override;
 
  private:
   enum class Mode : std::uint8_t { sound, nth, random, broken };
@@ -105,7 +103,6 @@ class FlakyStore final : public CheckpointStore {
   template <class Act>
   auto pass(StoreOperation operation, Act act) -> decltype(act());
 
-  const std::shared_ptr<CheckpointStore> inner_;
   mutable std::mutex mutex_;
   Mode mode_ = Mode::sound;
   FaultPoint point_ = FaultPoint::before;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Going on with a suspended run as it was, with the action that was decided on.
+#include "continuation.hpp"
+#include "suspension_json.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// The failure that the run was suspended for, as its record tells it.
+void restore_failure(const JournalReading& reading, FailureContext& context) {
+  const Json body = newest_body(reading, RecordKind::failure_classified);
+  if (body.is_null()) return;
+  Classification& found = context.classification;
+  found.type = parse_failure_type(text_field(body, "type")).value_or(FailureType::unknown);
+  found.reason = text_field(body, "reason");
+  found.confidence = number_field(body, "confidence", 0.0);
+  if (body.contains("critical_step")) {
+    found.critical_step = number_field<std::size_t>(body, "critical_step", 0);
+  }
+  if (body.contains("retry_after_ns")) {
+    found.retry_after = Duration(number_field<Duration::rep>(body, "retry_after_ns", 0));
+  }
+  const auto evidence = body.find("evidence");
+  if (evidence != body.end() && evidence->is_array()) {
+    for (const Json& one : *evidence) {
+      if (!one.is_object()) continue;
+      Evidence entry{
+          .source = text_field(one, "source"),
+          .suggests =
+              parse_failure_type(text_field(one, "suggests")).value_or(FailureType::unknown),
+          .detail = text_field(one, "detail"),
+          .confidence = number_field(one, "confidence", 0.0)};
+      if (one.contains("step")) entry.step = number_field<std::size_t>(one, "step", 0);
+      found.evidence.push_back(std::move(entry));
+    }
+  }
+  context.text = text_field(body, "text");
+  context.exception_type = text_field(body, "exception_type");
+  for (std::string& note : names_field(body, "notes")) context.notes.push_back(std::move(note));
+}
+
+// The run as it was when it was put aside.
+void restore(TakenOver& taken) {
+  const Json suspended = newest_body(taken.reading, RecordKind::suspended);
+  Continuation& opened = *taken.opened;
+  const AgentCore& core = opened.core;
+  RunBody& b = *opened.body;
+  FailureContext& context = b.context;
+  restore_failure(taken.reading, context);
+  const Journal& journal = taken.journal;
+  opened.attempts = journal.attempts();
+  b.classified_attempt = journal.attempts();
+  b.restored_steps = number_field<std::size_t>(suspended, "restored_steps", 0);
+  context.attempt_number = std::max(journal.attempts(), 1);
+  context.history = journal.history();
+  const bool undecided =
+      !context.history.empty() && context.history.back().action == RecoveryAction::Kind::suspend;
+  if (undecided) context.history.pop_back();
+  context.trajectory = journal.trajectory();
+  context.usage = journal.usage();
+  context.elapsed = Duration(number_field<Duration::rep>(suspended, "elapsed_ns", 0));
+  context.task = opened.task.is_string() ? opened.task.get<std::string>() : show(opened.task);
+  context.run_id = journal.run();
+  for (const ToolContract& tool : core.options.contract.tools) context.tools.push_back(tool.name);
+  b.started_at = core.clock->now() - context.elapsed;
+  const auto deadline = time_field(suspended, "deadline_ms");
+  if (deadline && !opened.options.deadline) {
+    opened.options.deadline = core.clock->now() + (*deadline - core.clock->wall_now());
+  }
+  if (!opened.options.limits && suspended.is_object() && suspended.contains("limits")) {
+    opened.options.limits = limits_from(suspended["limits"]);
+  }
+  if (opened.options.deadline) {
+    context.remaining = *opened.options.deadline - core.clock->now();
+  }
+}
+
+}  // namespace
+
+Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
+  const AgentCore& core = taken.opened->core;
+  RunBody& b = *taken.opened->body;
+  restore(taken);
+  Journal& journal = taken.journal;
+  Json fields{{"to", 0},
+              {"reason", decision.reason},
+              {"action", to_string(decision.action.kind)},
+              {"decision", action_json(decision.action)}};
+  if (!decision.who.empty()) fields["by"] = decision.who;
+  const Record record = journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
+  TRIAGE_TRYV(shielded([&] {
+    return b.store->append(b.writer.lease, {&record, 1}, RunStatus::running);
+  }));
+  b.writer.queued = journal.last();
+  b.writer.durable = journal.last();
+  b.writer.status = RunStatus::running;
+  b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
+  b.decided_by = std::move(decision.who);
+  b.journal = std::move(journal);
+  taken.opened->first = Input::decided;
+  return std::move(taken.opened);
+}
+
+std::optional<std::string> unsafe_now(const TakenOver& taken, const RecoveryAction& action) {
+  RunBody& b = *taken.opened->body;
+  const Json suspended = newest_body(taken.reading, RecordKind::suspended);
+  b.restored_steps = number_field<std::size_t>(suspended, "restored_steps", 0);
+  b.context.trajectory = taken.journal.trajectory();
+  return unsafe_to_rerun(taken.opened->core, b, action);
+}
+
+OutsideDecision pending_decision(const Journal& journal, std::string reason) {
+  const Json& body = journal.decision();
+  return {.action = action_from(body.at("decision")),
+          .who = text_field(body, "by"),
+          .reason = std::move(reason)};
+}
+
+// Takes over a run that still stands where it was suspended.
+Result<TakenOver> take_suspended(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
+                                 const RunId& id, Sequence suspended_at, const RunOptions& options,
+                                 bool accept_changed) {
+  if (options.limits) {
+    TRIAGE_TRYV(check_limits(*options.limits));
+  }
+  TRIAGE_TRY(taken, take_over(core, std::move(store), id, options, accept_changed));
+  const RunInfo& info = taken.reading.info;
+  if (taken.journal.last() != suspended_at || info.status != RunStatus::suspended) {
+    return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
+                                     std::string(to_string(info.status))};
+  }
+  TRIAGE_TRYV(check_task(taken.journal));
+  return outcome::success(std::move(taken));
+}
+
+}  // namespace triage::inline v0_1::detail

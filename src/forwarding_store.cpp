@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "triage/forwarding_store.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1 {
+
+ForwardingStore::ForwardingStore(std::shared_ptr<CheckpointStore> inner)
+    : inner_(std::move(inner)) {}
+ForwardingStore::~ForwardingStore() { stop_queue(); }
+
+StoreCapabilities ForwardingStore::capabilities() const noexcept { return inner_->capabilities(); }
+Result<Lease> ForwardingStore::start(const RunInfo& run, std::span<const Record> records) {
+  return inner_->start(run, records);
+}
+Result<Lease> ForwardingStore::acquire(const RunId& run) { return inner_->acquire(run); }
+Result<void> ForwardingStore::renew(const Lease& lease) { return inner_->renew(lease); }
+Result<void> ForwardingStore::release(const Lease& lease) { return inner_->release(lease); }
+Result<void> ForwardingStore::append(const Lease& lease, std::span<const Record> records,
+                                     RunStatus status) {
+  return inner_->append(lease, records, status);
+}
+void ForwardingStore::append_group(std::span<AppendBatch> batches) {
+  inner_->append_group(batches);
+}
+Result<JournalReading> ForwardingStore::read(const RunId& run, SequenceRange range) {
+  return inner_->read(run, range);
+}
+Result<std::vector<RunInfo>> ForwardingStore::runs(const RunQuery& query) {
+  return inner_->runs(query);
+}
+Result<RunInfo> ForwardingStore::run(const RunId& id) { return inner_->run(id); }
+Result<Checkpoint> ForwardingStore::load(const CheckpointId& id) { return inner_->load(id); }
+Result<State> ForwardingStore::load_state(const CheckpointId& id) { return inner_->load_state(id); }
+Result<std::vector<CheckpointInfo>> ForwardingStore::checkpoints(const RunId& run) {
+  return inner_->checkpoints(run);
+}
+Result<Checkpoint> ForwardingStore::latest(const RunId& run) { return inner_->latest(run); }
+Result<void> ForwardingStore::erase(const RunId& run) { return inner_->erase(run); }
+Result<std::size_t> ForwardingStore::prune(const Retention& retention) {
+  return inner_->prune(retention);
+}
+Result<std::optional<VersionedValue>> ForwardingStore::get(std::string_view space,
+                                                           std::string_view key) {
+  return inner_->get(space, key);
+}
+Result<std::uint64_t> ForwardingStore::put_if(std::string_view space, std::string_view key,
+                                              std::uint64_t expected, std::string_view bytes) {
+  return inner_->put_if(space, key, expected, bytes);
+}
+Result<std::vector<std::string>> ForwardingStore::list(std::string_view space,
+                                                       std::string_view prefix) {
+  return inner_->list(space, prefix);
+}
+void ForwardingStore::idle() { inner_->idle(); }
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Waits that outlive the process: suspending instead of sleeping, and taking up what is due.
+#include "waits.hpp"
+#include "continuation.hpp"
+#include "triage/detail/call.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// The first action that is allowed; resume if all are.
+RecoveryAction action_when_due(const Json& suspended) {
+  if (suspended.contains("then")) return action_from(suspended["then"]);
+  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
+  const auto resume = to_string(RecoveryAction::Kind::resume);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
+    return RecoveryAction::resume();
+  }
+  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
+}
+
+// How a suspended run waits, from its newest record. Errors: the store's; Errc::corrupt.
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(info.id, {info.last, info.last}); }));
+  const Json body = newest_body(reading, RecordKind::suspended);
+  if (body.is_null()) {
+    return Error{Errc::corrupt, "run \"" + info.id + "\" is suspended, but its record is damaged"};
+  }
+  DueRun waiting{.run = info.id,
+                 .until = time_field(body, "until_ms").value_or(WallTime::max()),
+                 .message = text_field(body, "message"),
+                 .signal = text_field(body, "signal"),
+                 .suspended_at = info.last};
+  if (!waiting.signal.empty()) {
+    TRIAGE_TRY(sent, read_signal(store, info.id, waiting.signal));
+    if (sent) waiting.until = std::min(waiting.until, info.updated);
+  }
+  return outcome::success(std::move(waiting));
+}
+
+}  // namespace
+
+bool Run::outlives_process() const noexcept {
+  const RunBody& b = *body_;
+  return b.store && b.started && !b.detached &&
+         b.store->capabilities().durability != Durability::none;
+}
+
+std::optional<Decision> Run::suspend_instead(const RecoveryAction& action) {
+  const Duration longest = limits().max_wait;
+  if (longest == Duration::zero() || action.delay <= longest || !outlives_process()) {
+    return std::nullopt;
+  }
+  RecoveryAction waiting =
+      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(action));
+  // The wall clock tells full milliseconds, so one more: nothing may begin early.
+  waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
+                  std::chrono::ceil<std::chrono::milliseconds>(action.delay);
+  RecoveryAction then = action;
+  then.delay = Duration::zero();
+  record_action(waiting);
+  Json fields = suspension_fields(waiting);
+  fields["then"] = action_json(then);
+  suspend_with(waiting, std::move(fields));
+  return Decision{.then = Decision::Then::end, .until = {}};
+}
+
+Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
+                                     Duration within) {
+  if (core.problem) return *core.problem;
+  const auto store = store_of(core, options);
+  std::vector<DueRun> due;
+  if (!store) return outcome::success(std::move(due));
+  const WallTime until =
+      core.clock->wall_now() + std::chrono::floor<std::chrono::milliseconds>(within);
+  TRIAGE_TRY(runs, shielded([&] {
+               return store->runs(
+                   {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
+             }));
+  for (const RunInfo& info : runs) {
+    auto waiting = waiting_run(*store, info);
+    // What is damaged waits for a person; the others need not.
+    if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
+  }
+  std::stable_sort(due.begin(), due.end(),
+                   [](const DueRun& a, const DueRun& b) { return a.until < b.until; });
+  return outcome::success(std::move(due));
+}
+
+Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
+                                 const RunOptions& options) {
+  if (core.problem) return *core.problem;
+  for (WallTime wall = core.clock->wall_now(); wall < due.until; wall = core.clock->wall_now()) {
+    if (!core.clock->sleep_until(core.clock->now() + (due.until - wall), options.stop_token)) {
+      return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
+    }
+  }
+  auto store = store_of(core, options);
+  if (!store) return Error{Errc::not_found, "the agent has no store"};
+  TRIAGE_TRY(taken,
+             take_suspended(core, std::move(store), due.run, due.suspended_at, options, false));
+  const Json suspended = taken.journal.suspended();
+  if (suspended.contains("waiting")) {
+    const Sequence from = taken.journal.latest().info.id.sequence;
+    Recovery recovery = resumed_recovery(taken.journal, from, core.options.contract);
+    return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
+  }
+  RecoveryAction action = action_when_due(suspended);
+  if (auto problem = unsafe_now(taken, action)) {
+    action = RecoveryAction::escalate(*std::move(problem));
+  }
+  return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
+}
+
+Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
+                                            const ResumeOptions& options) {
+  const auto store = store_of(core, options.run);
+  if (!store || core.problem) return open_run(core, id, options);
+  const auto info = shielded([&] { return store->run(id); });
+  if (!info || info.value().status != RunStatus::suspended || info.value().owned) {
+    return open_run(core, id, options);
+  }
+  TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
+  if (waiting.until <= core.clock->wall_now()) return open_due(core, waiting, options.run);
+  auto suspension =
+      std::make_shared<Suspension>(Suspension{.run_id = id, .message = waiting.message});
+  if (waiting.until != WallTime::max()) suspension->until = waiting.until;
+  return Error{Errc::suspended, "run \"" + id + "\" waits: " + waiting.message, nullptr,
+               std::move(suspension)};
+}
+
+}  // namespace triage::inline v0_1::detail
