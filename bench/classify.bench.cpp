@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What it costs to find out why an attempt failed: codes and rules.
+// What it costs to find out why an attempt failed: codes and rules, and with the text model.
 #include "support/turns.hpp"
 #include "triage/classifier.hpp"
 
@@ -34,9 +34,8 @@ std::vector<Failure> failures(std::size_t size) {
 }
 
 // Percentile 50 over single classifications, each of them timed.
-void classify_1_kb(benchmark::State& state) {
+void classify_1_kb(benchmark::State& state, Classifier& classifier) {
   constexpr int times = 2'000;
-  RulesClassifier classifier;
   const Trajectory none;
   const std::vector<Failure> all = failures(1'024);
   for (auto _ : state) {
@@ -52,10 +51,18 @@ void classify_1_kb(benchmark::State& state) {
     state.counters["p50_us"] = median(std::move(each));
   }
 }
-BENCHMARK(classify_1_kb)->Iterations(1);
+
+void classify_1_kb_by_rules(benchmark::State& state) {
+  RulesClassifier classifier;
+  classify_1_kb(state, classifier);
+}
+BENCHMARK(classify_1_kb_by_rules)->Name("classify_1_kb")->Iterations(1);
+
+void classify_1_kb_by_all(benchmark::State& state) { classify_1_kb(state, *default_classifier()); }
+BENCHMARK(classify_1_kb_by_all)->Iterations(1);
 
 void classify_10_mb(benchmark::State& state) {
-  RulesClassifier classifier;
+  Classifier& classifier = *default_classifier();
   const Trajectory none;
   const std::vector<Failure> all = failures(10 << 20);
   for (auto _ : state) {

@@ -54,6 +54,8 @@ ROWS = [
     at_most("… mean of a run's first four failures", "≤ 0.5 µs", "failing_attempt/4", "each_us", 0.5, "µs"),
     at_most("classification of a 1 KB failure by codes and rules", "≤ 5 µs (p50)", "classify_1_kb",
             "p50_us", 5, "µs", "p99_us", "p99 {} µs"),
+    at_most("classification of a 1 KB failure by all of it, the text model too", "≤ 30 µs (p50)",
+            "classify_1_kb_by_all", "p50_us", 30, "µs"),
     at_most("classification of a 10 MB failure", "≤ 200 ms", "classify_10_mb", "slowest_ms", 200, "ms"),
     *[at_most("`record_step`, 1 KB moved in, auto-checkpoint, memory" + f": run of {n:,} steps", "≤ 0.2 µs",
               f"record_step/{n}", "each_ns", 200, "ns", "vector_ns", "a vector {} ns")

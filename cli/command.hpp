@@ -15,12 +15,13 @@ namespace triage::inline v0_1::cli {
 using Prepare = std::function<ExitStatus()> (*)(CLI::App& arguments);
 
 struct Command {
-  const char* group;  // "checkpoint" in `triage checkpoint list`.
+  const char* group;  // "checkpoint" in `triage checkpoint list`; empty for `triage classify`.
   const char* name;
   const char* help;
   Prepare prepare;
 };
 
+std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);

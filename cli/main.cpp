@@ -24,6 +24,7 @@ constexpr std::array groups{
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
+    Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
     Command{"checkpoint", "list", "Lists the runs of a store, or the checkpoints of one run.",
             &checkpoint_list},
     Command{"checkpoint", "show",
@@ -37,10 +38,15 @@ constexpr std::array commands{
             &policy_show},
 };
 
+// "checkpoint list", or "classify" for a command of no group.
+std::string full_name(const Command& command) {
+  return command.group + std::string(*command.group == '\0' ? "" : " ") + command.name;
+}
+
 std::string known_commands() {
   std::string known;
   for (const Command& command : commands) {
-    known += std::string(known.empty() ? "" : ", ") + command.group + " " + command.name;
+    known += (known.empty() ? "" : ", ") + full_name(command);
   }
   return known;
 }
@@ -53,7 +59,10 @@ Result<void> check_names(int argc, char** argv) {
     if (i < argc) given += std::string(given.empty() ? "" : " ") + argv[i];
   }
   for (const Command& command : commands) {
-    if (given == std::string(command.group) + " " + command.name) return outcome::success();
+    const std::string name = full_name(command);
+    if (given == name || (*command.group == '\0' && given.starts_with(name + " "))) {
+      return outcome::success();
+    }
   }
   return Error{Errc::invalid_argument,
                (given.empty() ? "a command is missing"
@@ -61,25 +70,33 @@ Result<void> check_names(int argc, char** argv) {
                    "; there are " + known_commands() + "; --help tells more"};
 }
 
+void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatus()>& chosen) {
+  for (const Command& command : commands) {
+    if (group != command.group) continue;
+    CLI::App* leaf = app.add_subcommand(command.name, command.help);
+    leaf->footer(exit_status_help());
+    leaf->callback([&chosen, work = command.prepare(*leaf)] { chosen = work; });
+  }
+}
+
 int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
   }
-  CLI::App app{"Looks at what agents wrapped with triage did, and at their policies.", "triage"};
+  CLI::App app{
+      "Finds out why agents fail; looks at what those wrapped with triage did, and at their "
+      "policies.",
+      "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);
   app.footer(exit_status_help());
   std::function<ExitStatus()> chosen;
+  add_commands(app, "", chosen);
   for (const Group& group : groups) {
     CLI::App* sub = app.add_subcommand(group.name, group.help);
     sub->require_subcommand(1);
     sub->footer(exit_status_help());
-    for (const Command& command : commands) {
-      if (std::string_view(command.group) != group.name) continue;
-      CLI::App* leaf = sub->add_subcommand(command.name, command.help);
-      leaf->footer(exit_status_help());
-      leaf->callback([&chosen, work = command.prepare(*leaf)] { chosen = work; });
-    }
+    add_commands(*sub, group.name, chosen);
   }
   try {
     app.parse(argc, argv);

@@ -62,7 +62,7 @@ struct AgentOptions {
   std::shared_ptr<Observer> observer{};
   std::shared_ptr<Clock> clock{};            // Null: the machine's.
   std::shared_ptr<Random> random{};          // Null: seeded by the operating system.
-  std::shared_ptr<Classifier> classifier{};  // Null: RulesClassifier.
+  std::shared_ptr<Classifier> classifier{};  // Null: EvidenceClassifier.
   AgentContract contract{};
   Hooks hooks{};
   // Escalate instead of running the callable again if the failed attempt has a step that is not

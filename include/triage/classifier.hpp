@@ -54,9 +54,34 @@ class RulesClassifier final : public Classifier {
   RulesOptions options_{};
 };
 
+// What RulesClassifier finds, and a text model that reads what no rule knows: facts and the
+// contract decide; then the model, which weighs the words, the codes and what the rules suggest,
+// and abstains where it is not sure; then codes that mean one thing only. See
+// docs/classification.md.
+class EvidenceClassifier final : public Classifier {
+ public:
+  EvidenceClassifier();  // With the default options and the built-in model.
+  // Errors: Errc::invalid_argument for options out of range.
+  [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> create(
+      const RulesOptions& options);
+  // With a model that tools/train_classifier made. A file that is missing, damaged or of another
+  // version is not used: the built-in model is, and every classification says so in its evidence
+  // (source "model_file"). Errors: Errc::invalid_argument for options out of range.
+  [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> load(
+      const std::string& model_file, const RulesOptions& options = {});
+  ~EvidenceClassifier() override;
+  [[nodiscard]] Classification classify(const ClassifierInput& input) override;
+  // Why the model file was not used; empty if it is, or if none was given.
+  [[nodiscard]] const std::string& refused_model() const noexcept;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
 // Answers unknown without looking, at no cost; a Failure with `type` set is still honoured.
 [[nodiscard]] const std::shared_ptr<Classifier>& no_classifier();
-// The RulesClassifier with default options; one shared object.
+// The EvidenceClassifier with default options; one shared object.
 [[nodiscard]] const std::shared_ptr<Classifier>& default_classifier();
 
 }  // namespace triage::inline v0_1

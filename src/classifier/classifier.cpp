@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
-#include "classifier/findings.hpp"
+#include "classifier/classify.hpp"
 #include "classifier/retry_after.hpp"
+
+#include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1 {
 namespace {
-
-using detail::Findings;
 
 std::optional<Classification> told_by_caller(const Failure& failure) {
   if (!failure.type) return std::nullopt;
@@ -25,32 +25,58 @@ std::optional<Classification> told_by_caller(const Failure& failure) {
   return told;
 }
 
-void add_wait(const Failure& failure, Findings& findings, Classification& result) {
-  detail::RetryAfter asked = detail::find_retry_after(failure);
+}  // namespace
+
+namespace detail {
+
+void add_wait(const Failure& failure, std::optional<Duration> wait_in_text,
+              Classification& result) {
+  RetryAfter asked = find_retry_after(failure);
   if (!asked.note.empty()) {
     result.evidence.push_back({.source = std::move(asked.source), .detail = std::move(asked.note)});
   }
-  result.retry_after = asked.wait ? asked.wait : findings.wait_in_text;
+  result.retry_after = asked.wait ? asked.wait : wait_in_text;
 }
 
-Classification classify_by_rules(const ClassifierInput& input, const RulesOptions& options) {
-  Findings findings;
-  detail::find_facts(input, options, findings);
-  detail::find_breaches(input, findings);
-  if (auto told = told_by_caller(input.failure)) {
-    told->critical_step = findings.critical_step;
-    told->loop_steps = std::move(findings.loop_steps);
-    for (detail::Finding& finding : findings.list) {
-      told->evidence.push_back(std::move(finding.evidence));
-    }
-    add_wait(input.failure, findings, *told);
-    return std::move(*told);
+std::optional<Classification> settled_by_caller(const ClassifierInput& input,
+                                                const RulesOptions& options, Findings& findings) {
+  find_facts(input, options, findings);
+  find_breaches(input, findings);
+  auto told = told_by_caller(input.failure);
+  if (!told) return std::nullopt;
+  told->critical_step = findings.critical_step;
+  told->loop_steps = std::move(findings.loop_steps);
+  for (Finding& finding : findings.list) {
+    told->evidence.push_back(std::move(finding.evidence));
   }
+  add_wait(input.failure, findings.wait_in_text, *told);
+  return told;
+}
+
+Result<void> check_options(const RulesOptions& options) {
+  if (options.loop_window < 2 || options.loop_window > 100) {
+    return Error{Errc::invalid_argument,
+                 "loop_window is " + std::to_string(options.loop_window) + "; allowed is 2 to 100"};
+  }
+  if (options.longest_period < 1 || options.longest_period > 64) {
+    return Error{
+        Errc::invalid_argument,
+        "longest_period is " + std::to_string(options.longest_period) + "; allowed is 1 to 64"};
+  }
+  return outcome::success();
+}
+
+}  // namespace detail
+
+namespace {
+
+Classification classify_by_rules(const ClassifierInput& input, const RulesOptions& options) {
+  detail::Findings findings;
+  if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
   detail::find_hints(input, findings);
   const std::optional<Duration> wait_in_text = findings.wait_in_text;
   Classification result = detail::decide(std::move(findings));
-  findings.wait_in_text = wait_in_text;
-  add_wait(input.failure, findings, result);
+  detail::add_wait(input.failure, wait_in_text, result);
   return result;
 }
 
@@ -66,15 +92,7 @@ class NoClassifier final : public Classifier {
 RulesClassifier::RulesClassifier() = default;
 
 Result<std::shared_ptr<RulesClassifier>> RulesClassifier::create(const RulesOptions& options) {
-  if (options.loop_window < 2 || options.loop_window > 100) {
-    return Error{Errc::invalid_argument,
-                 "loop_window is " + std::to_string(options.loop_window) + "; allowed is 2 to 100"};
-  }
-  if (options.longest_period < 1 || options.longest_period > 64) {
-    return Error{
-        Errc::invalid_argument,
-        "longest_period is " + std::to_string(options.longest_period) + "; allowed is 1 to 64"};
-  }
+  TRIAGE_TRYV(detail::check_options(options));
   auto classifier = std::make_shared<RulesClassifier>();
   classifier->options_ = options;
   return outcome::success(std::move(classifier));
@@ -91,11 +109,6 @@ Classification RulesClassifier::classify(const ClassifierInput& input) {
 const std::shared_ptr<Classifier>& no_classifier() {
   static const std::shared_ptr<Classifier> none = std::make_shared<NoClassifier>();
   return none;
-}
-
-const std::shared_ptr<Classifier>& default_classifier() {
-  static const std::shared_ptr<Classifier> rules = std::make_shared<RulesClassifier>();
-  return rules;
 }
 
 }  // namespace triage::inline v0_1

@@ -13,7 +13,9 @@ constexpr double least_confidence = 0.5;     // The same after contradictions ar
 constexpr double sure = 0.95;                // Facts and breaches from here on end the discussion.
 constexpr double contradiction = 0.5;        // How much of a rival's score is taken off.
 constexpr double mild_contradiction = 0.15;  // The same for a rival that the winner explains.
-constexpr double most_doubtful = 0.98;       // Words and codes never make a classification certain.
+constexpr double precise = 0.85;             // Codes from here on mean one thing.
+constexpr std::string_view by_wording = "by_wording";
+constexpr double most_doubtful = 0.98;  // Words and codes never make a classification certain.
 
 using enum FailureType;
 
@@ -127,14 +129,79 @@ void move_evidence(Findings& findings, FailureType decided, Classification& resu
 
 }  // namespace
 
-Classification decide(Findings findings) {
+namespace {
+
+Classification begun(Findings& findings) {
   Classification result;
   result.critical_step = findings.critical_step;
   result.loop_steps = std::move(findings.loop_steps);
+  return result;
+}
+
+void take(const Finding& finding, Classification& result) {
+  result.type = finding.evidence.suggests;
+  result.reason = finding.reason;
+  result.confidence = finding.evidence.confidence;
+}
+
+// The strongest finding that suggests the type; null if there is none.
+const Finding* strongest_for(FailureType type, const std::vector<Finding>& findings) {
+  const Finding* found = nullptr;
+  for (const Finding& finding : findings) {
+    if (finding.evidence.suggests != type) continue;
+    if (found == nullptr || finding.evidence.confidence > found->evidence.confidence)
+      found = &finding;
+  }
+  return found;
+}
+
+// A code that means one thing only, where no other one says something else.
+const Finding* precise_code(const std::vector<Finding>& findings) {
+  const Finding* found = nullptr;
+  for (const Finding& finding : findings) {
+    if (finding.kind != FindingKind::code || finding.evidence.confidence < precise) continue;
+    if (found != nullptr && found->evidence.suggests != finding.evidence.suggests) return nullptr;
+    found = &finding;
+  }
+  return found;
+}
+
+void note_opinion(const ModelOpinion& opinion, Findings& findings) {
+  if (opinion.likeliest == unknown) return;
+  std::string detail = "The wording is that of ";
+  detail += to_string(opinion.likeliest);
+  if (opinion.type == unknown) detail += ", but not surely enough to say so";
+  findings.list.push_back({.kind = FindingKind::text,
+                           .reason = by_wording,
+                           .evidence = {.source = "model",
+                                        .suggests = opinion.likeliest,
+                                        .detail = std::move(detail),
+                                        .confidence = opinion.confidence}});
+}
+
+}  // namespace
+
+Classification decide(Findings findings, const ModelOpinion& opinion) {
+  Classification result = begun(findings);
   if (const Finding* fact = sure_fact(findings.list)) {
-    result.type = fact->evidence.suggests;
-    result.reason = fact->reason;
-    result.confidence = fact->evidence.confidence;
+    take(*fact, result);
+  } else if (opinion.type != unknown) {
+    const Finding* best = strongest_for(opinion.type, findings.list);
+    result.type = opinion.type;
+    result.reason = best != nullptr ? best->reason : by_wording;
+    result.confidence = std::min(opinion.confidence, most_doubtful);
+  } else if (const Finding* code = precise_code(findings.list)) {
+    take(*code, result);
+  }
+  note_opinion(opinion, findings);
+  move_evidence(findings, result.type, result);
+  return result;
+}
+
+Classification decide(Findings findings) {
+  Classification result = begun(findings);
+  if (const Finding* fact = sure_fact(findings.list)) {
+    take(*fact, result);
   } else {
     Scores scores = score(findings.list);
     const FailureType winner = strongest(scores);

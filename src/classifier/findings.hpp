@@ -35,8 +35,18 @@ void find_facts(const ClassifierInput& input, const RulesOptions& options, Findi
 void find_breaches(const ClassifierInput& input, Findings& findings);
 // Codes, exception types and phrases of the failure, its causes and the newest steps.
 void find_hints(const ClassifierInput& input, Findings& findings);
+// What the text model says of a failure.
+struct ModelOpinion {
+  FailureType type = FailureType::unknown;  // What it dares to say.
+  FailureType likeliest = FailureType::unknown;
+  double confidence = 0.0;  // Of the likeliest type; calibrated.
+};
+
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
+// The same with the model, which has read the hints among the findings already: sure facts and
+// breaches of the contract decide, then the model, then codes that mean one thing only.
+[[nodiscard]] Classification decide(Findings findings, const ModelOpinion& opinion);
 
 // True if anything in the step says that it failed.
 [[nodiscard]] bool step_failed(const Step& step) noexcept;

@@ -4,6 +4,7 @@
 #include "classifier/loops.hpp"
 #include "classifier/retry_after.hpp"
 #include "classifier/rules.hpp"
+#include "classifier/text_codes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,12 @@ class HintCollector {
     hits_.clear();
     rules_.match_text(text, hits_);
     add_hits(place, "text", "The text says: ");
+    codes_.clear();
+    find_text_codes(text, codes_);
+    for (const TextCode& code : codes_) {
+      add(place, FindingKind::code, std::string("text.") + std::string(code.kind), code.meaning,
+          "The text has the code " + printable(code.found));
+    }
   }
 
  private:
@@ -89,6 +96,7 @@ class HintCollector {
   const RuleBook& rules_;
   Findings& findings_;
   std::vector<RuleHit> hits_{};
+  std::vector<TextCode> codes_{};
 };
 
 void read_failure(const Failure& failure, HintCollector& hints) {

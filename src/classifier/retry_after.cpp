@@ -38,6 +38,15 @@ Duration from_seconds(double seconds) {
   return Duration(static_cast<std::int64_t>(nanoseconds));
 }
 
+// What says directly how long to wait, in the order in which it is believed.
+constexpr std::string_view wait_headers[] = {"retry-after", "x-ratelimit-reset-after",
+                                             "ratelimit-reset", "x-ratelimit-reset",
+                                             "x-rate-limit-reset"};
+// When a limit is full again, as OpenAI and Anthropic send it with every answer.
+constexpr std::string_view reset_headers[] = {
+    "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-input-tokens-reset"};
+
 struct Unit {
   std::string_view name;
   double seconds;
@@ -131,16 +140,44 @@ std::optional<std::string_view> header(const Failure& failure, std::string_view 
   return std::nullopt;
 }
 
-RetryAfter from_date(const Failure& failure, std::int64_t until) {
-  RetryAfter found{.source = "retry-after"};
+// The header that a moment is measured against: nobody here looks at a clock.
+RetryAfter from_moment(const Failure& failure, std::string_view name, std::int64_t until) {
+  RetryAfter found{.source = std::string(name)};
   const auto date = header(failure, "date");
   const auto now = date ? parse_http_date(*date) : std::nullopt;
   if (!now) {
-    found.note = "Retry-After is a date, and there is no Date header to measure it against";
+    found.note = (name == "retry-after" ? "Retry-After" : std::string(name)) +
+                 " is a date, and there is no Date header to measure it against";
     return found;
   }
   found.wait = from_seconds(static_cast<double>(until - *now));
   return found;
+}
+
+// Seconds or milliseconds since 1970, of this century.
+std::optional<std::int64_t> parse_epoch(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || (parsed.ptr != end && *parsed.ptr != '.')) return std::nullopt;
+  constexpr std::int64_t least = 1'000'000'000;
+  constexpr std::int64_t most = 10'000'000'000;
+  if (number >= least && number < most) return number;
+  if (number >= least * 1000 && number < most * 1000) return number / 1000;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> parse_moment(std::string_view text) {
+  if (const auto date = parse_http_date(text)) return date;
+  if (const auto date = parse_internet_date(text)) return date;
+  return parse_epoch(text);
+}
+
+RetryAfter from_header(const Failure& failure, std::string_view name, std::string_view value) {
+  if (const auto until = parse_moment(value)) return from_moment(failure, name, *until);
+  if (const auto wait = parse_wait(value)) return {.wait = wait, .source = std::string(name)};
+  return {.source = std::string(name),
+          .note = std::string(name) + " is neither a length nor a date"};
 }
 
 }  // namespace
@@ -191,6 +228,41 @@ std::optional<std::int64_t> parse_http_date(std::string_view text) {
   return days * 86400 + number(17, 2) * 3600 + number(20, 2) * 60 + number(23, 2);
 }
 
+std::optional<std::int64_t> parse_internet_date(std::string_view text) {
+  constexpr std::string_view form = "0000-00-00T00:00:00";
+  if (text.size() <= form.size()) return std::nullopt;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    if (form[i] == '0' ? !is_digit(text[i]) : lower(text[i]) != lower(form[i])) return std::nullopt;
+  }
+  const auto number = [&](std::size_t at, std::size_t digits) {
+    int value = 0;
+    for (const char c : text.substr(at, digits)) value = value * 10 + (c - '0');
+    return value;
+  };
+  const std::chrono::year_month_day day{std::chrono::year{number(0, 4)},
+                                        std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                        std::chrono::day{static_cast<unsigned>(number(8, 2))}};
+  if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
+    return std::nullopt;
+  std::size_t at = form.size();
+  if (text[at] == '.') {
+    ++at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+  }
+  const std::string_view zone = text.substr(at);
+  int minutes_east = 0;
+  if (zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' &&
+      is_digit(zone[1]) && is_digit(zone[2]) && is_digit(zone[4]) && is_digit(zone[5])) {
+    minutes_east = number(at + 1, 2) * 60 + number(at + 4, 2);
+    if (zone[0] == '-') minutes_east = -minutes_east;
+  } else if (zone != "Z" && zone != "z") {
+    return std::nullopt;
+  }
+  const std::int64_t days = std::chrono::sys_days{day}.time_since_epoch().count();
+  return days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2) -
+         std::int64_t{minutes_east} * 60;
+}
+
 RetryAfter find_retry_after(const Failure& failure) {
   if (failure.retry_after) {
     return {.wait = std::max(*failure.retry_after, Duration::zero()), .source = "retry_after"};
@@ -202,19 +274,24 @@ RetryAfter find_retry_after(const Failure& failure) {
       return {.wait = wait, .source = "retry-after-ms"};
     }
   }
-  for (const std::string_view name :
-       {"retry-after", "x-ratelimit-reset-after", "ratelimit-reset"}) {
+  for (const std::string_view name : wait_headers) {
     const auto value = header(failure, name);
     if (!value) continue;
-    if (const auto wait = parse_wait(*value)) return {.wait = wait, .source = std::string(name)};
-    const auto until = name == "retry-after" ? parse_http_date(*value) : std::nullopt;
-    RetryAfter found =
-        until ? from_date(failure, *until)
-              : RetryAfter{.source = std::string(name),
-                           .note = std::string(name) + " is neither a length nor a date"};
+    RetryAfter found = from_header(failure, name, *value);
     if (found.wait) return found;
     if (useless.note.empty()) useless = std::move(found);
   }
+  // These come with every answer, so they say something only where a limit was hit. With limits of
+  // several things at once, the last one to be full again counts.
+  RetryAfter longest;
+  if (failure.http_status != 429) return useless;
+  for (const std::string_view name : reset_headers) {
+    const auto value = header(failure, name);
+    if (!value) continue;
+    RetryAfter found = from_header(failure, name, *value);
+    if (found.wait && (!longest.wait || *found.wait > *longest.wait)) longest = std::move(found);
+  }
+  if (longest.wait) return longest;
   return useless;
 }
 

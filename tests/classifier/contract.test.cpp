@@ -11,10 +11,10 @@ namespace {
 Classification judge(const AgentContract& contract, std::vector<Step> steps,
                      std::size_t restored = 0, const Failure& failure = {.text = "it failed"}) {
   const Trajectory trajectory = test::trajectory_of(std::move(steps));
-  return default_classifier()->classify({.failure = failure,
-                                         .trajectory = trajectory,
-                                         .restored_steps = restored,
-                                         .contract = &contract});
+  return RulesClassifier().classify({.failure = failure,
+                                     .trajectory = trajectory,
+                                     .restored_steps = restored,
+                                     .contract = &contract});
 }
 
 const AgentContract manifest{

@@ -62,7 +62,7 @@ TEST_CASE("the newest step's error counts beside the exception", "[classifier]")
 TEST_CASE("restored steps are no evidence", "[classifier]") {
   const Trajectory trajectory = test::trajectory_of({{.error = "HTTP 503"}});
   const Failure failure{.text = "agent failed"};
-  const Classification found = default_classifier()->classify(
+  const Classification found = RulesClassifier().classify(
       {.failure = failure, .trajectory = trajectory, .restored_steps = 1});
   CHECK(found == Classification{});
 }
@@ -111,8 +111,8 @@ TEST_CASE("a type that the agent named itself is honoured", "[classifier]") {
 TEST_CASE("a passed deadline is a timeout, whatever the words", "[classifier]") {
   const Trajectory none;
   const Failure failure{.text = "HTTP 503", .http_status = 503};
-  const Classification found = default_classifier()->classify(
-      {.failure = failure, .trajectory = none, .deadline_passed = true});
+  const Classification found =
+      RulesClassifier().classify({.failure = failure, .trajectory = none, .deadline_passed = true});
   CHECK(found.type == FailureType::timeout);
   CHECK(found.reason == "deadline");
   CHECK(found.confidence == 1.0);
@@ -123,7 +123,7 @@ TEST_CASE("failing at the same step after a rollback is told, and decides nothin
           "[classifier]") {
   const Trajectory trajectory = test::trajectory_of({{.action = "a"}, {.error = "odd"}});
   const Failure failure{.text = "odd"};
-  const Classification found = default_classifier()->classify(
+  const Classification found = RulesClassifier().classify(
       {.failure = failure, .trajectory = trajectory, .rolled_back_step = 1});
   CHECK(found.type == FailureType::unknown);
   REQUIRE(found.evidence.size() == 1);

@@ -56,6 +56,20 @@ TEST_CASE("headers say how long to wait", "[classifier][retry_after]") {
               {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 1min);
   CHECK(wait({{"Retry-After", "Sun, 06 Nov 1994 08:48:37 GMT"},
               {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 0s);
+  CHECK(wait({{"x-ratelimit-reset", "784111837"}}) == 784111837s);  // Too early for a moment.
+  CHECK(wait({{"x-ratelimit-reset", "1792576860"}, {"Date", "Wed, 21 Oct 2026 10:00:00 GMT"}}) ==
+        60s);
+  CHECK(wait({{"x-ratelimit-reset", "1792576860000"}, {"Date", "Wed, 21 Oct 2026 10:00:00 GMT"}}) ==
+        60s);
+  CHECK(wait({{"anthropic-ratelimit-requests-reset", "2026-10-21T10:00:30Z"},
+              {"anthropic-ratelimit-tokens-reset", "2026-10-21T11:01:00+01:00"},
+              {"Date", "Wed, 21 Oct 2026 10:00:00 GMT"}}) == 60s);
+  CHECK(wait({{"x-ratelimit-reset-requests", "120ms"}, {"x-ratelimit-reset-tokens", "6m0s"}}) ==
+        6min);
+  CHECK(wait({{"retry-after", "7"}, {"x-ratelimit-reset-tokens", "6m0s"}}) == 7s);
+  CHECK_FALSE(
+      test::classify({.http_status = 400, .headers = {{"x-ratelimit-reset-tokens", "6m0s"}}})
+          .retry_after);
   CHECK_FALSE(wait({{"Retry-After", "whenever"}}));
   CHECK_FALSE(wait({}));
 }
@@ -79,4 +93,17 @@ TEST_CASE("the caller's own wait wins, then headers, then words", "[classifier][
   CHECK(test::classify(failure).retry_after == 1s);
   failure.retry_after = -1s;
   CHECK(test::classify(failure).retry_after == 0s);
+}
+
+TEST_CASE("internet dates are read with their zone, and nothing else is",
+          "[classifier][retry_after]") {
+  CHECK(detail::parse_internet_date("1970-01-02T00:00:00Z") == 86400);
+  CHECK(detail::parse_internet_date("1970-01-02T01:30:00.123+01:30") == 86400);
+  CHECK(detail::parse_internet_date("1970-01-01T23:00:00-01:00") == 86400);
+  for (const char* text :
+       {"", "1970-01-02", "1970-01-02T00:00:00", "1970-13-02T00:00:00Z", "1970-01-02T24:00:00Z",
+        "1970-01-02T00:00:00+1:00", "1970-01-02T00:00:00 Z", "1970-02-30T00:00:00Z"}) {
+    INFO(text);
+    CHECK_FALSE(detail::parse_internet_date(text));
+  }
 }

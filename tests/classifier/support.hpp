@@ -18,7 +18,7 @@ inline Trajectory trajectory_of(std::vector<Step> steps) {
 
 inline Classification classify(const Failure& failure, std::vector<Step> steps = {}) {
   const Trajectory trajectory = trajectory_of(std::move(steps));
-  return default_classifier()->classify({.failure = failure, .trajectory = trajectory});
+  return RulesClassifier().classify({.failure = failure, .trajectory = trajectory});
 }
 
 inline FailureType type_of_text(const std::string& text) { return classify({.text = text}).type; }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// triage classify: failures as JSON Lines in, their classifications as JSON Lines out.
+
+#include "command.hpp"
+#include "failure_json.hpp"
+#include "line_reader.hpp"
+#include "output.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t output_block_bytes = 64U << 10U;
+
+bool blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+std::string answer(const ReportedFailure& reported, Classifier& classifier) {
+  return classification_line(
+      classifier.classify({.failure = reported.failure,
+                           .trajectory = reported.trajectory,
+                           .task = reported.task,
+                           .contract = reported.contract.empty() ? nullptr : &reported.contract}));
+}
+
+ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
+  LineReader lines(input);
+  std::string out;
+  std::size_t number = 0;
+  std::size_t unreadable = 0;
+  while (const auto line = lines.next()) {
+    ++number;
+    if (!line->too_long && blank(line->text)) continue;
+    const auto reported =
+        line->too_long
+            ? Result<ReportedFailure>(Error{Errc::invalid_argument, "the line is too long"})
+            : read_reported_failure(line->text);
+    if (!reported) ++unreadable;
+    out += reported ? answer(reported.value(), classifier)
+                    : unreadable_line(number, reported.error().detail);
+    out += '\n';
+    if (out.size() < output_block_bytes) continue;
+    print(out);
+    out.clear();
+  }
+  print(out);
+  if (unreadable > 0)
+    warn(count(unreadable, "line") + " of " + std::to_string(number) + " could not be read");
+  return unreadable > 0 || lines.failed() ? ExitStatus::unreadable : ExitStatus::done;
+}
+
+}  // namespace
+
+std::function<ExitStatus()> classify(CLI::App& arguments) {
+  arguments.footer(
+      std::string(
+          "Reads one JSON object a line from standard input: error, and optionally "
+          "exception_type,\n"
+          "http_status, json_rpc_code, grpc_status, headers, steps, task, contract; other fields "
+          "are\n"
+          "ignored. Prints one a line: type, reason, confidence, retry_after_s, critical_step,\n"
+          "evidence. A line that cannot be read gives an object with error and line; the rest is\n"
+          "classified, and the exit status is 4. Blank lines are skipped.\n\n") +
+      exit_status_help());
+  auto model_file = std::make_shared<std::string>();
+  arguments.add_option("--model", *model_file,
+                       "A model that train_classifier made, in place of the built-in one.");
+  return [model_file] {
+    if (model_file->empty()) return classify_lines(stdin, *default_classifier());
+    const auto classifier = EvidenceClassifier::load(*model_file);
+    if (!classifier) return report(classifier.error());
+    const std::string& refused = classifier.value()->refused_model();
+    if (!refused.empty()) warn(refused + "; the built-in model is used instead");
+    return classify_lines(stdin, *classifier.value());
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

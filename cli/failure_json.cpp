@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "failure_json.hpp"
+
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+#include "triage/step.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t most_evidence = 32;
+
+Error refused(std::string_view field, std::string_view why) {
+  return {Errc::invalid_argument, std::string(field) + " " + std::string(why)};
+}
+
+// Nesting is checked before anything is parsed: a million brackets would cost a gigabyte.
+bool too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > max_json_depth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// The unit of the escape \uXXXX at `at`, or empty.
+std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
+  unsigned unit = 0;
+  const char* end = text.data() + at + 6;
+  const auto parsed = std::from_chars(text.data() + at + 2, end, unit, 16);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return unit;
+}
+
+// The line with U+FFFD in place of lone surrogates, which is how Python hands on foreign bytes.
+std::string with_whole_surrogates(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto unit = escaped_unit(text, i);
+    if (!unit) {
+      const std::size_t length = text[i] == '\\' ? 2 : 1;
+      out.append(text.substr(i, length));
+      i += length;
+      continue;
+    }
+    const bool high = *unit >= 0xD800 && *unit <= 0xDBFF;
+    const bool low = *unit >= 0xDC00 && *unit <= 0xDFFF;
+    const auto next = high ? escaped_unit(text, i + 6) : std::nullopt;
+    const bool pair = next && *next >= 0xDC00 && *next <= 0xDFFF;
+    if (pair) {
+      out.append(text.substr(i, 12));
+    } else {
+      out.append(high || low ? "\\ufffd" : text.substr(i, 6));
+    }
+    i += pair ? 12 : 6;
+  }
+  return out;
+}
+
+// The text with U+FFFD in place of bytes that are not UTF-8: a round trip through a JSON string.
+std::string with_whole_characters(std::string_view text) {
+  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
+}
+
+Result<Json> parse_line(std::string_view line) {
+  if (too_deep(line)) {
+    return refused("the line", "is nested deeper than " + std::to_string(max_json_depth) +
+                                   " levels, which is the most that is allowed");
+  }
+  Json value = Json::parse(line.begin(), line.end(), nullptr, false);
+  if (value.is_discarded()) {
+    const std::string mended = with_whole_surrogates(with_whole_characters(line));
+    value = Json::parse(mended.begin(), mended.end(), nullptr, false);
+  }
+  if (value.is_discarded()) return refused("the line", "is not valid JSON");
+  if (!value.is_object()) return refused("the line", "is not a JSON object");
+  return outcome::success(std::move(value));
+}
+
+// The member, or null if it is absent.
+const Json& member(const Json& object, const char* name) {
+  static const Json none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
+// Text as it is; any other value as JSON.
+std::string as_text(const Json& value) {
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : show(value);
+}
+
+std::optional<std::string> as_optional_text(const Json& value) {
+  if (value.is_null()) return std::nullopt;
+  return as_text(value);
+}
+
+Result<std::optional<int>> read_code(const Json& object, const char* name) {
+  const Json& value = member(object, name);
+  if (value.is_null()) return outcome::success(std::optional<int>{});
+  if (value.is_string()) {
+    const auto& digits = value.get_ref<const std::string&>();
+    int code = 0;
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, code);
+    if (!digits.empty() && parsed.ec == std::errc{} && parsed.ptr == end) {
+      return outcome::success(std::optional<int>{code});
+    }
+  }
+  if (value.is_number()) {
+    const double number = value.get<double>();
+    if (number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max() &&
+        number == static_cast<double>(static_cast<int>(number))) {
+      return outcome::success(std::optional<int>{static_cast<int>(number)});
+    }
+  }
+  return refused(name, "is not a whole number");
+}
+
+template <class Target>
+Result<void> read_codes(const Json& object, Target& target) {
+  TRIAGE_TRY(http, read_code(object, "http_status"));
+  TRIAGE_TRY(json_rpc, read_code(object, "json_rpc_code"));
+  TRIAGE_TRY(grpc, read_code(object, "grpc_status"));
+  target.http_status = http;
+  target.json_rpc_code = json_rpc;
+  target.grpc_status = grpc;
+  return outcome::success();
+}
+
+// {"name": "value"}, {"name": ["value", …]} or [["name", "value"], …].
+Result<void> read_headers(const Json& headers, Failure& failure) {
+  if (headers.is_null()) return outcome::success();
+  if (headers.is_object()) {
+    for (const auto& [name, value] : headers.items()) {
+      const Json& first = value.is_array() && !value.empty() ? value.front() : value;
+      failure.headers.emplace_back(name, as_text(first));
+    }
+    return outcome::success();
+  }
+  if (!headers.is_array()) return refused("headers", "is neither an object nor an array of pairs");
+  for (const Json& pair : headers) {
+    if (!pair.is_array() || pair.size() != 2)
+      return refused("headers", "has an entry that is no pair");
+    failure.headers.emplace_back(as_text(pair[0]), as_text(pair[1]));
+  }
+  return outcome::success();
+}
+
+Result<void> read_steps(const Json& steps, Trajectory& trajectory) {
+  if (steps.is_null()) return outcome::success();
+  if (!steps.is_array()) return refused("steps", "is not an array");
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Json& given = steps[i];
+    if (!given.is_object()) return refused("steps[" + std::to_string(i) + "]", "is not an object");
+    Step step;
+    if (const auto codes = read_codes(given, step); !codes) {
+      return refused("steps[" + std::to_string(i) + "]." + codes.error().detail, "");
+    }
+    step.action = as_text(member(given, "action"));
+    step.tool_called = as_optional_text(member(given, "tool_called"));
+    step.tool_input = member(given, "tool_input");
+    step.tool_output = member(given, "tool_output");
+    step.llm_output = as_optional_text(member(given, "llm_output"));
+    step.error = as_optional_text(member(given, "error"));
+    step.exception_type = as_optional_text(member(given, "exception_type"));
+    step.agent_id = as_optional_text(member(given, "agent_id"));
+    trajectory.append(std::move(step));
+  }
+  return outcome::success();
+}
+
+Result<std::vector<std::string>> read_texts(const Json& object, const char* name) {
+  const Json& values = member(object, name);
+  std::vector<std::string> texts;
+  if (values.is_null()) return outcome::success(std::move(texts));
+  if (!values.is_array()) return refused(name, "is not an array");
+  for (const Json& value : values) texts.push_back(as_text(value));
+  return outcome::success(std::move(texts));
+}
+
+Result<void> read_contract(const Json& given, AgentContract& contract) {
+  if (given.is_null()) return outcome::success();
+  if (!given.is_object()) return refused("contract", "is not an object");
+  const Json& tools = member(given, "tools");
+  if (!tools.is_null() && !tools.is_array()) return refused("contract.tools", "is not an array");
+  for (const Json& tool : tools) {
+    ToolContract promised;
+    if (tool.is_object()) {
+      promised.name = as_text(member(tool, "name"));
+      promised.description = as_text(member(tool, "description"));
+      TRIAGE_TRY(aliases, read_texts(tool, "aliases"));
+      promised.aliases = std::move(aliases);
+    } else {
+      promised.name = as_text(tool);
+    }
+    if (promised.name.empty()) return refused("contract.tools", "has a tool without a name");
+    contract.tools.push_back(std::move(promised));
+  }
+  TRIAGE_TRY(constraints, read_texts(given, "constraints"));
+  TRIAGE_TRY(subgoals, read_texts(given, "subgoals"));
+  contract.constraints = std::move(constraints);
+  contract.subgoals = std::move(subgoals);
+  const Json& limit = member(given, "context_limit");
+  if (limit.is_null()) return outcome::success();
+  if (!limit.is_number_unsigned())
+    return refused("contract.context_limit", "is not a whole number");
+  contract.context_limit = limit.get<std::uint64_t>();
+  return outcome::success();
+}
+
+nlohmann::ordered_json evidence_json(const Evidence& evidence) {
+  nlohmann::ordered_json json{{"source", evidence.source},
+                              {"suggests", to_string(evidence.suggests)},
+                              {"detail", evidence.detail},
+                              {"confidence", evidence.confidence}};
+  if (evidence.step) json["step"] = *evidence.step;
+  return json;
+}
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<ReportedFailure> read_reported_failure(std::string_view line) {
+  TRIAGE_TRY(object, parse_line(line));
+  ReportedFailure reported;
+  reported.failure.text = as_text(member(object, "error"));
+  reported.failure.exception_type = as_text(member(object, "exception_type"));
+  TRIAGE_TRYV(read_codes(object, reported.failure));
+  TRIAGE_TRYV(read_headers(member(object, "headers"), reported.failure));
+  TRIAGE_TRYV(read_steps(member(object, "steps"), reported.trajectory));
+  reported.task = as_text(member(object, "task"));
+  TRIAGE_TRYV(read_contract(member(object, "contract"), reported.contract));
+  return outcome::success(std::move(reported));
+}
+
+std::string classification_line(const Classification& classification) {
+  nlohmann::ordered_json json{{"type", to_string(classification.type)},
+                              {"reason", classification.reason},
+                              {"confidence", classification.confidence}};
+  json["retry_after_s"] = nullptr;
+  if (classification.retry_after) {
+    json["retry_after_s"] = std::chrono::duration<double>(*classification.retry_after).count();
+  }
+  json["critical_step"] = nullptr;
+  if (classification.critical_step) json["critical_step"] = *classification.critical_step;
+  json["evidence"] = nlohmann::ordered_json::array();
+  for (const Evidence& evidence : classification.evidence) {
+    if (json["evidence"].size() == most_evidence) break;
+    json["evidence"].push_back(evidence_json(evidence));
+  }
+  return dump(json);
+}
+
+std::string unreadable_line(std::size_t line_number, std::string_view why) {
+  return dump({{"error", why}, {"line", line_number}});
+}
+
+}  // namespace triage::inline v0_1::cli

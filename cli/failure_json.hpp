@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A failure as one line of JSON, and its classification as another.
+
+#include "triage/classifier.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::cli {
+
+// What a line says, owned. Everything may be absent.
+struct ReportedFailure {
+  Failure failure{};
+  Trajectory trajectory{};
+  std::string task{};
+  AgentContract contract{};
+};
+
+// Reads the fields error, exception_type, http_status, json_rpc_code, grpc_status, headers, steps,
+// task and contract of one JSON object; others are ignored, and null counts as absent. Codes may be
+// strings of digits. Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD.
+// Errors: Errc::invalid_argument for what is no JSON object, is nested deeper than max_json_depth,
+// or has a field of the wrong type; the text names the field.
+[[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line);
+
+// One line without its end: type, reason, confidence, retry_after_s, critical_step, evidence.
+[[nodiscard]] std::string classification_line(const Classification& classification);
+// One line without its end for an input line that could not be read.
+[[nodiscard]] std::string unreadable_line(std::size_t line_number, std::string_view why);
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "line_reader.hpp"
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t block_bytes = 256U << 10U;
+
+}  // namespace
+
+// Appends a block. False at the end.
+bool LineReader::fill() {
+  if (begin_ > 0) {
+    buffer_.erase(0, begin_);
+    scanned_ -= begin_;
+    begin_ = 0;
+  }
+  const std::size_t size = buffer_.size();
+  buffer_.resize(size + block_bytes);
+  const std::size_t got = std::fread(buffer_.data() + size, 1, block_bytes, file_);
+  buffer_.resize(size + got);
+  return got > 0;
+}
+
+std::optional<LineReader::Line> LineReader::next() {
+  bool too_long = false;
+  for (;;) {
+    const std::size_t end = buffer_.find('\n', scanned_);
+    if (end != std::string::npos) {
+      const Line line{std::string_view(buffer_).substr(begin_, end - begin_), too_long};
+      begin_ = scanned_ = end + 1;
+      return line;
+    }
+    scanned_ = buffer_.size();
+    if (scanned_ - begin_ > longest_line_bytes) {  // Forget what came so far, wait for its end.
+      too_long = true;
+      begin_ = scanned_;
+    }
+    if (!fill()) break;
+  }
+  const Line line{std::string_view(buffer_).substr(begin_), too_long};
+  begin_ = scanned_ = buffer_.size();
+  if (line.text.empty() && !too_long) return std::nullopt;
+  return line;
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The default classifier: everything that the rules find, weighed by the text model.
+#include "classifier/classify.hpp"
+#include "classifier/text_model.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// Buffers for as many classifications as run at once, kept from one to the next.
+class InputPool {
+ public:
+  std::unique_ptr<detail::ModelInput> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<detail::ModelInput>();
+    auto input = std::move(free_.back());
+    free_.pop_back();
+    return input;
+  }
+  void give_back(std::unique_ptr<detail::ModelInput> input) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(input));
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::vector<std::unique_ptr<detail::ModelInput>> free_{};
+};
+
+bool says_nothing(const detail::ModelInput& input) {
+  return input.features.features.empty() &&
+         std::all_of(input.hints.begin(), input.hints.end(), [](float hint) { return hint == 0; });
+}
+
+detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::ModelInput& input) {
+  if (says_nothing(input)) return {};
+  const detail::Posterior posterior = model.posterior(input);
+  const auto best = static_cast<std::size_t>(std::max_element(posterior.begin(), posterior.end()) -
+                                             posterior.begin());
+  return {.type = model.decide(posterior),
+          .likeliest = all_failure_types[best],
+          .confidence = posterior[best]};
+}
+
+Result<detail::TextModel> read_model(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{Errc::not_found, "model file: it cannot be opened"};
+  // A file that is longer than any model is none; there is no need to read all of it.
+  std::string bytes(detail::TextModel::most_bytes + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return detail::TextModel::parse(std::move(bytes));
+}
+
+}  // namespace
+
+struct EvidenceClassifier::Body {
+  RulesOptions options{};
+  std::optional<detail::TextModel> model{};  // Empty: the built-in one.
+  std::string refused{};
+  InputPool inputs{};
+
+  Classification classify(const ClassifierInput& input) {
+    detail::Findings findings;
+    if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
+    detail::find_hints(input, findings);
+    const std::optional<Duration> wait_in_text = findings.wait_in_text;
+    auto model_input = inputs.take();
+    detail::collect_model_input(input, findings, {}, *model_input);
+    const detail::ModelOpinion opinion =
+        opinion_of(model ? *model : detail::built_in_model(), *model_input);
+    inputs.give_back(std::move(model_input));
+    Classification result = detail::decide(std::move(findings), opinion);
+    detail::add_wait(input.failure, wait_in_text, result);
+    if (!refused.empty()) {
+      result.evidence.push_back(
+          {.source = "model_file", .detail = refused + "; the built-in model was used instead"});
+    }
+    return result;
+  }
+};
+
+EvidenceClassifier::EvidenceClassifier() : body_(std::make_unique<Body>()) {}
+EvidenceClassifier::~EvidenceClassifier() = default;
+
+Result<std::shared_ptr<EvidenceClassifier>> EvidenceClassifier::create(
+    const RulesOptions& options) {
+  TRIAGE_TRYV(detail::check_options(options));
+  auto classifier = std::make_shared<EvidenceClassifier>();
+  classifier->body_->options = options;
+  return outcome::success(std::move(classifier));
+}
+
+Result<std::shared_ptr<EvidenceClassifier>> EvidenceClassifier::load(const std::string& model_file,
+                                                                     const RulesOptions& options) {
+  TRIAGE_TRY(classifier, create(options));
+  auto model = read_model(model_file);
+  if (model) {
+    classifier->body_->model = std::move(model).value();
+  } else {
+    classifier->body_->refused = model_file + ": " + model.error().detail;
+  }
+  return outcome::success(std::move(classifier));
+}
+
+Classification EvidenceClassifier::classify(const ClassifierInput& input) {
+  try {
+    return body_->classify(input);
+  } catch (const std::exception&) {
+    return {};  // Out of memory, in effect: not knowing is better than hiding the failure.
+  }
+}
+
+const std::string& EvidenceClassifier::refused_model() const noexcept { return body_->refused; }
+
+const std::shared_ptr<Classifier>& default_classifier() {
+  static const std::shared_ptr<Classifier> all = std::make_shared<EvidenceClassifier>();
+  return all;
+}
+
+}  // namespace triage::inline v0_1

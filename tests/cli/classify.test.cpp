@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// `triage classify`: what it answers, and that nothing in its input stops it.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+struct Answers {
+  int status = -1;
+  std::vector<Json> lines{};
+};
+
+Answers classify_text(const std::string& input) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "in", std::ios::binary) << input;
+  const Printed printed = run_program(
+      {"/bin/sh", "-c",
+       std::string("exec '") + TRIAGE_COMMAND + "' classify < '" + (folder / "in") + "'"});
+  Answers answers{.status = printed.status};
+  std::size_t begin = 0;
+  while (begin < printed.out.size()) {
+    const std::size_t end = printed.out.find('\n', begin);
+    REQUIRE(end != std::string::npos);
+    answers.lines.push_back(Json::parse(printed.out.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return answers;
+}
+
+Json classify_one(const Json& failure) {
+  const Answers answers = classify_text(failure.dump() + "\n");
+  REQUIRE(answers.lines.size() == 1);
+  CHECK(answers.status == 0);
+  return answers.lines.front();
+}
+
+}  // namespace
+
+TEST_CASE("classify prints one line of JSON a failure, with every field", "[cli][classify]") {
+  const Json found = classify_one({{"error", "Too Many Requests"},
+                                   {"http_status", 429},
+                                   {"headers", {{"Retry-After", "20"}}},
+                                   {"nobody_knows_this_field", 1}});
+  CHECK(found["type"] == "external_fault");
+  CHECK(found["reason"] == "rate_limited");
+  CHECK(found["confidence"].get<double>() > 0.8);
+  CHECK(found["retry_after_s"] == 20.0);
+  CHECK(found["critical_step"].is_null());
+  REQUIRE(!found["evidence"].empty());
+  CHECK(found["evidence"][0]["suggests"] == "external_fault");
+  CHECK(found["evidence"][0].contains("source"));
+  CHECK(found["evidence"][0].contains("detail"));
+}
+
+TEST_CASE("classify uses codes, exception type, steps and contract", "[cli][classify]") {
+  CHECK(classify_one({{"error", "x"}, {"grpc_status", 7}})["type"] == "access_denied");
+  CHECK(classify_one({{"error", "x"}, {"json_rpc_code", "-32601"}})["type"] == "wrong_tool_called");
+  CHECK(classify_one({{"exception_type", "TimeoutError"}})["type"] == "timeout");
+  const Json found = classify_one({{"error", "it failed"},
+                                   {"steps", {{{"action", "a"}}, {{"tool_called", "serch"}}}},
+                                   {"contract", {{"tools", {{{"name", "search"}}, "fetch"}}}}});
+  CHECK(found["type"] == "wrong_tool_called");
+  CHECK(found["evidence"][0]["step"] == 1);
+}
+
+TEST_CASE("classify leaves alone what says nothing", "[cli][classify]") {
+  for (const Json& failure : {Json::object(), Json{{"error", nullptr}, {"http_status", nullptr}},
+                              Json{{"error", "the order was already shipped"}}}) {
+    const Json found = classify_one(failure);
+    CHECK(found["type"] == "unknown");
+    CHECK(found["confidence"] == 0.0);
+  }
+}
+
+TEST_CASE("an unreadable line gives an error object, and the rest is classified",
+          "[cli][classify]") {
+  const std::string good = "{\"error\": \"x\", \"http_status\": 503}\n";
+  const std::string deep = "{\"error\": " + std::string(1'000'000, '[') + "\n";
+  const Answers answers = classify_text(good + "no json\n" + "[1]\n" + "{\"http_status\": []}\n" +
+                                        "{\"steps\": [{\"http_status\": \"x\"}]}\n" +
+                                        "{\"contract\": {\"tools\": 3}}\n" +
+                                        std::string("\0\0\0\n", 4) + deep + "\n" + "  \r\n" + good);
+  CHECK(answers.status == 4);
+  REQUIRE(answers.lines.size() == 9);
+  CHECK(answers.lines.front()["type"] == "external_fault");
+  CHECK(answers.lines.back()["type"] == "external_fault");
+  for (std::size_t i = 1; i < 8; ++i) {
+    INFO(answers.lines[i]);
+    CHECK(answers.lines[i]["line"] == i + 1);
+    CHECK(answers.lines[i]["error"].is_string());
+    CHECK_FALSE(answers.lines[i].contains("type"));
+  }
+  CHECK(answers.lines[3]["error"] == "http_status is not a whole number");
+  CHECK_THAT(answers.lines[4]["error"].get<std::string>(),
+             ContainsSubstring("steps[0].http_status"));
+}
+
+TEST_CASE("bytes that are no UTF-8 do not hide a failure", "[cli][classify]") {
+  const Answers answers = classify_text(
+      "{\"error\": \"\xff\xfe connection reset by peer \xc3\"}\n"
+      "{\"error\": \"\\udcff connection reset by peer \\ud83d\"}\n"
+      "{\"error\": \"connection reset\\u0000 by peer \\ud83d\\ude00 connection refused\"}");
+  CHECK(answers.status == 0);
+  REQUIRE(answers.lines.size() == 3);
+  for (const Json& line : answers.lines) CHECK(line["type"] == "external_fault");
+}
+
+TEST_CASE("a line of ten megabytes is classified by its ends", "[cli][classify]") {
+  const std::string noise(10U << 20U, 'x');
+  const Json found = classify_one({{"error", noise + "\nread: connection reset by peer"}});
+  CHECK(found["type"] == "external_fault");
+}
+
+TEST_CASE("a model file that is none is refused, and the built-in model answers",
+          "[cli][classify]") {
+  const Printed printed =
+      run_program({"/bin/sh", "-c",
+                   std::string("echo '{\"error\": \"connection reset by peer\"}' | '") +
+                       TRIAGE_COMMAND + "' classify --model /nowhere.bin"});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error, ContainsSubstring("/nowhere.bin"));
+  CHECK(Json::parse(printed.out)["type"] == "external_fault");
+}
+
+TEST_CASE("no input gives no output", "[cli][classify]") {
+  const Answers answers = classify_text("");
+  CHECK(answers.status == 0);
+  CHECK(answers.lines.empty());
+}

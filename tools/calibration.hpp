@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From posteriors on left-out rows to what may be said: temperature and thresholds.
+
+#include "classifier/text_model.hpp"
+
+#include <vector>
+
+namespace triage::training {
+
+// What a model said of a row that it had not seen, and what is true.
+struct Judged {
+  detail::Posterior posterior{};
+  FailureType label = FailureType::unknown;
+};
+
+// Goals on the rows it is given; a little stricter than those of the evaluation.
+struct CalibrationGoals {
+  double routing_precision = 0.972;  // Of the types where the right recovery matters most.
+  double other_precision = 0.92;
+  double most_overridden = 0.034;  // Share of the unknown rows that get a type.
+};
+
+struct Calibration {
+  double temperature = 1;
+  std::array<double, failure_type_count> thresholds{};  // Of the posterior after the temperature.
+};
+
+// wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete.
+[[nodiscard]] bool is_routing_sensitive(FailureType type) noexcept;
+
+// The posterior at another temperature.
+[[nodiscard]] detail::Posterior at_temperature(const detail::Posterior& posterior,
+                                               double temperature) noexcept;
+// The temperature that makes the labels most likely, then thresholds that reach the goals and leave
+// as many right answers as they can: first for the routing-sensitive types, then for the others.
+[[nodiscard]] Calibration calibrate(const std::vector<Judged>& judged,
+                                    const CalibrationGoals& goals = {});
+// The most likely type if it reaches its threshold, else unknown.
+[[nodiscard]] FailureType decide(const detail::Posterior& posterior,
+                                 const Calibration& calibration) noexcept;
+// Writes the calibration into a model.
+void apply(const Calibration& calibration, detail::ModelParameters& parameters);
+
+}  // namespace triage::training

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "trainer.hpp"
+
+#include "classifier/findings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace triage::training {
+namespace {
+
+using detail::feature_group_count;
+using detail::hint_input_count;
+using detail::ModelParameters;
+
+constexpr std::size_t types = failure_type_count;
+constexpr std::size_t row_size = ModelParameters::row_size;
+constexpr float codes_only_weight = 0.25F;  // A code without its text teaches little.
+
+// How much the groups count beside each other. Found by leaving origins out.
+constexpr std::array<float, feature_group_count> group_scales{1.0F, 0.5F, 1.0F, 1.0F, 1.0F,
+                                                              1.0F, 1.0F, 1.0F, 1.0F};
+
+using Scores = std::array<float, row_size>;
+
+// The order of one epoch. std::shuffle differs between standard libraries.
+void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+}
+
+class Fit {
+ public:
+  Fit(const std::vector<const Example*>& examples, const TrainingOptions& options)
+      : examples_(examples), options_(options) {}
+
+  ModelParameters run() {
+    count_origins();
+    std::mt19937 random(options_.seed);
+    std::vector<std::size_t> order(examples_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (int epoch = 0; epoch < options_.epochs; ++epoch) {
+      shuffle(order, random);
+      const float done = static_cast<float>(epoch) / static_cast<float>(options_.epochs);
+      rate_ = options_.learning_rate * (1 - 0.9F * done);
+      for (const std::size_t i : order) learn(*examples_[i]);
+    }
+    return rounded();
+  }
+
+ private:
+  // An input of the example: its weights, its squared gradients, its value.
+  struct Input {
+    Scores* weights;
+    float* squares;
+    float value;
+  };
+
+  // How many origins have a feature in each row of the table.
+  void count_origins() {
+    std::vector<const Example*> by_origin = examples_;
+    std::stable_sort(by_origin.begin(), by_origin.end(),
+                     [](const Example* a, const Example* b) { return a->origin < b->origin; });
+    std::vector<std::size_t> last(ModelParameters::table_rows, SIZE_MAX);
+    for (const Example* example : by_origin) {
+      for (const detail::Feature& feature : example->features) {
+        const std::size_t row = detail::table_row(feature.hash);
+        if (std::exchange(last[row], example->origin) != example->origin) ++origins_[row];
+      }
+    }
+  }
+
+  void gather(const Example& example) {
+    inputs_.clear();
+    inputs_.push_back({&bias_, &bias_squares_, 1});
+    detail::FeatureBuffer none;
+    none.features = example.features;
+    const float norm = detail::feature_norm(group_scales, none);
+    none.features.clear();
+    for (const detail::Feature& feature : example.features) {
+      const std::size_t row = detail::table_row(feature.hash);
+      if (origins_[row] < options_.least_origins) continue;
+      inputs_.push_back({&weights_[row], &squares_[row],
+                         norm * group_scales[static_cast<std::size_t>(feature.group)]});
+    }
+    for (std::size_t hint = 0; hint < hint_input_count; ++hint) {
+      if (example.hints[hint] == 0) continue;
+      inputs_.push_back(
+          {&hint_weights_[hint], &hint_squares_[hint], example.hints[hint] * options_.hint_scale});
+    }
+  }
+
+  void learn(const Example& example) {
+    gather(example);
+    Scores scores{};
+    for (const Input& input : inputs_) {
+      for (std::size_t i = 0; i < row_size; ++i) scores[i] += (*input.weights)[i] * input.value;
+    }
+    Scores slope{};
+    const float best = *std::max_element(scores.begin(), scores.begin() + types);
+    float sum = 0;
+    for (std::size_t i = 0; i < types; ++i) sum += slope[i] = std::exp(scores[i] - best);
+    float square = 0;
+    for (std::size_t i = 0; i < types; ++i) {
+      const float wanted = i == static_cast<std::size_t>(example.label) ? 1.0F : 0.0F;
+      slope[i] = example.weight * (slope[i] / sum - wanted);
+      square += slope[i] * slope[i];
+    }
+    for (const Input& input : inputs_) {
+      *input.squares += square * input.value * input.value;
+      const float rate = rate_ / std::sqrt(*input.squares);
+      for (std::size_t i = 0; i < row_size; ++i) {
+        float& weight = (*input.weights)[i];
+        weight -= rate * (slope[i] * input.value + options_.weight_decay * weight);
+      }
+    }
+  }
+
+  [[nodiscard]] ModelParameters rounded() const {
+    ModelParameters parameters;
+    parameters.group_scales = group_scales;
+    std::copy_n(bias_.begin(), types, parameters.bias.begin());
+    for (std::size_t hint = 0; hint < hint_input_count; ++hint) {
+      for (std::size_t type = 0; type < types; ++type) {
+        parameters.hint_weights[hint][type] = hint_weights_[hint][type] * options_.hint_scale;
+      }
+    }
+    for (std::size_t type = 0; type < types; ++type) {
+      float largest = 1e-6F;
+      for (const Scores& row : weights_) largest = std::max(largest, std::abs(row[type]));
+      parameters.weight_scales[type] = largest / 127;
+    }
+    parameters.table.assign(ModelParameters::table_rows * row_size, '\0');
+    for (std::size_t row = 0; row < weights_.size(); ++row) {
+      for (std::size_t type = 0; type < types; ++type) {
+        const float unit = weights_[row][type] / parameters.weight_scales[type];
+        parameters.table[row * row_size + type] = static_cast<char>(std::lround(unit));
+      }
+    }
+    return parameters;
+  }
+
+  const std::vector<const Example*>& examples_;
+  const TrainingOptions& options_;
+  float rate_ = 0;
+  std::vector<Input> inputs_{};
+  Scores bias_{};
+  float bias_squares_ = 1e-6F;
+  std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);
+  std::vector<std::size_t> origins_ = std::vector<std::size_t>(ModelParameters::table_rows, 0);
+  std::vector<float> squares_ = std::vector<float>(ModelParameters::table_rows, 1e-6F);
+  std::array<Scores, hint_input_count> hint_weights_{};
+  std::array<float, hint_input_count> hint_squares_ = filled(1e-6F);
+
+  static std::array<float, hint_input_count> filled(float value) {
+    std::array<float, hint_input_count> all{};
+    all.fill(value);
+    return all;
+  }
+};
+
+bool has_codes(const Row& row) {
+  return row.failure.http_status || row.failure.json_rpc_code || row.failure.grpc_status;
+}
+
+std::vector<std::size_t> fold_of_origins(std::size_t origins, std::size_t folds) {
+  std::mt19937 random(7);
+  std::vector<std::size_t> order(origins);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  shuffle(order, random);
+  std::vector<std::size_t> fold(origins);
+  for (std::size_t i = 0; i < origins; ++i) fold[order[i]] = i % folds;
+  return fold;
+}
+
+}  // namespace
+
+Example make_example(const Row& row, const detail::ModelInputParts& parts) {
+  const Trajectory none;
+  const ClassifierInput input{.failure = row.failure, .trajectory = none};
+  detail::Findings findings;
+  detail::find_hints(input, findings);
+  detail::ModelInput model_input;
+  detail::collect_model_input(input, findings, parts, model_input);
+  return {.features = std::move(model_input.features.features),
+          .hints = model_input.hints,
+          .label = row.label,
+          .origin = row.origin};
+}
+
+std::vector<Example> make_examples(const Corpus& corpus, const detail::ModelInputParts& parts) {
+  std::vector<Example> examples;
+  for (const Row& row : corpus.rows) examples.push_back(make_example(row, parts));
+  if (!parts.codes) return examples;
+  for (const Row& row : corpus.rows) {
+    if (!has_codes(row)) continue;
+    Row bare = row;
+    bare.failure.text.clear();
+    bare.failure.exception_type.clear();
+    Example example = make_example(bare, parts);
+    example.weight = codes_only_weight;
+    examples.push_back(std::move(example));
+  }
+  return examples;
+}
+
+ModelParameters fit(const std::vector<const Example*>& examples, const TrainingOptions& options) {
+  return Fit(examples, options).run();
+}
+
+std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& examples,
+                                                 std::size_t count, std::size_t origins,
+                                                 std::size_t folds, unsigned threads) {
+  folds = std::min(folds, origins);
+  const std::vector<std::size_t> fold = fold_of_origins(origins, folds);
+  std::vector<detail::Posterior> posteriors(count);
+  const auto work = [&](std::size_t first) {
+    detail::ModelInput input;
+    for (std::size_t left_out = first; left_out < folds; left_out += threads) {
+      std::vector<const Example*> teaching;
+      for (const Example& example : examples) {
+        if (fold[example.origin] != left_out) teaching.push_back(&example);
+      }
+      const auto model = detail::TextModel::parse(detail::TextModel::serialize(fit(teaching)));
+      for (std::size_t i = 0; i < count; ++i) {
+        if (fold[examples[i].origin] != left_out) continue;
+        input.features.features = examples[i].features;
+        input.hints = examples[i].hints;
+        posteriors[i] = model.value().posterior(input);
+      }
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < threads; ++i) workers.emplace_back(work, i);
+  for (std::thread& worker : workers) worker.join();
+  return posteriors;
+}
+
+}  // namespace triage::training

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Fits the text model to examples.
+
+#include "classifier/text_model.hpp"
+#include "corpus.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace triage::training {
+
+// What the model sees of one row, and what it should say.
+struct Example {
+  std::vector<detail::Feature> features{};
+  std::array<float, detail::hint_input_count> hints{};
+  FailureType label = FailureType::unknown;
+  std::size_t origin = 0;
+  float weight = 1;  // How much it counts in training.
+};
+
+// The example of one row, as the classifier would see it.
+[[nodiscard]] Example make_example(const Row& row, const detail::ModelInputParts& parts);
+// Examples of the rows, in their order; then, as further teaching, one without text for every row
+// that has codes.
+[[nodiscard]] std::vector<Example> make_examples(const Corpus& corpus,
+                                                 const detail::ModelInputParts& parts);
+
+struct TrainingOptions {
+  int epochs = 10;
+  std::size_t least_origins = 4;  // Features of fewer origins are names, and left out.
+  float learning_rate = 0.3F;
+  float weight_decay = 1e-5F;
+  float hint_scale = 3;  // How readily hints are learned.
+  std::uint32_t seed = 1;
+};
+
+// Multinomial logistic regression by stochastic gradient descent with AdaGrad's rates, one a
+// feature, then rounded to the model file's signed bytes. Deterministic. Temperature is 1 and
+// thresholds are 0: calibration.hpp finds them.
+// Source: J. Duchi, E. Hazan, Y. Singer, "Adaptive subgradient methods", JMLR 12, 2011.
+[[nodiscard]] detail::ModelParameters fit(const std::vector<const Example*>& examples,
+                                          const TrainingOptions& options = {});
+
+// Posteriors of examples, by a model fitted to all examples of other origins; several origins are
+// left out at a time if `folds` is smaller than the number of origins. `count` examples from the
+// front are asked, all of them teach. Uses `threads` threads; the result does not depend on it.
+[[nodiscard]] std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& examples,
+                                                               std::size_t count,
+                                                               std::size_t origins,
+                                                               std::size_t folds, unsigned threads);
+
+}  // namespace triage::training
