@@ -95,7 +95,8 @@ ROWS = [
     at_most("… memory a run beyond its data", "≤ 4 KB", "many_runs", "bytes_a_run", 4096, "B"),
 ]
 KILL = ("kill -9 at any moment", "nothing acknowledged is lost, no effect runs twice",
-        "`tests/crash`: 30 kills in `scripts/test`, 300 in `scripts/torture`", "see there")
+        "`tests/crash`: 30 kills, and 20 at each of 22 points around an effect, in `scripts/test`; 300 and 1,000 each in "
+        "`scripts/torture`", "see there")
 
 
 def number(value):

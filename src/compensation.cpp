@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, EffectState>> Effects::undoable_after(Sequenc
   if (!run_.body_) return found;
   for (const auto& [key, effect] : run_.body_->journal.effects()) {
     if (effect.intended_at <= target) continue;
-    if (!effect.compensation && !run_.body_->effect_options.contains(key)) continue;
+    if (!effect.compensation) continue;  // Or a branch's inheritance: its origin's to undo.
     const bool in_doubt =
         effect.status == Status::intended || effect.status == Status::compensating;
     if (what == Find::in_doubt ? in_doubt : effect.status == Status::completed) {

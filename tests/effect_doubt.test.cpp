@@ -5,8 +5,10 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <set>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -320,4 +322,43 @@ TEST_CASE("a gap that the library wrote itself hides no intent", "[effects]") {
       std::make_shared<const Json>(Json{{"first", last + 1}, {"last", last + 2}}));
   reading.info.last = last + 3;
   CHECK(Journal::fold(reading).value().effect("another").status == EffectState::Status::absent);
+}
+
+TEST_CASE("effects of several threads, each with functions of its own, are all undone once",
+          "[effects]") {
+  Kit kit;
+  std::atomic<int> done{0};
+  std::atomic<int> undone{0};
+  std::atomic<int> found{0};
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        std::vector<std::thread> threads;
+        for (int thread = 0; thread < 4; ++thread) {
+          threads.emplace_back([&, thread] {
+            for (int i = 0; i < 25; ++i) {
+              const std::string key = std::to_string(thread) + "/" + std::to_string(i);
+              const auto lost = attempt.try_effect(
+                  key,
+                  [&] {
+                    ++done;
+                    return std::nan("");  // Cannot be stored: reconcile says what it should be.
+                  },
+                  {.reconcile =
+                       [&] {
+                         ++found;
+                         return Reconciled::done(i);
+                       },
+                   .compensate = [&] { ++undone; }});
+              CHECK(lost.has_value());
+            }
+          });
+        }
+        for (std::thread& thread : threads) thread.join();
+        throw std::runtime_error("timeout");
+      },
+      answers({RecoveryAction::abort()}), kit.options()};
+  CHECK_ERRC(Errc::aborted, agent.run("x"));
+  CHECK(done == 100);
+  CHECK(found == 100);
+  CHECK(undone == 100);
 }

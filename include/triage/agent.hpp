@@ -84,7 +84,7 @@ class TriageAgent {
 
   // This agent's suspended runs that may go on now without a decision. Errors: the store's.
   Result<std::vector<DueRun>> due() const {
-    return detail::due_runs(*core_, detail::no_run_options(), Duration::zero());
+    return detail::due_runs(*core_, RunOptions{}, Duration::zero());
   }
   // Takes up what is due, or will be within 1 s (it waits that long, and starts nothing early), one
   // run after another. A run that somebody else has taken up is left out, so several threads and

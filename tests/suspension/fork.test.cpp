@@ -34,6 +34,29 @@ Json report(const std::string& task, Attempt& attempt) {
 
 }  // namespace
 
+TEST_CASE("a branch does not undo the effects of its origin", "[fork]") {
+  Kit kit;
+  std::vector<std::string> world;
+  AgentOptions options = kit.options();
+  options.compensations["refund"] = [&](const EffectCall& call) {
+    world.push_back("undo " + call.key);
+  };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            for (const char* key : {"a", "b"}) {
+                              attempt.effect(key,
+                                             [&] { world.push_back(std::string("do ") + key); },
+                                             {.compensate = "refund"});
+                              if (attempt.run_id() == "origin") return;
+                            }
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::abort()}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "origin"}));
+  const CheckpointId parent = kit.store->latest("origin").value().info.id;
+  CHECK_ERRC(Errc::aborted, agent.fork(to_string(parent), {.run = {.run_id = "branch"}}));
+  CHECK(world == std::vector<std::string>{"do a", "do b", "undo b"});
+}
+
 TEST_CASE("a fork begins at a checkpoint of another run and leaves that as it is", "[fork]") {
   Kit kit;
   const TriageAgent agent{&report, answers({RecoveryAction::retry()}), kit.options()};
