@@ -96,9 +96,10 @@ TEST_CASE("a damaged or foreign model file is refused", "[classifier][model]") {
 }
 
 TEST_CASE("a refused model file is not used, and every answer says so", "[classifier][model]") {
-  const test::TemporaryFolder folder;
-  std::ofstream(folder / "bad.bin") << "garbage";
-  for (const std::string& path : {folder / "bad.bin", folder / "none.bin", std::string("/")}) {
+  const test::TempFolder folder;
+  std::ofstream(folder.file("bad.bin")) << "garbage";
+  for (const std::string& path :
+       {folder.file("bad.bin"), folder.file("none.bin"), std::string("/")}) {
     const auto classifier = EvidenceClassifier::load(path);
     REQUIRE_OK(classifier);
     CHECK_THAT(classifier.value()->refused_model(), ContainsSubstring("model file"));

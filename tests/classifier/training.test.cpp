@@ -39,8 +39,8 @@ std::vector<const Example*> pointers(const std::vector<Example>& examples) {
 }  // namespace
 
 TEST_CASE("a corpus row without a label is refused with its place", "[classifier][training]") {
-  const test::TemporaryFolder folder;
-  const std::string path = folder / "rows.jsonl";
+  const test::TempFolder folder;
+  const std::string path = folder.file("rows.jsonl");
   std::ofstream(path) << row("x", "a", "crashed") << row("x", "a", "none");
   CHECK_ERRC(Errc::invalid_argument, read_corpus(path.substr(0, path.rfind('/'))));
   CHECK_THAT(read_corpus(path.substr(0, path.rfind('/'))).error().detail,
@@ -55,8 +55,8 @@ TEST_CASE("a corpus row without a label is refused with its place", "[classifier
 
 TEST_CASE("the same corpus gives the same bytes, and a model that knows it",
           "[classifier][training]") {
-  const test::TemporaryFolder folder;
-  const std::string path = folder / "rows.jsonl";
+  const test::TempFolder folder;
+  const std::string path = folder.file("rows.jsonl");
   std::ofstream(path) << small_corpus();
   const auto corpus = read_corpus(path.substr(0, path.rfind('/')));
   REQUIRE_OK(corpus);

@@ -20,30 +20,30 @@ void damage(const std::string& path, const std::string& which) {
 }  // namespace
 
 TEST_CASE("verify reports a flipped byte and the newest position before it", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  damage(folder / "a.db", "seq = 6 AND run = (SELECT run FROM records WHERE seq = 12 LIMIT 1)");
-  const Printed text = triage_command({"checkpoint", "verify", folder / "a.db"});
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  damage(folder.file("a.db"), "seq = 6 AND run = (SELECT run FROM records WHERE seq = 12 LIMIT 1)");
+  const Printed text = triage_command({"checkpoint", "verify", folder.file("a.db")});
   CHECK(text.status == 3);
   CHECK_THAT(text.out, ContainsSubstring("record 6"));
   CHECK_THAT(text.out, ContainsSubstring("1 damaged record in 1 run"));
-  const Printed json = triage_command({"checkpoint", "verify", folder / "a.db", "--json"});
+  const Printed json = triage_command({"checkpoint", "verify", folder.file("a.db"), "--json"});
   CHECK(json.status == 3);
   const Json document = json_of(json);
   CHECK(document["intact"] == false);
   REQUIRE(document["findings"].size() == 1);
   CHECK(document["findings"][0]["run"]["id"] == "good");
   CHECK(document["findings"][0]["damaged"][0]["seq"] == 6);
-  CHECK(triage_command({"checkpoint", "verify", folder / "a.db", "--run", "lost"}).status == 0);
+  CHECK(triage_command({"checkpoint", "verify", folder.file("a.db"), "--run", "lost"}).status == 0);
 }
 
 TEST_CASE("show and list of a damaged run give what is intact, and say so", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  damage(folder / "a.db", "seq = 6");
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  damage(folder.file("a.db"), "seq = 6");
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"checkpoint", "show", folder / "a.db", "good", "--json"},
-        std::vector<std::string>{"checkpoint", "list", folder / "a.db", "--run", "good",
+       {std::vector<std::string>{"checkpoint", "show", folder.file("a.db"), "good", "--json"},
+        std::vector<std::string>{"checkpoint", "list", folder.file("a.db"), "--run", "good",
                                  "--json"}}) {
     const Printed printed = triage_command(arguments);
     CHECK(printed.status == 4);
@@ -53,49 +53,50 @@ TEST_CASE("show and list of a damaged run give what is intact, and say so", "[cl
 }
 
 TEST_CASE("a run whose first record is damaged is corrupt", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  damage(folder / "a.db", "seq = 1");
-  const Printed printed = triage_command({"checkpoint", "show", folder / "a.db", "good"});
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  damage(folder.file("a.db"), "seq = 1");
+  const Printed printed = triage_command({"checkpoint", "show", folder.file("a.db"), "good"});
   CHECK(printed.status == 3);
   CHECK_THAT(printed.error, ContainsSubstring("first record"));
-  CHECK(triage_command({"checkpoint", "verify", folder / "a.db"}).status == 3);
+  CHECK(triage_command({"checkpoint", "verify", folder.file("a.db")}).status == 3);
 }
 
 TEST_CASE("what is not there is said to be missing, with status 1", "[cli]") {
-  const TemporaryFolder folder;
-  const Printed file = triage_command({"checkpoint", "list", folder / "none.db"});
+  const TempFolder folder;
+  const Printed file = triage_command({"checkpoint", "list", folder.file("none.db")});
   CHECK(file.status == 1);
   CHECK_THAT(file.error, ContainsSubstring("none.db"));
-  CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
-  make_store(folder / "a.db");
+  CHECK_FALSE(std::filesystem::exists(folder.file("none.db")));
+  make_store(folder.file("a.db"));
   for (const std::string& what : {std::string("nobody"), std::string("good@9999")}) {
-    const Printed run = triage_command({"checkpoint", "show", folder / "a.db", what});
+    const Printed run = triage_command({"checkpoint", "show", folder.file("a.db"), what});
     CHECK(run.status == 1);
     CHECK(run.out.empty());
     CHECK_THAT(run.error, ContainsSubstring(what));
   }
-  CHECK(triage_command({"checkpoint", "list", folder / "a.db", "--run", "nobody"}).status == 1);
-  CHECK(triage_command({"checkpoint", "verify", folder / "a.db", "--run", "nobody"}).status == 1);
+  CHECK(triage_command({"checkpoint", "list", folder.file("a.db"), "--run", "nobody"}).status == 1);
+  CHECK(triage_command({"checkpoint", "verify", folder.file("a.db"), "--run", "nobody"}).status ==
+        1);
 }
 
 TEST_CASE("a file that is no store is refused and left alone", "[cli]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string text(5000, 'x');
-  std::ofstream(folder / "text.db") << text;
-  const Printed printed = triage_command({"checkpoint", "list", folder / "text.db"});
+  std::ofstream(folder.file("text.db")) << text;
+  const Printed printed = triage_command({"checkpoint", "list", folder.file("text.db")});
   CHECK(printed.status == 3);
   CHECK_THAT(printed.error, ContainsSubstring("text.db"));
-  CHECK(read_text(folder / "text.db") == text);
-  tamper(folder / "other.db", "CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')");
-  const Printed other = triage_command({"checkpoint", "verify", folder / "other.db"});
+  CHECK(read_text(folder.file("text.db")) == text);
+  tamper(folder.file("other.db"), "CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')");
+  const Printed other = triage_command({"checkpoint", "verify", folder.file("other.db")});
   CHECK(other.status == 4);
   CHECK_THAT(other.error, ContainsSubstring("other.db"));
 }
 
 TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& says) {
     const Printed printed = triage_command(arguments);
     INFO(printed.out << printed.error);
@@ -103,7 +104,7 @@ TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cl
     CHECK(printed.out.empty());
     CHECK_THAT(printed.error, ContainsSubstring(says));
   };
-  const std::string store = folder / "a.db";
+  const std::string store = folder.file("a.db");
   refused({}, "checkpoint");
   refused({"checkpiont", "list", store}, "checkpiont");
   refused({"checkpoint"}, "list");

@@ -6,15 +6,15 @@ using namespace triage;
 using namespace triage::test;
 
 TEST_CASE("list shows the runs of a store, the newest first", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Printed table = triage_command({"checkpoint", "list", folder / "a.db"});
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Printed table = triage_command({"checkpoint", "list", folder.file("a.db")});
   CHECK(table.status == 0);
   CHECK(table.error.empty());
   CHECK_THAT(table.out, ContainsSubstring("RUN"));
   CHECK(table.out.find("lost") < table.out.find("good"));
   const Json all =
-      json_of(triage_command({"checkpoint", "list", "sqlite:" + folder / "a.db", "--json"}));
+      json_of(triage_command({"checkpoint", "list", "sqlite:" + folder.file("a.db"), "--json"}));
   REQUIRE(all["runs"].size() == 2);
   CHECK(all["more"] == false);
   const Json& good = all["runs"][1];
@@ -27,10 +27,10 @@ TEST_CASE("list shows the runs of a store, the newest first", "[cli]") {
 }
 
 TEST_CASE("list narrows the runs down by status, agent, label and number", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
   const auto ids = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"checkpoint", "list", folder / "a.db", "--json"});
+    arguments.insert(arguments.begin(), {"checkpoint", "list", folder.file("a.db"), "--json"});
     const Json document = json_of(triage_command(arguments));
     std::vector<std::string> found;
     for (const Json& run : document["runs"]) found.push_back(run["id"]);
@@ -43,15 +43,15 @@ TEST_CASE("list narrows the runs down by status, agent, label and number", "[cli
   CHECK(ids({"--label", "daily"}).empty());
   CHECK(ids({"--status", "running"}).empty());
   CHECK(ids({"--limit", "1"}) == Ids{"lost"});
-  const Printed one = triage_command({"checkpoint", "list", folder / "a.db", "--limit", "1"});
+  const Printed one = triage_command({"checkpoint", "list", folder.file("a.db"), "--limit", "1"});
   CHECK_THAT(one.error, ContainsSubstring("--limit"));
 }
 
 TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Json document =
-      json_of(triage_command({"checkpoint", "list", folder / "a.db", "--run", "good", "--json"}));
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Json document = json_of(
+      triage_command({"checkpoint", "list", folder.file("a.db"), "--run", "good", "--json"}));
   const Json& checkpoints = document["checkpoints"];
   REQUIRE(checkpoints.size() >= 3);
   CHECK(checkpoints[0]["steps"] == 1);
@@ -61,7 +61,8 @@ TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cl
   CHECK(checkpoints[1]["abandoned"] == true);
   CHECK(checkpoints.back()["abandoned"] == false);
   CHECK(checkpoints.back()["attempt"] == 2);
-  const Printed table = triage_command({"checkpoint", "list", folder / "a.db", "--run", "good"});
+  const Printed table =
+      triage_command({"checkpoint", "list", folder.file("a.db"), "--run", "good"});
   const auto row_of = [&](std::size_t index) {
     const std::size_t at = table.out.find(checkpoints[index]["id"].get<std::string>() + " ");
     REQUIRE(at != std::string::npos);
@@ -73,9 +74,9 @@ TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cl
 }
 
 TEST_CASE("show tells in sentences what failed, why, and what was done about it", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Printed shown = triage_command({"checkpoint", "show", folder / "a.db", "good"});
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Printed shown = triage_command({"checkpoint", "show", folder.file("a.db"), "good"});
   CHECK(shown.status == 0);
   CHECK(shown.error.empty());
   CHECK_THAT(shown.out,
@@ -89,9 +90,9 @@ TEST_CASE("show tells in sentences what failed, why, and what was done about it"
 }
 
 TEST_CASE("show keeps an effect in doubt in sight", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Printed shown = triage_command({"checkpoint", "show", folder / "a.db", "lost"});
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Printed shown = triage_command({"checkpoint", "show", folder.file("a.db"), "lost"});
   CHECK(shown.status == 0);
   CHECK_THAT(shown.out, ContainsSubstring("in doubt"));
   CHECK_THAT(shown.out, ContainsSubstring("mail:1"));
@@ -100,10 +101,10 @@ TEST_CASE("show keeps an effect in doubt in sight", "[cli]") {
 }
 
 TEST_CASE("show gives one JSON document, with bytes that are not UTF-8 escaped", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
   const Json good =
-      json_of(triage_command({"checkpoint", "show", folder / "a.db", "good", "--json"}));
+      json_of(triage_command({"checkpoint", "show", folder.file("a.db"), "good", "--json"}));
   CHECK(good["task"] == "https://example.org");
   CHECK(good["state"]["page"] == 1);
   CHECK_THAT(good["state"]["plan"].get<std::string>(), ContainsSubstring("caf"));
@@ -115,38 +116,40 @@ TEST_CASE("show gives one JSON document, with bytes that are not UTF-8 escaped",
 }
 
 TEST_CASE("show of a checkpoint gives the state and steps as they were there", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Json list =
-      json_of(triage_command({"checkpoint", "list", folder / "a.db", "--run", "good", "--json"}));
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Json list = json_of(
+      triage_command({"checkpoint", "list", folder.file("a.db"), "--run", "good", "--json"}));
   const std::string id = list["checkpoints"][0]["id"];
-  const Json then = json_of(triage_command({"checkpoint", "show", folder / "a.db", id, "--json"}));
+  const Json then =
+      json_of(triage_command({"checkpoint", "show", folder.file("a.db"), id, "--json"}));
   CHECK(then["checkpoint"]["id"] == id);
   CHECK(then["steps"].size() == 1);
   CHECK_FALSE(then["state"].contains("page"));
   CHECK(then["happenings"].empty());
   CHECK(then["effects"].empty());
-  const Json none = json_of(
-      triage_command({"checkpoint", "show", folder / "a.db", "good", "--json", "--steps", "0"}));
+  const Json none = json_of(triage_command(
+      {"checkpoint", "show", folder.file("a.db"), "good", "--json", "--steps", "0"}));
   CHECK(none["steps"].empty());
 }
 
 TEST_CASE("verify finds nothing wrong with a good store, nor with an empty one", "[cli]") {
-  const TemporaryFolder folder;
-  make_store(folder / "a.db");
-  const Json good = json_of(triage_command({"checkpoint", "verify", folder / "a.db", "--json"}));
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Json good =
+      json_of(triage_command({"checkpoint", "verify", folder.file("a.db"), "--json"}));
   CHECK(good["intact"] == true);
   CHECK(good["runs"] == 2);
-  REQUIRE_OK(SqliteStore::open(folder / "empty.db"));
-  const Printed empty = triage_command({"checkpoint", "verify", folder / "empty.db"});
+  REQUIRE_OK(SqliteStore::open(folder.file("empty.db")));
+  const Printed empty = triage_command({"checkpoint", "verify", folder.file("empty.db")});
   CHECK(empty.status == 0);
   CHECK_THAT(empty.out, ContainsSubstring("0 runs, 0 records read: all intact"));
-  CHECK(triage_command({"checkpoint", "list", folder / "empty.db"}).out == "No runs.\n");
+  CHECK(triage_command({"checkpoint", "list", folder.file("empty.db")}).out == "No runs.\n");
 }
 
 TEST_CASE("a run that is under way is told apart from one whose process died", "[cli]") {
-  const TemporaryFolder folder;
-  const std::string path = folder / "a.db";
+  const TempFolder folder;
+  const std::string path = folder.file("a.db");
   const auto work = [](const std::string& store, const std::string& run, auto in_the_middle) {
     TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                         attempt.record_step({.action = "work"});

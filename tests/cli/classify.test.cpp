@@ -15,11 +15,11 @@ struct Answers {
 };
 
 Answers classify_text(const std::string& input) {
-  const TemporaryFolder folder;
-  std::ofstream(folder / "in", std::ios::binary) << input;
+  const TempFolder folder;
+  std::ofstream(folder.file("in"), std::ios::binary) << input;
   const Printed printed = run_program(
       {"/bin/sh", "-c",
-       std::string("exec '") + TRIAGE_COMMAND + "' classify < '" + (folder / "in") + "'"});
+       std::string("exec '") + TRIAGE_COMMAND + "' classify < '" + (folder.file("in")) + "'"});
   Answers answers{.status = printed.status};
   std::size_t begin = 0;
   while (begin < printed.out.size()) {

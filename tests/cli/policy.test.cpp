@@ -9,8 +9,8 @@ using namespace triage::test;
 
 namespace {
 
-std::string file_with(const TemporaryFolder& folder, const std::string& text) {
-  const std::string path = folder / "policy.yaml";
+std::string file_with(const TempFolder& folder, const std::string& text) {
+  const std::string path = folder.file("policy.yaml");
   std::ofstream(path) << text;
   return path;
 }
@@ -18,7 +18,7 @@ std::string file_with(const TemporaryFolder& folder, const std::string& text) {
 }  // namespace
 
 TEST_CASE("policy check accepts what is right and warns of what cannot be reached", "[cli]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string path = file_with(
       folder, "timeout: {strategy: retry_with_backoff, max_attempts: 50}\ndefault: escalate\n");
   const Printed printed = triage_command({"policy", "check", path});
@@ -32,17 +32,17 @@ TEST_CASE("policy check accepts what is right and warns of what cannot be reache
 }
 
 TEST_CASE("policy check names file, line and key of what is wrong", "[cli]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string path = file_with(folder, "default: escalate\ntimeout: nap\n");
   const Printed printed = triage_command({"policy", "check", path});
   CHECK(printed.status == 2);
   CHECK_THAT(printed.error, ContainsSubstring("policy.yaml: line 2: timeout names the strategy"));
   CHECK(triage_command({"policy", "check", path, "--allow", "nap"}).status == 0);
-  CHECK(triage_command({"policy", "check", folder / "none.yaml"}).status == 1);
+  CHECK(triage_command({"policy", "check", folder.file("none.yaml")}).status == 1);
 }
 
 TEST_CASE("policy show prints the decision for each failure in a row", "[cli]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string path =
       file_with(folder,
                 "timeout: {strategy: retry_with_backoff, max_attempts: 3, jitter: none}\n"

@@ -2,6 +2,7 @@
 // Kills a run with SIGKILL at records drawn uniformly from an undisturbed run, resumes it in
 // another process, and checks that nothing acknowledged is lost, nothing is doubled and the journal
 // is intact. Usage: crash_campaign [--kills N] [--seed S]
+#include "support/temp_folder.hpp"
 #include "triage/journal.hpp"
 #include "triage/stores/sqlite.hpp"
 #include "victim.hpp"
@@ -71,18 +72,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 
 class Campaign {
  public:
-  explicit Campaign(const Options& options) : options_(options), random_(options.seed) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "triage-crash-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      std::perror("mkdtemp");
-      std::exit(2);
-    }
-    folder_ = pattern;
-  }
-  ~Campaign() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
+  explicit Campaign(const Options& options) : options_(options), random_(options.seed) {}
 
   int run() {
     std::printf("seed %llu, %d kills\n", static_cast<unsigned long long>(options_.seed),
@@ -97,8 +87,8 @@ class Campaign {
   static constexpr const char* modes[] = {"background", "immediate", "deferred"};
 
   VictimOptions victim(const std::string& name, const std::string& mode) const {
-    return {.database = (folder_ / (name + ".db")).string(),
-            .side_log = (folder_ / (name + ".log")).string(),
+    return {.database = (folder_.path() / (name + ".db")).string(),
+            .side_log = (folder_.path() / (name + ".log")).string(),
             .mode = mode};
   }
   void problem(const std::string& what) {
@@ -218,7 +208,7 @@ class Campaign {
 
   Options options_;
   std::mt19937_64 random_;
-  std::filesystem::path folder_;
+  test::TempFolder folder_{};
   std::vector<std::string> kinds_;
   std::chrono::duration<double> duration_{};
   std::map<std::string, int> killed_at_;

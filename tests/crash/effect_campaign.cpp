@@ -4,6 +4,7 @@
 // run is in doubt exactly when the kill fell between a durable intent and its durable end.
 // Usage: effect_campaign [--times N] [--seed S]    N kills at each point.
 #include "effect_victim.hpp"
+#include "support/temp_folder.hpp"
 #include "triage/clock.hpp"
 #include "triage/journal.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -66,21 +67,7 @@ class World {
 
 class Campaign {
  public:
-  Campaign(int times, std::uint64_t seed) : times_(times), random_(seeded_random(seed)) {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "triage-effects-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      std::perror("mkdtemp");
-      std::exit(2);
-    }
-    folder_ = pattern;
-  }
-  ~Campaign() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Campaign(const Campaign&) = delete;
-  Campaign& operator=(const Campaign&) = delete;
+  Campaign(int times, std::uint64_t seed) : times_(times), random_(seeded_random(seed)) {}
 
   int run() {
     for (const KillPoint& point : kill_points) {
@@ -114,13 +101,13 @@ class Campaign {
   }
 
   void kill_once(const KillPoint& point) {
-    std::filesystem::remove_all(folder_ / "run");
-    std::filesystem::create_directory(folder_ / "run");
+    std::filesystem::remove_all(folder_.path() / "run");
+    std::filesystem::create_directory(folder_.path() / "run");
     name_ = std::string(point.name) + ", kill " + std::to_string(++kills_);
     Counts& counts = counts_[point.name];
     ++counts.kills;
-    EffectVictim victim{.database = (folder_ / "run" / "a.db").string(),
-                        .side_log = (folder_ / "run" / "log").string(),
+    EffectVictim victim{.database = (folder_.path() / "run" / "a.db").string(),
+                        .side_log = (folder_.path() / "run" / "log").string(),
                         .dies_at = &point,
                         .reconciles = point.loses_answer,
                         .steps = static_cast<int>(random_->next() % 4),
@@ -146,7 +133,7 @@ class Campaign {
 
   void check_world(bool finished) {
     World world;
-    std::ifstream file(folder_ / "run" / "log");
+    std::ifstream file(folder_.path() / "run" / "log");
     for (std::string line; std::getline(file, line);) {
       const std::string wrong = world.see(line);
       if (wrong.empty()) continue;
@@ -174,7 +161,7 @@ class Campaign {
 
   const int times_;
   std::shared_ptr<Random> random_;
-  std::filesystem::path folder_;
+  test::TempFolder folder_{};
   std::string name_;
   std::map<std::string_view, Counts> counts_;
   int kills_ = 0;

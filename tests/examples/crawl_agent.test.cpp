@@ -15,19 +15,19 @@ namespace {
 
 constexpr int max_pages = 12;
 
-std::vector<std::string> command(const site::FaultySite& server, const TemporaryFolder& folder,
+std::vector<std::string> command(const site::FaultySite& server, const TempFolder& folder,
                                  const std::string& arm, const std::string& run) {
   return {CRAWL_AGENT,
           "--start",
           server.url() + "/index.html",
           "--store",
-          folder / "a.db",
+          folder.file("a.db"),
           "--run-id",
           run,
           "--report",
-          folder / run,
+          folder.file(run),
           "--pages",
-          folder / (run + "_pages"),
+          folder.file(run + "_pages"),
           "--max-pages",
           std::to_string(max_pages),
           "--arm",
@@ -66,21 +66,21 @@ void start_and_kill(const std::vector<std::string>& arguments, const site::Fault
 }  // namespace
 
 TEST_CASE("without faults the agent finishes at once and reports every page", "[examples]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const site::FaultySite server(site::render_folder(DOCS_FOLDER), 0);
   const Json summary = summary_of(run_program(command(server, folder, "bare", "run")));
   CHECK(summary["finished"] == true);
   CHECK(summary["attempts"] == 1);
   CHECK(server.total_sent() == max_pages);
-  const Json report = Json::parse(read_text(folder / "run.json"));
+  const Json report = Json::parse(read_text(folder.file("run.json")));
   REQUIRE(report["pages"].size() == max_pages);
   CHECK(report["pages"][0]["url"] == "/index.html");
-  CHECK_THAT(read_text(folder / "run.md"), ContainsSubstring("| /index.html |"));
+  CHECK_THAT(read_text(folder.file("run.md")), ContainsSubstring("| /index.html |"));
 }
 
 TEST_CASE("on a failing site the agent finishes with the same report, no page read twice",
           "[examples]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const site::Pages pages = site::render_folder(DOCS_FOLDER);
   {
     const site::FaultySite server(pages, 0);
@@ -96,14 +96,14 @@ TEST_CASE("on a failing site the agent finishes with the same report, no page re
     INFO(show(summary));
     CHECK(summary["finished"] == true);
     CHECK(sent_again(server) == 0);
-    CHECK(read_text(folder / (run + ".json")) == read_text(folder / "undisturbed.json"));
+    CHECK(read_text(folder.file(run + ".json")) == read_text(folder.file("undisturbed.json")));
     attempts += summary["attempts"].get<int>();
   }
   CHECK(attempts > 8);
 }
 
 TEST_CASE("a bare agent gives up at the first fault, an oracle meets none", "[examples]") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const site::Pages pages = site::render_folder(DOCS_FOLDER);
   const site::FaultySite first(pages, 5, 0.2);
   const Printed bare = run_program(command(first, folder, "bare", "bare"));
@@ -120,7 +120,7 @@ TEST_CASE("an agent killed with SIGKILL goes on where it stood, and nothing is s
   const site::Pages pages = site::render_folder(DOCS_FOLDER);
   for (const int after : {1, 4, 9}) {
     INFO("killed after " << after << " pages");
-    const TemporaryFolder folder;
+    const TempFolder folder;
     const site::FaultySite server(pages, 3);
     const auto arguments = command(server, folder, "triage", "killed");
     start_and_kill(arguments, server, after);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Runs another program and keeps what it printed; folders that vanish with their test.
+// Runs another program and keeps what it printed.
 
 #include "support/catch.hpp"
+#include "support/temp_folder.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -25,28 +26,6 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "triage_test_XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] std::string operator/(const std::string& name) const {
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_{};
-};
-
 struct Printed {
   int status = -1;  // 128 + the signal's number if one ended it.
   std::string out{};
@@ -55,9 +34,9 @@ struct Printed {
 
 // arguments: the program's path first.
 inline Printed run_program(const std::vector<std::string>& arguments) {
-  const TemporaryFolder folder;
-  const std::string out = folder / "out";
-  const std::string error = folder / "error";
+  const TempFolder folder;
+  const std::string out = folder.file("out");
+  const std::string error = folder.file("error");
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

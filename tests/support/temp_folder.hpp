@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A folder of one test's own, removed with everything in it at the end.
+// A folder of one test's or campaign's own, removed with everything in it at the end.
 
 #include <stdlib.h>
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace triage::test {
 
 class TempFolder {
  public:
   TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "triage-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+    const std::string unique(6, 'X');  // mkdtemp puts something else there.
+    std::string name =
+        (std::filesystem::temp_directory_path() / ("triage-test-" + unique)).string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("no temporary folder can be made as " + name);
+    }
+    path_ = name;
   }
   ~TempFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(path_, ignored);
   }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
