@@ -63,7 +63,7 @@ class LeftOut {
   LeftOut(const Corpus& corpus, const detail::ModelInputParts& parts, std::size_t folds)
       : corpus_(corpus) {
     const std::vector<Example> examples = make_examples(corpus, parts);
-    posteriors_ = leave_origins_out(examples, corpus.rows.size(), corpus.origins.size(), folds,
+    posteriors_ = leave_origins_out(examples, corpus.rows.size(), corpus.written_origins, folds,
                                     std::max(1U, std::thread::hardware_concurrency()));
     for (std::size_t group = 0; group < groups; ++group) {
       calibrations_[group] = calibration_without(group);
@@ -119,12 +119,11 @@ void evaluate(const Corpus& corpus, std::size_t folds) {
   const LeftOut all(corpus, {}, folds);
   for (std::size_t i = 0; i < corpus.rows.size(); ++i) {
     const Row& row = corpus.rows[i];
+    if (row.kind == RowKind::paraphrase) continue;
     const Json line{{"place", row.place},
                     {"origin", corpus.origins[row.origin]},
                     {"label", to_string(row.label)},
-                    {"kind", row.kind == RowKind::provoked     ? "provoked"
-                             : row.kind == RowKind::paraphrase ? "paraphrase"
-                                                               : "written"},
+                    {"kind", row.kind == RowKind::provoked ? "provoked" : "written"},
                     {"lang", row.lang},
                     {"rules", to_json(ask_rules(row.failure))},
                     {"codes", to_json(ask_rules(codes_only(row.failure)))},
@@ -148,6 +147,6 @@ int main(int argc, char** argv) {
   }
   const int folds = argc == 3 ? std::atoi(argv[2]) : 0;
   evaluate(corpus.value(),
-           folds > 1 ? static_cast<std::size_t>(folds) : corpus.value().origins.size());
+           folds > 1 ? static_cast<std::size_t>(folds) : corpus.value().written_origins);
   return 0;
 }

@@ -25,7 +25,7 @@ Result<std::string> train(const std::string& folder) {
   const auto corpus = read_corpus(folder);
   if (!corpus) return corpus.error();
   const std::vector<Row>& rows = corpus.value().rows;
-  const std::size_t origins = corpus.value().origins.size();
+  const std::size_t origins = corpus.value().written_origins;
   if (origins < 2) return Error{Errc::invalid_argument, "the corpus has fewer than two origins"};
   const std::vector<Example> examples = make_examples(corpus.value(), {});
   const std::vector<detail::Posterior> posteriors =

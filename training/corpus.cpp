@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "corpus.hpp"
 
+#include "grammar.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 namespace triage::training {
@@ -57,6 +59,25 @@ class Reader {
     return outcome::success();
   }
 
+  Result<void> read_grammar(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string grammar(std::istreambuf_iterator<char>(file), {});
+    const std::string name = path.filename().string();
+    const auto wordings = expand_grammar(grammar, name, wordings_a_pattern);
+    if (!wordings) return wordings.error();
+    for (const Wording& wording : wordings.value()) {
+      const std::string place = name + ":" + std::to_string(wording.line);
+      corpus.rows.push_back({.failure = {.text = wording.text},
+                             .label = wording.label,
+                             .reason = wording.reason,
+                             .origin = origin_of(place),
+                             .kind = RowKind::paraphrase,
+                             .lang = "en",
+                             .place = place});
+    }
+    return outcome::success();
+  }
+
   Corpus corpus{};
 
  private:
@@ -71,33 +92,45 @@ class Reader {
     if (!label) return "has no label, or an unknown one";
     if (!kind) return "has no kind, or an unknown one";
     if (origin.empty()) return "has no origin";
-    const auto known = origins_.try_emplace(origin, origins_.size());
-    if (known.second) corpus.origins.push_back(origin);
     corpus.rows.push_back({.failure = read_failure(json),
                            .label = *label,
                            .reason = json.value("reason", ""),
-                           .origin = known.first->second,
+                           .origin = origin_of(origin),
                            .kind = *kind,
                            .lang = json.value("lang", "en"),
                            .place = place});
     return {};
   }
 
+  std::size_t origin_of(const std::string& name) {
+    const auto known = origins_.try_emplace(name, origins_.size());
+    if (known.second) corpus.origins.push_back(name);
+    return known.first->second;
+  }
+
   std::map<std::string, std::size_t> origins_{};
 };
+
+std::vector<std::filesystem::path> files_of(const std::string& folder, const char* extension) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    if (entry.path().extension() == extension) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 }  // namespace
 
 Result<Corpus> read_corpus(const std::string& folder) {
-  std::vector<std::filesystem::path> paths;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (entry.path().extension() == ".jsonl") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
   Reader reader;
-  for (const auto& path : paths) {
+  for (const auto& path : files_of(folder, ".jsonl")) {
     if (const auto read = reader.read(path); !read) return read.error();
+  }
+  reader.corpus.written_origins = reader.corpus.origins.size();
+  for (const auto& path : files_of(folder, ".grammar")) {
+    if (const auto read = reader.read_grammar(path); !read) return read.error();
   }
   if (reader.corpus.rows.empty()) return Error{Errc::not_found, folder + ": no rows"};
   return outcome::success(std::move(reader.corpus));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The corpus of failures: data/failures/*.jsonl, one row a line.
+// The corpus of failures: data/failures/*.jsonl, one row a line, and the wordings of
+// data/failures/*.grammar.
 
 #include "triage/failure.hpp"
 #include "triage/result.hpp"
@@ -25,9 +26,14 @@ struct Row {
 struct Corpus {
   std::vector<Row> rows{};
   std::vector<std::string> origins{};
+  std::size_t written_origins = 0;  // The first ones; behind them stand the patterns of grammars.
 };
 
-// Reads every *.jsonl of a folder, in the order of their names.
+// Wordings taken from one pattern of a grammar.
+inline constexpr std::size_t wordings_a_pattern = 8;
+
+// Reads every *.jsonl of a folder, in the order of their names, then every *.grammar: its wordings
+// are paraphrases, each pattern an origin of its own.
 // Errors: Errc::not_found without rows; Errc::invalid_argument, naming file, line and what is
 // wrong.
 [[nodiscard]] Result<Corpus> read_corpus(const std::string& folder);

@@ -188,7 +188,8 @@ Example make_example(const Row& row, const detail::ModelInputParts& parts) {
   return {.features = std::move(model_input.features.features),
           .hints = model_input.hints,
           .label = row.label,
-          .origin = row.origin};
+          .origin = row.origin,
+          .only_teaches = row.kind == RowKind::paraphrase};
 }
 
 std::vector<Example> make_examples(const Corpus& corpus, const detail::ModelInputParts& parts) {
@@ -222,11 +223,13 @@ std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& exa
     for (std::size_t left_out = first; left_out < folds; left_out += threads) {
       std::vector<const Example*> teaching;
       for (const Example& example : examples) {
-        if (fold[example.origin] != left_out) teaching.push_back(&example);
+        if (example.only_teaches || fold[example.origin] != left_out) {
+          teaching.push_back(&example);
+        }
       }
       const auto model = detail::TextModel::parse(detail::TextModel::serialize(fit(teaching)));
       for (std::size_t i = 0; i < count; ++i) {
-        if (fold[examples[i].origin] != left_out) continue;
+        if (examples[i].only_teaches || fold[examples[i].origin] != left_out) continue;
         input.features.features = examples[i].features;
         input.hints = examples[i].hints;
         posteriors[i] = model.value().posterior(input);

@@ -16,7 +16,8 @@ struct Example {
   std::array<float, detail::hint_input_count> hints{};
   FailureType label = FailureType::unknown;
   std::size_t origin = 0;
-  float weight = 1;  // How much it counts in training.
+  float weight = 1;           // How much it counts in training.
+  bool only_teaches = false;  // A paraphrase: it is never left out and never asked about.
 };
 
 // The example of one row, as the classifier would see it.
@@ -44,7 +45,8 @@ struct TrainingOptions {
 
 // Posteriors of examples, by a model fitted to all examples of other origins; several origins are
 // left out at a time if `folds` is smaller than the number of origins. `count` examples from the
-// front are asked, all of them teach. Uses `threads` threads; the result does not depend on it.
+// front are asked, except those that only teach; all of them teach. Uses `threads` threads; the
+// result does not depend on it.
 [[nodiscard]] std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& examples,
                                                                std::size_t count,
                                                                std::size_t origins,

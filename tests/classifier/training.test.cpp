@@ -2,12 +2,15 @@
 // Reading a corpus, fitting a model to it, and finding its thresholds.
 #include "calibration.hpp"
 #include "corpus.hpp"
+#include "grammar.hpp"
 #include "trainer.hpp"
 
 #include "support/program.hpp"
 #include "support/result.hpp"
 
 #include <fstream>
+#include <numeric>
+#include <set>
 
 using namespace triage;
 using namespace triage::training;
@@ -51,6 +54,66 @@ TEST_CASE("a corpus row without a label is refused with its place", "[classifier
     CHECK_ERRC(Errc::invalid_argument, read_corpus(path.substr(0, path.rfind('/'))));
   }
   CHECK_ERRC(Errc::not_found, read_corpus("/nowhere"));
+}
+
+TEST_CASE("a pattern stands for its wordings", "[classifier][training]") {
+  const std::string grammar =
+      "# tools\n"
+      "tool = tool|func[tion|]\n"
+      "timeout\ttimed_out\tthe <tool> \\[x\\] took [too|very] long\\n[|again]\n";
+  const auto wordings = expand_grammar(grammar, "a.grammar", 100);
+  REQUIRE_OK(wordings);
+  std::set<std::string> texts;
+  for (const Wording& wording : wordings.value()) {
+    CHECK(wording.label == FailureType::timeout);
+    CHECK(wording.reason == "timed_out");
+    CHECK(wording.line == 3);
+    texts.insert(wording.text);
+  }
+  CHECK(texts.size() == wordings.value().size());
+  CHECK(texts.count("the tool [x] took too long\n") == 1);
+  CHECK(texts.count("the function [x] took very long\nagain") == 1);
+  CHECK(texts.size() <= 12);
+  CHECK(expand_grammar(grammar, "a.grammar", 3).value().size() == 3);
+}
+
+TEST_CASE("a grammar that is no grammar is refused with its line", "[classifier][training]") {
+  const auto [grammar, problem] = GENERATE(table<std::string, std::string>({
+      {"\n\nno idea\n", "a:3: is neither"},
+      {"none\tr\tx\n", "a:1: has the unknown label \"none\""},
+      {"timeout\tr\t[a|b\n", "a:1: has a [ without its ]"},
+      {"timeout\tr\ta]\n", "a:1: has a ] without its ["},
+      {"timeout\tr\t<who>\n", "a:1: uses <who>, which is no macro"},
+      {"w = x <w>\ntimeout\tr\t<w>\n", "a:2: uses <w>, which uses itself"},
+  }));
+  INFO(grammar);
+  const auto wordings = expand_grammar(grammar, "a", 2);
+  CHECK_ERRC(Errc::invalid_argument, wordings);
+  CHECK_THAT(wordings.error().detail, ContainsSubstring(problem));
+}
+
+TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier][training]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("rows.jsonl");
+  const std::string parent = path.substr(0, path.rfind('/'));
+  std::ofstream(path) << small_corpus();
+  std::ofstream(parent + "/more.grammar")
+      << "timeout\ttimed_out\t[one|two|three|four] [minutes|hours] went by\n";
+  const auto corpus = read_corpus(parent);
+  REQUIRE_OK(corpus);
+  CHECK(corpus.value().written_origins == 6);
+  CHECK(corpus.value().origins.size() == 7);
+  REQUIRE(corpus.value().rows.size() == 18 + wordings_a_pattern);
+  CHECK(corpus.value().rows.back().kind == RowKind::paraphrase);
+  CHECK(corpus.value().rows.back().place == "more.grammar:1");
+  const std::vector<Example> examples = make_examples(corpus.value(), {});
+  const auto posteriors = leave_origins_out(examples, examples.size(), 6, 2, 1);
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    const double sum = std::accumulate(posteriors[i].begin(), posteriors[i].end(), 0.0);
+    CHECK((sum > 0.5) == !examples[i].only_teaches);
+  }
+  std::ofstream(parent + "/more.grammar") << "what\n";
+  CHECK_ERRC(Errc::invalid_argument, read_corpus(parent));
 }
 
 TEST_CASE("the same corpus gives the same bytes, and a model that knows it",

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Grammars of failures: patterns with alternatives, each of which stands for many wordings.
+
+#include "triage/result.hpp"
+#include "triage/taxonomy.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::training {
+
+// One wording that a pattern stands for.
+struct Wording {
+  std::string text{};
+  FailureType label = FailureType::unknown;
+  std::string reason{};
+  std::size_t line = 0;  // Of the pattern, from 1.
+};
+
+// Wordings of every pattern of a grammar, at most `count` a pattern, each once; the same grammar
+// gives the same wordings. Its lines:
+//   # a comment
+//   name = alternative|alternative          a macro, used as <name>; blanks count
+//   label <tab> reason <tab> pattern        [a|b] chooses one, [a|] may be left out
+// Brackets, bars and backslashes that are meant as such follow a backslash; \n ends a line.
+// Errors: Errc::invalid_argument, naming `name`, the line and what is wrong.
+[[nodiscard]] Result<std::vector<Wording>> expand_grammar(std::string_view grammar,
+                                                          std::string_view name, std::size_t count);
+
+}  // namespace triage::training
