@@ -2,6 +2,7 @@
 #include "corpus.hpp"
 
 #include "grammar.hpp"
+#include "near_duplicates.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ class Reader {
     const auto wordings = expand_grammar(grammar, name, wordings_a_pattern);
     if (!wordings) return wordings.error();
     for (const Wording& wording : wordings.value()) {
+      if (rows_.largest_share(wording.text) > most_shared) continue;
       const std::string place = name + ":" + std::to_string(wording.line);
       corpus.rows.push_back({.failure = {.text = wording.text},
                              .label = wording.label,
@@ -99,6 +101,7 @@ class Reader {
                            .kind = *kind,
                            .lang = json.value("lang", "en"),
                            .place = place});
+    rows_.add(corpus.rows.back().failure.text);
     return {};
   }
 
@@ -109,6 +112,7 @@ class Reader {
   }
 
   std::map<std::string, std::size_t> origins_{};
+  NearDuplicates rows_{};
 };
 
 std::vector<std::filesystem::path> files_of(const std::string& folder, const char* extension) {

@@ -30,7 +30,11 @@ struct Corpus {
 };
 
 // Wordings taken from one pattern of a grammar.
-inline constexpr std::size_t wordings_a_pattern = 8;
+inline constexpr std::size_t wordings_a_pattern = 16;
+
+// A wording that shares more with a row is not used: the row teaches the same, and rows of an
+// origin that is left out must not be known from elsewhere.
+inline constexpr double most_shared = 0.5;
 
 // Reads every *.jsonl of a folder, in the order of their names, then every *.grammar: its wordings
 // are paraphrases, each pattern an origin of its own.

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 namespace triage::training {
@@ -20,6 +22,7 @@ using detail::ModelParameters;
 constexpr std::size_t types = failure_type_count;
 constexpr std::size_t row_size = ModelParameters::row_size;
 constexpr float codes_only_weight = 0.25F;  // A code without its text teaches little.
+constexpr float wording_weight = 0.6F;      // Of a grammar; a row was seen.
 
 // How much the groups count beside each other. Found by leaving origins out.
 constexpr std::array<float, feature_group_count> group_scales{1.0F, 0.5F, 1.0F, 1.0F, 1.0F,
@@ -32,13 +35,77 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
 
+// Which feature stands in which row of the table: those of many origins first, until their bucket
+// is full.
+class Places {
+ public:
+  Places(const std::vector<const Example*>& examples, std::size_t least_origins) {
+    struct Known {
+      std::uint32_t hash = 0;
+      std::size_t origins = 0;
+    };
+    std::vector<Known> known;
+    for (const auto& [hash, origins] : count_origins(examples)) {
+      if (origins >= least_origins) known.push_back({hash, origins});
+    }
+    std::sort(known.begin(), known.end(), [](const Known& a, const Known& b) {
+      return std::make_pair(b.origins, a.hash) < std::make_pair(a.origins, b.hash);
+    });
+    for (const Known& feature : known) place(feature.hash);
+  }
+
+  // The row, or no_row.
+  [[nodiscard]] std::uint32_t row(std::uint32_t hash) const {
+    const std::size_t begin = detail::bucket_begin(hash);
+    for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
+      if (tags_[i] == detail::feature_tag(hash)) return static_cast<std::uint32_t>(i);
+    }
+    return no_row;
+  }
+
+  static constexpr std::uint32_t no_row = UINT32_MAX;
+
+  [[nodiscard]] const std::vector<std::uint16_t>& tags() const { return tags_; }
+
+ private:
+  static std::unordered_map<std::uint32_t, std::size_t> count_origins(
+      const std::vector<const Example*>& examples) {
+    std::vector<const Example*> by_origin = examples;
+    std::stable_sort(by_origin.begin(), by_origin.end(),
+                     [](const Example* a, const Example* b) { return a->origin < b->origin; });
+    std::unordered_map<std::uint32_t, std::size_t> counts;
+    std::unordered_map<std::uint32_t, std::size_t> last;
+    for (const Example* example : by_origin) {
+      for (const detail::Feature& feature : example->features) {
+        const auto [seen, first] = last.try_emplace(feature.hash, example->origin);
+        if (first || std::exchange(seen->second, example->origin) != example->origin) {
+          ++counts[feature.hash];
+        }
+      }
+    }
+    return counts;
+  }
+
+  void place(std::uint32_t hash) {
+    const std::size_t begin = detail::bucket_begin(hash);
+    for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
+      if (tags_[i] == detail::feature_tag(hash)) return;  // It shares the other one's row.
+      if (tags_[i] != 0) continue;
+      tags_[i] = detail::feature_tag(hash);
+      return;
+    }
+  }
+
+  std::vector<std::uint16_t> tags_ = std::vector<std::uint16_t>(ModelParameters::table_rows, 0);
+};
+
 class Fit {
  public:
   Fit(const std::vector<const Example*>& examples, const TrainingOptions& options)
-      : examples_(examples), options_(options) {}
+      : examples_(examples), options_(options), places_(examples, options.least_origins) {}
 
   ModelParameters run() {
-    count_origins();
+    for (const Example* example : examples_) look_up(*example);
     std::mt19937 random(options_.seed);
     std::vector<std::size_t> order(examples_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -46,12 +113,16 @@ class Fit {
       shuffle(order, random);
       const float done = static_cast<float>(epoch) / static_cast<float>(options_.epochs);
       rate_ = options_.learning_rate * (1 - 0.9F * done);
-      for (const std::size_t i : order) learn(*examples_[i]);
+      for (const std::size_t i : order) learn(*examples_[i], rows_[i]);
     }
     return rounded();
   }
 
  private:
+  struct Row {
+    std::uint32_t row;
+    float value;
+  };
   // An input of the example: its weights, its squared gradients, its value.
   struct Input {
     Scores* weights;
@@ -59,32 +130,25 @@ class Fit {
     float value;
   };
 
-  // How many origins have a feature in each row of the table.
-  void count_origins() {
-    std::vector<const Example*> by_origin = examples_;
-    std::stable_sort(by_origin.begin(), by_origin.end(),
-                     [](const Example* a, const Example* b) { return a->origin < b->origin; });
-    std::vector<std::size_t> last(ModelParameters::table_rows, SIZE_MAX);
-    for (const Example* example : by_origin) {
-      for (const detail::Feature& feature : example->features) {
-        const std::size_t row = detail::table_row(feature.hash);
-        if (std::exchange(last[row], example->origin) != example->origin) ++origins_[row];
-      }
+  void look_up(const Example& example) {
+    detail::FeatureBuffer all;
+    all.features = example.features;
+    const float norm = detail::feature_norm(group_scales, all);
+    all.features.clear();
+    std::vector<Row> rows;
+    for (const detail::Feature& feature : example.features) {
+      const std::uint32_t row = places_.row(feature.hash);
+      if (row == Places::no_row) continue;
+      rows.push_back({row, norm * group_scales[static_cast<std::size_t>(feature.group)]});
     }
+    rows_.push_back(std::move(rows));
   }
 
-  void gather(const Example& example) {
+  void gather(const Example& example, const std::vector<Row>& rows) {
     inputs_.clear();
     inputs_.push_back({&bias_, &bias_squares_, 1});
-    detail::FeatureBuffer none;
-    none.features = example.features;
-    const float norm = detail::feature_norm(group_scales, none);
-    none.features.clear();
-    for (const detail::Feature& feature : example.features) {
-      const std::size_t row = detail::table_row(feature.hash);
-      if (origins_[row] < options_.least_origins) continue;
-      inputs_.push_back({&weights_[row], &squares_[row],
-                         norm * group_scales[static_cast<std::size_t>(feature.group)]});
+    for (const Row& row : rows) {
+      inputs_.push_back({&weights_[row.row], &squares_[row.row], row.value});
     }
     for (std::size_t hint = 0; hint < hint_input_count; ++hint) {
       if (example.hints[hint] == 0) continue;
@@ -93,8 +157,8 @@ class Fit {
     }
   }
 
-  void learn(const Example& example) {
-    gather(example);
+  void learn(const Example& example, const std::vector<Row>& rows) {
+    gather(example, rows);
     Scores scores{};
     for (const Input& input : inputs_) {
       for (std::size_t i = 0; i < row_size; ++i) scores[i] += (*input.weights)[i] * input.value;
@@ -139,18 +203,21 @@ class Fit {
         const float unit = weights_[row][type] / parameters.weight_scales[type];
         parameters.table[row * row_size + type] = static_cast<char>(std::lround(unit));
       }
+      const std::uint16_t tag = places_.tags()[row];
+      std::memcpy(&parameters.table[row * row_size + ModelParameters::tag_place], &tag, sizeof tag);
     }
     return parameters;
   }
 
   const std::vector<const Example*>& examples_;
   const TrainingOptions& options_;
+  const Places places_;
   float rate_ = 0;
+  std::vector<std::vector<Row>> rows_{};  // Of each example.
   std::vector<Input> inputs_{};
   Scores bias_{};
   float bias_squares_ = 1e-6F;
   std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);
-  std::vector<std::size_t> origins_ = std::vector<std::size_t>(ModelParameters::table_rows, 0);
   std::vector<float> squares_ = std::vector<float>(ModelParameters::table_rows, 1e-6F);
   std::array<Scores, hint_input_count> hint_weights_{};
   std::array<float, hint_input_count> hint_squares_ = filled(1e-6F);
@@ -189,6 +256,7 @@ Example make_example(const Row& row, const detail::ModelInputParts& parts) {
           .hints = model_input.hints,
           .label = row.label,
           .origin = row.origin,
+          .weight = row.kind == RowKind::paraphrase ? wording_weight : 1.0F,
           .only_teaches = row.kind == RowKind::paraphrase};
 }
 

@@ -29,8 +29,8 @@ struct Example {
 
 struct TrainingOptions {
   int epochs = 10;
-  std::size_t least_origins = 4;  // Features of fewer origins are names, and left out.
-  float learning_rate = 0.3F;
+  std::size_t least_origins = 2;  // Features of fewer origins are names, and left out.
+  float learning_rate = 0.2F;
   float weight_decay = 1e-5F;
   float hint_scale = 3;  // How readily hints are learned.
   std::uint32_t seed = 1;

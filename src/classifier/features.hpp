@@ -26,7 +26,7 @@ enum class FeatureGroup : std::uint8_t {
 };
 inline constexpr std::size_t feature_group_count = 9;
 // Grows with every change of what a text's features are: models of another version do not fit.
-inline constexpr std::uint32_t feature_version = 1;
+inline constexpr std::uint32_t feature_version = 2;
 
 struct Feature {
   std::uint32_t hash = 0;

@@ -16,7 +16,7 @@ std::string_view model_bytes() noexcept;
 namespace {
 
 constexpr std::string_view magic = "triageTM";
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr float vector_length = 6;  // Of the features of one text, after normalisation.
 constexpr float least_length = 2;   // Of very short texts before it: they say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
@@ -36,7 +36,7 @@ void visit_numbers(Parameters& parameters, Visit&& visit) {
 
 std::string header() {
   const std::uint32_t numbers[] = {format_version, feature_version, built_in_lexicon_checksum(),
-                                   ModelParameters::table_bits,
+                                   ModelParameters::bucket_bits,
                                    static_cast<std::uint32_t>(failure_type_count)};
   std::string bytes(magic);
   bytes.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
@@ -47,6 +47,18 @@ std::uint32_t read_checksum(std::string_view bytes) {
   std::uint32_t checksum = 0;
   std::memcpy(&checksum, bytes.data() + bytes.size() - checksum_bytes, checksum_bytes);
   return checksum;
+}
+
+// The row of a feature, or nullptr if the model does not know it.
+const char* find_row(const char* table, std::uint32_t hash) noexcept {
+  const char* row = table + bucket_begin(hash) * ModelParameters::row_size;
+  const std::uint16_t wanted = feature_tag(hash);
+  for (std::size_t i = 0; i < ModelParameters::bucket_rows; ++i, row += ModelParameters::row_size) {
+    std::uint16_t tag = 0;
+    std::memcpy(&tag, row + ModelParameters::tag_place, sizeof tag);
+    if (tag == wanted) return row;
+  }
+  return nullptr;
 }
 
 Error refused(Errc code, std::string_view why) { return {code, "model file: " + std::string(why)}; }
@@ -113,10 +125,10 @@ std::string TextModel::serialize(const ModelParameters& parameters) {
 Posterior TextModel::posterior(const ModelInput& input) const noexcept {
   constexpr std::size_t row_size = ModelParameters::row_size;
   std::array<std::array<std::int32_t, row_size>, feature_group_count> sums{};
-  const char* table = table_.data();
   for (const Feature& feature : input.features.features) {
+    const char* row = find_row(table_.data(), feature.hash);
+    if (row == nullptr) continue;
     std::array<std::int32_t, row_size>& sum = sums[static_cast<std::size_t>(feature.group)];
-    const char* row = table + table_row(feature.hash) * row_size;
     for (std::size_t i = 0; i < row_size; ++i) sum[i] += static_cast<signed char>(row[i]);
   }
   const float norm = feature_norm(parameters_.group_scales, input.features);

@@ -18,9 +18,11 @@ using Posterior = std::array<double, failure_type_count>;
 
 // The parameters in full, as the trainer knows them. docs/classification.md describes the file.
 struct ModelParameters {
-  static constexpr std::uint32_t table_bits = 17;
-  static constexpr std::size_t table_rows = std::size_t{1} << table_bits;
-  static constexpr std::size_t row_size = 16;  // failure_type_count and padding.
+  static constexpr std::uint32_t bucket_bits = 15;
+  static constexpr std::size_t bucket_rows = 4;  // Together a cache line.
+  static constexpr std::size_t table_rows = bucket_rows << bucket_bits;
+  static constexpr std::size_t row_size = 16;  // failure_type_count weights, padding, the tag.
+  static constexpr std::size_t tag_place = 14;
 
   float temperature = 1;  // Scores are divided by it: calibration.
   std::array<float, feature_group_count> group_scales{};
@@ -31,9 +33,16 @@ struct ModelParameters {
   std::string table{};  // table_rows * row_size signed bytes.
 };
 
-// The row of the table for a feature.
-[[nodiscard]] constexpr std::size_t table_row(std::uint32_t hash) noexcept {
-  return (hash * 2654435761U) >> (32U - ModelParameters::table_bits);
+// The first row of the bucket that a feature's row stands in, if it has one.
+[[nodiscard]] constexpr std::size_t bucket_begin(std::uint32_t hash) noexcept {
+  const std::uint32_t bucket = (hash * 2654435761U) >> (32U - ModelParameters::bucket_bits);
+  return bucket * ModelParameters::bucket_rows;
+}
+// Tells the features of one bucket apart; 0 marks a free row. Of two features that have never met
+// in training, one in 16,000 is taken for another.
+[[nodiscard]] constexpr std::uint16_t feature_tag(std::uint32_t hash) noexcept {
+  const auto tag = static_cast<std::uint16_t>(hash * 2654435761U);
+  return tag == 0 ? 1 : tag;
 }
 // What a feature counts: its group's scale over the length of the vector of all of them.
 [[nodiscard]] float feature_norm(const std::array<float, feature_group_count>& group_scales,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/tokens.hpp"
 
+#include "classifier/file_kinds.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -134,8 +136,27 @@ class LineTokenizer {
     }
     if (end < at_ + 3) return false;
     mark(mark_hash(parts == 0 ? "<slash>" : "<path>"), TokenKind::place);
+    file_kind(line_.substr(at_, end - at_));
     at_ = end;
     return true;
+  }
+
+  // "/app/main.go:3:6" ends with the name of a source file.
+  void file_kind(std::string_view path) {
+    path = path.substr(0, path.find(':'));
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string_view::npos) return;
+    if (const std::uint32_t kind = file_kind_mark(path.substr(dot + 1))) mark(kind);
+  }
+
+  // True if the word from `begin` to here is the extension of a name: "main.go", no "a.b.c" or
+  // "x.h(".
+  [[nodiscard]] bool is_extension(std::size_t begin) const {
+    if (begin < 2 || line_[begin - 1] != '.') return false;
+    if (!is_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
+    if (at_ == line_.size()) return true;
+    const char next = line_[at_];
+    return next != '.' && next != '_' && next != '(' && next != '-';
   }
 
   void number() {
@@ -315,6 +336,12 @@ class LineTokenizer {
     if (length < 5) token.prefix = 0;
     if (const Concept meaning = lexicon_.word(token.hash)) token.meaning = meaning;
     if (url(at_)) return;
+    if (is_extension(begin)) {
+      if (const std::uint32_t file = file_kind_mark(line_.substr(begin, at_ - begin))) {
+        mark(file);
+        return;
+      }
+    }
     tokens_.push_back(token);
   }
 

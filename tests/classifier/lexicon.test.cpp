@@ -73,6 +73,16 @@ TEST_CASE("names, numbers and places do not tell texts apart", "[classifier][tok
   CHECK_FALSE(same_tokens("exit 137", "exit 139"));
 }
 
+TEST_CASE("a program's source and the data it reads are told apart", "[classifier][tokens]") {
+  CHECK(same_tokens("bad token in main.py", "bad token in main.rs"));
+  CHECK(same_tokens("bad token in /app/a.py:3:6", "bad token in /srv/b.go:9:1"));
+  CHECK(same_tokens("bad token in rows.csv", "bad token in rows.yaml"));
+  CHECK_FALSE(same_tokens("bad token in main.py", "bad token in main.csv"));
+  CHECK_FALSE(same_tokens("bad token in /app/a.py", "bad token in /app/a.csv"));
+  CHECK_FALSE(same_tokens("call os.go()", "call os.rs()"));  // No file names.
+  CHECK_FALSE(same_tokens(".go home", ".py home"));
+}
+
 TEST_CASE("the parts of a name are words", "[classifier][tokens]") {
   CHECK(same_tokens("RateLimitError", "rate limit error"));
   CHECK(same_tokens("JSONDecodeError", "json decode error"));

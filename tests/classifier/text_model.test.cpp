@@ -8,6 +8,7 @@
 #include "triage/record.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <thread>
@@ -76,6 +77,31 @@ TEST_CASE("the model abstains below a type's threshold", "[classifier][model]") 
   CHECK(model.value().decide(model.value().posterior({})) == FailureType::unknown);
 }
 
+TEST_CASE("a feature counts by its own row, and one that the model does not know by none",
+          "[classifier][model]") {
+  const std::uint32_t known = 12345;
+  std::uint32_t neighbour = known + 1;  // In the same bucket.
+  while (bucket_begin(neighbour) != bucket_begin(known)) ++neighbour;
+  REQUIRE(feature_tag(neighbour) != feature_tag(known));
+  ModelParameters parameters;
+  parameters.table.assign(ModelParameters::table_rows * ModelParameters::row_size, '\0');
+  parameters.group_scales.fill(1);
+  parameters.weight_scales.fill(1);
+  const std::size_t row = (bucket_begin(known) + 2) * ModelParameters::row_size;
+  parameters.table[row + static_cast<std::size_t>(FailureType::timeout)] = 5;
+  const std::uint16_t tag = feature_tag(known);
+  std::memcpy(&parameters.table[row + ModelParameters::tag_place], &tag, sizeof tag);
+  const auto model = TextModel::parse(TextModel::serialize(parameters));
+  REQUIRE_OK(model);
+  const auto likely = [&](std::uint32_t hash) {
+    ModelInput input;
+    input.features.add(FeatureGroup::word, hash);
+    return model.value().posterior(input)[static_cast<std::size_t>(FailureType::timeout)];
+  };
+  CHECK(likely(known) > 0.9);
+  CHECK(likely(neighbour) == Approx(1.0 / 13));
+}
+
 TEST_CASE("a damaged or foreign model file is refused", "[classifier][model]") {
   const std::string bytes = test::read_text(built_in_file);
   for (const std::size_t at :
@@ -89,7 +115,7 @@ TEST_CASE("a damaged or foreign model file is refused", "[classifier][model]") {
   CHECK_ERRC(Errc::corrupt, TextModel::parse("no model at all"));
   CHECK_ERRC(Errc::corrupt, TextModel::parse(bytes.substr(0, 100)));
   std::string newer = bytes.substr(0, bytes.size() - 4);
-  newer[8] = 2;  // The format's version.
+  newer[8] = 9;  // The format's version.
   const std::uint32_t checksum = crc32c(newer);
   newer.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
   CHECK_ERRC(Errc::unsupported, TextModel::parse(newer));

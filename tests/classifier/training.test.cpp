@@ -3,6 +3,7 @@
 #include "calibration.hpp"
 #include "corpus.hpp"
 #include "grammar.hpp"
+#include "near_duplicates.hpp"
 #include "trainer.hpp"
 
 #include "support/program.hpp"
@@ -98,7 +99,8 @@ TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier
   const std::string parent = path.substr(0, path.rfind('/'));
   std::ofstream(path) << small_corpus();
   std::ofstream(parent + "/more.grammar")
-      << "timeout\ttimed_out\t[one|two|three|four] [minutes|hours] went by\n";
+      << "timeout\ttimed_out\t[one|two|three|four] [minutes|hours|days|weeks] [and more|] "
+         "[went|passed] by\n";
   const auto corpus = read_corpus(parent);
   REQUIRE_OK(corpus);
   CHECK(corpus.value().written_origins == 6);
@@ -114,6 +116,28 @@ TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier
   }
   std::ofstream(parent + "/more.grammar") << "what\n";
   CHECK_ERRC(Errc::invalid_argument, read_corpus(parent));
+}
+
+TEST_CASE("a wording that a row says already is not used", "[classifier][training]") {
+  NearDuplicates known;
+  known.add("tool 'web_search' is not in the list of 12 tools");
+  CHECK(known.largest_share("tool \"fetch\" is not in the list of 7 tools") == Approx(1));
+  CHECK(known.largest_share("tool 'fetch' is not in the list of tools, try again") > 0.5);
+  CHECK(known.largest_share("no one here ever heard of a tool called fetch") == 0.0);
+  CHECK(known.largest_share("") == 0.0);
+  CHECK(NearDuplicates().largest_share("tool") == 0.0);
+
+  const test::TempFolder folder;
+  const std::string path = folder.file("rows.jsonl");
+  const std::string parent = path.substr(0, path.rfind('/'));
+  std::ofstream(path) << small_corpus();
+  std::ofstream(parent + "/more.grammar")
+      << "wrong_tool_called\tr\t[why|how]: the tool a does not exist\n"
+         "timeout\tr\twaited too long for it\n";
+  const auto corpus = read_corpus(parent);
+  REQUIRE_OK(corpus);
+  CHECK(corpus.value().rows.size() == 19);
+  CHECK(corpus.value().rows.back().label == FailureType::timeout);
 }
 
 TEST_CASE("the same corpus gives the same bytes, and a model that knows it",
