@@ -10,7 +10,7 @@ from pathlib import Path
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try"},
-    {"taxonomy", "classification", "failure", "step", "usage", "limits", "contract", "run_id", "state",
+    {"taxonomy", "classification", "failure", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
