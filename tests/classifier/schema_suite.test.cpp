@@ -112,5 +112,5 @@ TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart
     INFO(one.draft << ' ' << one.file << ' ' << one.group << ' ' << one.test);
     CHECK(one.failed > 0);  // An exception that passes must be taken off the list.
   }
-  WARN(run << " tests of the suite, " << excepted << " excepted");
+  CHECK(excepted < 200);
 }
