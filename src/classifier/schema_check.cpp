@@ -279,7 +279,8 @@ Result<void> Checker::build_members(std::size_t node, const Json& json) {
       }
     }
     constraint.setAdditionalPropertiesSubschema(of(others));
-    add_theirs({node, "properties"}, std::move(constraint));
+    add_theirs({node, named != nullptr ? "properties" : "additionalProperties"},
+               std::move(constraint));
     return outcome::success();
   }
   Members members{.others = of(others)};

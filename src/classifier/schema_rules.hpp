@@ -94,7 +94,10 @@ class Rule final : public rules::PolyConstraint {
                 valijson::ValidationResults*) const override {
     Watch& watch = watch_of(context);
     spend(watch);
+    // valijson goes on with the next member after a broken one: the first one is told.
+    const bool was_broken = watch.broken.has_value();
     const bool holds = check_(dynamic_cast<const Target&>(adapter), context);
+    if (was_broken) return holds;
     if (holds) {
       watch.broken.reset();  // What failed inside was speculation.
     } else if (place_.speculative || !watch.broken) {

@@ -2,6 +2,7 @@
 #include "triage/json_schema.hpp"
 
 #include "support/catch.hpp"
+#include "triage/clock.hpp"
 
 using namespace triage;
 
@@ -56,6 +57,14 @@ TEST_CASE("members that are not allowed are named", "[classifier][schema]") {
   CHECK(wrong->path == "/uri");
   CHECK(wrong->expected == "nothing here");
   CHECK(wrong->schema_path == "/additionalProperties");
+}
+
+TEST_CASE("the first broken member is told, not what comes after it", "[classifier][schema]") {
+  const JsonSchema schema(Json::parse(R"({"additionalProperties": {"type": "string"}})"));
+  const auto wrong = breach_of(schema, {{"a", 1}, {"b", "x"}, {"c", 2}});
+  REQUIRE(wrong);
+  CHECK(wrong->path == "/a");
+  CHECK(wrong->schema_path == "/additionalProperties/type");
 }
 
 TEST_CASE("what failed in a branch that was only tried is not reported", "[classifier][schema]") {
@@ -270,4 +279,102 @@ TEST_CASE("copies of a schema share what was compiled", "[classifier][schema]") 
   CHECK(JsonSchema(false).check(1).value().has_value());
   const Json json{{"type", "string"}};
   CHECK_FALSE(fits(JsonSchema{json}, 5));
+}
+
+namespace {
+
+// Any JSON, in which the keywords of schemas, values of the right shape and of wrong ones abound.
+class AnySchema {
+ public:
+  explicit AnySchema(std::uint64_t seed) : random_(seeded_random(seed)) {}
+
+  Json schema(int depth) {
+    if (depth == 0 || below(10) == 0) return leaf();
+    Json made = Json::object();
+    for (std::uint64_t i = 0, members = below(4); i < members; ++i) {
+      static const std::vector<std::string> keywords = {"$ref",
+                                                        "additionalItems",
+                                                        "additionalProperties",
+                                                        "allOf",
+                                                        "anyOf",
+                                                        "const",
+                                                        "contains",
+                                                        "definitions",
+                                                        "$defs",
+                                                        "dependencies",
+                                                        "enum",
+                                                        "if",
+                                                        "then",
+                                                        "else",
+                                                        "items",
+                                                        "maximum",
+                                                        "minLength",
+                                                        "multipleOf",
+                                                        "not",
+                                                        "oneOf",
+                                                        "pattern",
+                                                        "maxItems",
+                                                        "patternProperties",
+                                                        "prefixItems",
+                                                        "properties",
+                                                        "required",
+                                                        "propertyNames",
+                                                        "type",
+                                                        "uniqueItems",
+                                                        "$id",
+                                                        "$schema",
+                                                        "$anchor",
+                                                        "exclusiveMinimum",
+                                                        "format",
+                                                        "a"};
+      made[keywords[below(keywords.size())]] = below(4) == 0 ? leaf() : nested(depth - 1);
+    }
+    return made;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_->next() % n; }
+  Json nested(int depth) {
+    switch (below(4)) {
+      case 0: return Json::array({schema(depth), schema(depth)});
+      case 1: return {{"a", schema(depth)}, {"^b", schema(depth)}};
+      default: return schema(depth);
+    }
+  }
+  Json leaf() {
+    static const std::vector<Json> leaves = {
+        nullptr,  true,  false, 0,        -1,  3,         1e300,
+        "#",      "#/a", "a",   "object", "^", "integer", "#/definitions/a",
+        "(?=a)",  "[",   0.1,   "\xff",   "",  "#/items", Json::array({"a", "^b"}),
+        "string", "b",   1,     "array",  2,   "number",  Json::array({"string", "null"})};
+    return leaves[below(leaves.size())];
+  }
+
+  std::shared_ptr<Random> random_;
+};
+
+}  // namespace
+
+TEST_CASE("no schema crashes, whatever it holds", "[classifier][schema]") {
+  int compiled = 0;
+  int breached = 0;
+  for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
+    INFO("seed " << seed);
+    AnySchema make(seed);
+    const JsonSchema schema(make.schema(4));
+    if (schema.problem()) {
+      CHECK(schema.problem()->code == Errc::invalid_argument);
+      continue;
+    }
+    ++compiled;
+    for (int i = 0; i < 4; ++i) {
+      const auto checked = schema.check(make.schema(4));
+      if (checked && checked.value()) {
+        ++breached;
+        CHECK_FALSE(checked.value()->expected.empty());
+      }
+    }
+  }
+  CHECK(compiled > 1'000);
+  CHECK(breached > 500);
 }
