@@ -24,13 +24,15 @@ std::string answer(const ReportedFailure& reported, Classifier& classifier) {
       classifier.classify({.failure = reported.failure,
                            .trajectory = reported.trajectory,
                            .task = reported.task,
-                           .contract = reported.contract.empty() ? nullptr : &reported.contract}));
+                           .contract = reported.contract.empty() ? nullptr : &reported.contract,
+                           .result = reported.result.is_null() ? nullptr : &reported.result}));
 }
 
 ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
   LineReader lines(input);
   std::string out;
   std::size_t number = 0;
+  KnownContract known;
   std::size_t unreadable = 0;
   while (const auto line = lines.next()) {
     ++number;
@@ -38,7 +40,7 @@ ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
     const auto reported =
         line->too_long
             ? Result<ReportedFailure>(Error{Errc::invalid_argument, "the line is too long"})
-            : read_reported_failure(line->text);
+            : read_reported_failure(line->text, &known);
     if (!reported) ++unreadable;
     out += reported ? answer(reported.value(), classifier)
                     : unreadable_line(number, reported.error().detail);
@@ -60,9 +62,10 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
       std::string(
           "Reads one JSON object a line from standard input: error, and optionally "
           "exception_type,\n"
-          "http_status, json_rpc_code, grpc_status, headers, steps, task, contract; other fields "
-          "are\n"
-          "ignored. Prints one a line: type, reason, confidence, retry_after_s, critical_step,\n"
+          "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "
+          "fields\n"
+          "are ignored. Prints one a line: type, reason, confidence, retry_after_s, "
+          "critical_step,\n"
           "evidence. A line that cannot be read gives an object with error and line; the rest is\n"
           "classified, and the exit status is 4. Blank lines are skipped.\n\n") +
       exit_status_help());

@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -184,6 +185,7 @@ Result<void> read_steps(const Json& steps, Trajectory& trajectory) {
     step.error = as_optional_text(member(given, "error"));
     step.exception_type = as_optional_text(member(given, "exception_type"));
     step.agent_id = as_optional_text(member(given, "agent_id"));
+    if (member(given, "metadata").is_object()) step.metadata = member(given, "metadata");
     trajectory.append(std::move(step));
   }
   return outcome::success();
@@ -198,6 +200,28 @@ Result<std::vector<std::string>> read_texts(const Json& object, const char* name
   return outcome::success(std::move(texts));
 }
 
+// The first of the names that there is: every protocol has its own for the same thing.
+const Json& first_member(const Json& object, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const Json& found = member(object, name); !found.is_null()) return found;
+  }
+  return member(object, "");
+}
+
+// A text is a phrase, {"pattern": …} a regular expression.
+Result<void> read_constraints(const Json& given, AgentContract& contract) {
+  if (given.is_null()) return outcome::success();
+  if (!given.is_array()) return refused("contract.constraints", "is not an array");
+  for (const Json& constraint : given) {
+    if (constraint.is_object() && member(constraint, "pattern").is_string()) {
+      contract.forbidden_patterns.emplace_back(constraint["pattern"].get<std::string>());
+    } else {
+      contract.constraints.push_back(as_text(constraint));
+    }
+  }
+  return outcome::success();
+}
+
 Result<void> read_contract(const Json& given, AgentContract& contract) {
   if (given.is_null()) return outcome::success();
   if (!given.is_object()) return refused("contract", "is not an object");
@@ -210,21 +234,28 @@ Result<void> read_contract(const Json& given, AgentContract& contract) {
       promised.description = as_text(member(tool, "description"));
       TRIAGE_TRY(aliases, read_texts(tool, "aliases"));
       promised.aliases = std::move(aliases);
+      promised.input_schema =
+          first_member(tool, {"input_schema", "inputSchema", "parameters", "schema"});
+      promised.output_schema = first_member(tool, {"output_schema", "outputSchema"});
     } else {
       promised.name = as_text(tool);
     }
     if (promised.name.empty()) return refused("contract.tools", "has a tool without a name");
     contract.tools.push_back(std::move(promised));
   }
-  TRIAGE_TRY(constraints, read_texts(given, "constraints"));
+  TRIAGE_TRYV(read_constraints(member(given, "constraints"), contract));
   TRIAGE_TRY(subgoals, read_texts(given, "subgoals"));
-  contract.constraints = std::move(constraints);
   contract.subgoals = std::move(subgoals);
+  contract.output_schema = member(given, "output_schema");
   const Json& limit = member(given, "context_limit");
-  if (limit.is_null()) return outcome::success();
-  if (!limit.is_number_unsigned())
-    return refused("contract.context_limit", "is not a whole number");
-  contract.context_limit = limit.get<std::uint64_t>();
+  if (!limit.is_null()) {
+    if (!limit.is_number_unsigned())
+      return refused("contract.context_limit", "is not a whole number");
+    contract.context_limit = limit.get<std::uint64_t>();
+  }
+  if (const auto checked = check_contract(contract); !checked) {
+    return refused("contract." + checked.error().detail, "");
+  }
   return outcome::success();
 }
 
@@ -234,6 +265,15 @@ nlohmann::ordered_json evidence_json(const Evidence& evidence) {
                               {"detail", evidence.detail},
                               {"confidence", evidence.confidence}};
   if (evidence.step) json["step"] = *evidence.step;
+  for (const auto& [key, value] : evidence.facts) {
+    nlohmann::ordered_json& fact = json["facts"][key];
+    if (fact.is_null()) {
+      fact = value;
+    } else {
+      if (!fact.is_array()) fact = nlohmann::ordered_json::array({fact});
+      fact.push_back(value);
+    }
+  }
   return json;
 }
 
@@ -243,7 +283,7 @@ std::string dump(const nlohmann::ordered_json& json) {
 
 }  // namespace
 
-Result<ReportedFailure> read_reported_failure(std::string_view line) {
+Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContract* known) {
   TRIAGE_TRY(object, parse_line(line));
   ReportedFailure reported;
   reported.failure.text = as_text(member(object, "error"));
@@ -252,7 +292,14 @@ Result<ReportedFailure> read_reported_failure(std::string_view line) {
   TRIAGE_TRYV(read_headers(member(object, "headers"), reported.failure));
   TRIAGE_TRYV(read_steps(member(object, "steps"), reported.trajectory));
   reported.task = as_text(member(object, "task"));
-  TRIAGE_TRYV(read_contract(member(object, "contract"), reported.contract));
+  const Json& contract = member(object, "contract");
+  if (known != nullptr && known->given == contract) {
+    reported.contract = known->contract;
+  } else {
+    TRIAGE_TRYV(read_contract(contract, reported.contract));
+    if (known != nullptr) *known = {contract, reported.contract};
+  }
+  reported.result = member(object, "result");
   return outcome::success(std::move(reported));
 }
 

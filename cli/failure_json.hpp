@@ -15,14 +15,23 @@ struct ReportedFailure {
   Trajectory trajectory{};
   std::string task{};
   AgentContract contract{};
+  Json result{};  // Null if the callable returned none.
+};
+
+// The contract that was read last. Compiling schemas costs more than a classification, and lines
+// that belong together have the same ones.
+struct KnownContract {
+  Json given{};
+  AgentContract contract{};
 };
 
 // Reads the fields error, exception_type, http_status, json_rpc_code, grpc_status, headers, steps,
-// task and contract of one JSON object; others are ignored, and null counts as absent. Codes may be
-// strings of digits. Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD.
-// Errors: Errc::invalid_argument for what is no JSON object, is nested deeper than max_json_depth,
-// or has a field of the wrong type; the text names the field.
-[[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line);
+// task, contract and result of one JSON object; others are ignored, and null counts as absent.
+// Codes may be strings of digits. Bytes that are not UTF-8 and halves of surrogate pairs become
+// U+FFFD. Errors: Errc::invalid_argument for what is no JSON object, is nested deeper than
+// max_json_depth, or has a field of the wrong type; the text names the field.
+[[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,
+                                                            KnownContract* known = nullptr);
 
 // One line without its end: type, reason, confidence, retry_after_s, critical_step, evidence.
 [[nodiscard]] std::string classification_line(const Classification& classification);

@@ -3,6 +3,7 @@
 
 #include "describe.hpp"
 #include "nearest.hpp"
+#include "triage/contract.hpp"
 #include "triage/json.hpp"
 #include "triage/step.hpp"
 
@@ -15,9 +16,11 @@ namespace {
 // A hint goes into a model's context: it must stay small whatever the manifest holds.
 constexpr std::size_t most_tools_named = 32;
 constexpr std::size_t longest_quote = 200;
+constexpr std::size_t longest_schema = 1'000;
+constexpr std::size_t longest_schemas = 8'000;
 
-std::string shortened(std::string_view text) {
-  return printable(text.substr(0, longest_quote)) + (text.size() > longest_quote ? "…" : "");
+std::string shortened(std::string_view text, std::size_t longest = longest_quote) {
+  return printable(text.substr(0, longest)) + (text.size() > longest ? "…" : "");
 }
 
 bool is_known(const FailureContext& context, const std::string& tool) {
@@ -52,8 +55,50 @@ std::string tool_list(std::vector<std::string> tools, const std::string& wrong) 
   return text + ".";
 }
 
+// The schemas of the tools' inputs, that of the tool in question first.
+std::string schema_list(const FailureContext& context, std::string_view first) {
+  if (!context.contract) return {};
+  std::vector<const ToolContract*> tools;
+  for (const ToolContract& tool : context.contract->tools) {
+    if (!tool.input_schema.empty()) tools.push_back(&tool);
+  }
+  std::stable_partition(tools.begin(), tools.end(),
+                        [&](const ToolContract* tool) { return tool->name == first; });
+  std::string text;
+  std::size_t told = 0;
+  for (; told < tools.size() && text.size() < longest_schemas; ++told) {
+    text += (text.empty() ? " Schemas of their inputs: " : "; ") + shortened(tools[told]->name) +
+            ": " + shortened(show(tools[told]->input_schema.json()), longest_schema);
+  }
+  if (told < tools.size()) text += "; and " + std::to_string(tools.size() - told) + " more";
+  return text.empty() ? text : text + ".";
+}
+
+// The first evidence for what the failure was found to be; null if there is none.
+const Evidence* deciding_evidence(const FailureContext& context) {
+  const auto& evidence = context.classification.evidence;
+  const auto found = std::find_if(evidence.begin(), evidence.end(), [&](const Evidence& one) {
+    return one.suggests == context.type() && !one.detail.empty();
+  });
+  return found == evidence.end() ? nullptr : &*found;
+}
+
+// The tool whose call broke its schema, if one did.
+std::string broken_tool(const Evidence* evidence) {
+  if (evidence == nullptr) return {};
+  const auto tool = std::find_if(evidence->facts.begin(), evidence->facts.end(),
+                                 [](const auto& fact) { return fact.first == "tool"; });
+  return tool == evidence->facts.end() ? std::string() : tool->second;
+}
+
 std::string manifest_hint(const FailureContext& context) {
   const auto wrong = wrong_tool(context);
+  const Evidence* why = deciding_evidence(context);
+  if (!wrong && why != nullptr && context.type() != FailureType::wrong_tool_called) {
+    std::string hint = shortened(why->detail, longest_schema) + ".";
+    if (!context.tools.empty()) hint += " " + tool_list(context.tools, {});
+    return hint + schema_list(context, broken_tool(why));
+  }
   std::string hint = wrong ? "The tool \"" + shortened(*wrong) + "\" does not exist."
                            : "A tool was called that does not exist.";
   const std::string_view meant =
@@ -67,7 +112,7 @@ std::string manifest_hint(const FailureContext& context) {
   hint += context.tools.empty()
               ? " Call only tools of your manifest."
               : " " + tool_list(context.tools, wrong.value_or(std::string{})) + " Call only these.";
-  return hint;
+  return hint + schema_list(context, meant);
 }
 
 }  // namespace

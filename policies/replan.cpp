@@ -19,7 +19,13 @@ int replans_of_this_type(const FailureContext& context) {
 std::string stock_hint(const FailureContext& context) {
   std::string hint = "The last plan failed (" + std::string(to_string(context.type()));
   if (!context.classification.reason.empty()) hint += ", " + context.classification.reason;
-  return hint + "). Make a new plan that avoids this.";
+  hint += "). ";
+  // How a contract was broken is known to the word.
+  const auto& evidence = context.classification.evidence;
+  if (!evidence.empty() && evidence.front().source == "contract") {
+    hint += evidence.front().detail + ". ";
+  }
+  return hint + "Make a new plan that avoids this.";
 }
 
 }  // namespace

@@ -90,6 +90,7 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   told.evidence = why.evidence;
   told.checkpoint_id = std::move(checkpoint);
   told.tools = b.context.tools;
+  told.contract = b.context.contract;
   b.restored_steps = b.journal.trajectory().size();
 }
 

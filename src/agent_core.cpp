@@ -66,6 +66,9 @@ Result<void> check_options(const AgentOptions& options) {
                                              std::to_string(options.expected_duration.count()) +
                                              " ns; allowed is 0 or more"};
   }
+  if (auto contract = check_contract(options.contract); !contract) {
+    return Error{contract.error().code, "contract." + contract.error().detail};
+  }
   return check_compensations(options);
 }
 
@@ -119,6 +122,19 @@ std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options
   for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
   for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
   text += std::to_string(options.contract.context_limit);
+  // Only what is there: agents without schemas keep the fingerprint they had.
+  const auto add = [&text](std::string_view what, const std::string& value) {
+    text += std::string(what) + '\0' + value + '\0';
+  };
+  for (const ToolContract& tool : options.contract.tools) {
+    if (!tool.input_schema.empty()) add(tool.name + ".input", show(tool.input_schema.json()));
+    if (!tool.output_schema.empty()) add(tool.name + ".output", show(tool.output_schema.json()));
+  }
+  for (const ForbiddenPattern& pattern : options.contract.forbidden_patterns) {
+    add("pattern", pattern.text());
+  }
+  const JsonSchema& result = options.contract.output_schema;
+  if (!result.empty()) add("result", show(result.json()));
   return digest(text).substr(0, 16);
 }
 
@@ -137,10 +153,16 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->classifier = options.classifier ? options.classifier : default_classifier();
   core->warnings = unreachable_settings(policy, options.limits);
   core->fingerprint = fingerprint(policy, options);
+  if (!options.contract.empty()) {
+    core->contract = std::make_shared<const AgentContract>(options.contract);
+    core->judges_return =
+        !options.contract.subgoals.empty() || !options.contract.output_schema.empty();
+  }
   core->policy = std::move(policy);
   core->options = std::move(options);
-  core->plain = !core->problem && !core->options.store && !core->options.observer &&
-                core->gates.empty() && core->options.limits.max_elapsed == Duration::zero();
+  core->plain = !core->problem && !core->judges_return && !core->options.store &&
+                !core->options.observer && core->gates.empty() &&
+                core->options.limits.max_elapsed == Duration::zero();
   return core;
 }
 

@@ -63,6 +63,8 @@ struct AgentCore {
   std::shared_ptr<Random> random;
   std::shared_ptr<Classifier> classifier;
   GateKeeper gates;
+  std::shared_ptr<const AgentContract> contract;  // Null if it is empty.
+  bool judges_return = false;         // It says something about what the callable returns.
   std::optional<Error> problem;       // Bad options: every run returns it.
   std::vector<std::string> warnings;  // Settings that cannot have an effect.
   std::string fingerprint;            // Of name, version, policy and contract.

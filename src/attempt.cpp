@@ -22,6 +22,11 @@ void Attempt::record_usage(const Usage& usage) { run_->record_usage(number_, usa
 void Attempt::set_contract(AgentContract contract) {
   run_->set_contract(number_, std::move(contract));
 }
+void Attempt::complete_subgoal(std::string_view name) {
+  record_step({.action = "complete subgoal",
+               .idempotent = true,
+               .metadata = Json{{"completes_subgoal", name}}});
+}
 Result<CheckpointId> Attempt::checkpoint(std::string_view label) {
   return run_->checkpoint(number_, label);
 }

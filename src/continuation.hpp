@@ -52,7 +52,7 @@ struct TakenOver {
 [[nodiscard]] Result<void> check_task(const Journal& journal);
 // What the callable is told when a run goes on from `from` (0: its start).
 [[nodiscard]] Recovery resumed_recovery(const Journal& journal, Sequence from,
-                                        const AgentContract& contract);
+                                        const std::shared_ptr<const AgentContract>& contract);
 // Goes on from that position with a new attempt.
 [[nodiscard]] ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery);
 // Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.

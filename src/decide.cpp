@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
+#include "classifier/contract_return.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 
@@ -31,9 +32,17 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
                {"detail", one.detail},
                {"confidence", one.confidence}};
     if (one.step) entry["step"] = *one.step;
+    if (!one.facts.empty()) entry["facts"] = one.facts;
     all.push_back(std::move(entry));
   }
   return all;
+}
+
+// What the next attempt is told if the strategy has nothing to say: how the contract was broken.
+std::string contract_hint(const FailureContext& context) {
+  const std::vector<Evidence>& evidence = context.classification.evidence;
+  if (evidence.empty() || evidence.front().source != "contract") return {};
+  return evidence.front().suggests == context.type() ? evidence.front().detail + "." : "";
 }
 
 }  // namespace
@@ -50,7 +59,8 @@ Decision Run::decide() {
   emit(EventKind::failure_classified, {.failure = &context});
   const auto& hook = core_.options.hooks.on_failure;
   if (hook) call_hook("on_failure", [&] { hook(context); });
-  const RecoveryAction action = choose();
+  RecoveryAction action = choose();
+  if (reruns(action.kind) && action.hint.empty()) action.hint = contract_hint(context);
   announce(action);
   return act(action);
 }
@@ -111,9 +121,14 @@ void Run::complete_context() {
     const Duration left = limits().max_elapsed - context.elapsed;
     context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
   }
-  const AgentContract& contract = b.contract ? *b.contract : core_.options.contract;
+  context.contract = contract();
   context.tools.clear();
-  for (const ToolContract& tool : contract.tools) context.tools.push_back(tool.name);
+  context.incomplete_subgoal.reset();
+  if (context.contract) {
+    for (const ToolContract& tool : context.contract->tools) context.tools.push_back(tool.name);
+    auto open = open_subgoals(*context.contract, context.trajectory);
+    if (!open.empty()) context.incomplete_subgoal = std::move(open.front());
+  }
   if (b.store) {
     context.run_id = id();
     const Sequence latest = b.journal.latest().info.id.sequence;
@@ -131,6 +146,7 @@ std::string Run::task_text() const {
 
 Classification Run::ask_classifier() {
   RunBody& b = *body_;
+  if (b.broken_return) return *b.broken_return;
   if (b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
     inherited.critical_step.reset();  // It points into the child's trajectory.
@@ -153,9 +169,10 @@ Classification Run::ask_classifier() {
       .trajectory = b.context.trajectory,
       .task = b.context.task,
       .restored_steps = b.restored_steps,
-      .contract = b.contract ? &*b.contract : &core_.options.contract,
+      .contract = contract().get(),
       .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
-      .rolled_back_step = b.rolled_back_step};
+      .rolled_back_step = b.rolled_back_step,
+      .newest_call_tokens = b.newest_call_tokens};
   try {
     return core_.classifier->classify(input);
   } catch (...) {

@@ -35,6 +35,13 @@ void restore_failure(const JournalReading& reading, FailureContext& context) {
           .detail = text_field(one, "detail"),
           .confidence = number_field(one, "confidence", 0.0)};
       if (one.contains("step")) entry.step = number_field<std::size_t>(one, "step", 0);
+      if (const auto facts = one.find("facts"); facts != one.end() && facts->is_array()) {
+        for (const Json& fact : *facts) {
+          const bool pair =
+              fact.is_array() && fact.size() == 2 && fact[0].is_string() && fact[1].is_string();
+          if (pair) entry.facts.emplace_back(fact[0], fact[1]);
+        }
+      }
       found.evidence.push_back(std::move(entry));
     }
   }
@@ -65,6 +72,7 @@ void restore(TakenOver& taken) {
   context.elapsed = Duration(number_field<Duration::rep>(suspended, "elapsed_ns", 0));
   context.task = opened.task.is_string() ? opened.task.get<std::string>() : show(opened.task);
   context.run_id = journal.run();
+  context.contract = core.contract;
   for (const ToolContract& tool : core.options.contract.tools) context.tools.push_back(tool.name);
   b.started_at = core.clock->now() - context.elapsed;
   const auto deadline = time_field(suspended, "deadline_ms");

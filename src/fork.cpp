@@ -143,13 +143,17 @@ std::vector<Record> first_records(const ForkOptions& options, const Journal& ori
   return records;
 }
 
-Recovery branch_recovery(const Checkpoint& parent, const AgentContract& contract) {
+Recovery branch_recovery(const Checkpoint& parent,
+                         const std::shared_ptr<const AgentContract>& contract) {
   const std::string id = to_string(parent.info.id);
   Recovery recovery{.action = RecoveryAction::Kind::resume,
                     .reason = "forked",
                     .hint = "The run branches off from checkpoint " + id + ".",
                     .checkpoint_id = id};
-  for (const ToolContract& tool : contract.tools) recovery.tools.push_back(tool.name);
+  recovery.contract = contract;
+  if (contract) {
+    for (const ToolContract& tool : contract->tools) recovery.tools.push_back(tool.name);
+  }
   return recovery;
 }
 
@@ -209,7 +213,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.writer.queued = branch.last();
   b.writer.durable = branch.last();
   b.task = opened->task;
-  b.recovery = std::make_unique<Recovery>(branch_recovery(parent, core.options.contract));
+  b.recovery = std::make_unique<Recovery>(branch_recovery(parent, core.contract));
   b.restored_steps = branch.trajectory().size();
   b.journal = std::move(branch);
   return outcome::success(std::move(opened));

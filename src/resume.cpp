@@ -49,7 +49,8 @@ Result<Sequence> find_start(const Journal& journal, const std::string& from) {
 
 }  // namespace
 
-Recovery resumed_recovery(const Journal& journal, Sequence from, const AgentContract& contract) {
+Recovery resumed_recovery(const Journal& journal, Sequence from,
+                          const std::shared_ptr<const AgentContract>& contract) {
   Recovery recovery{.action = RecoveryAction::Kind::resume,
                     .failure_type = FailureType::crashed,
                     .reason = "process_died"};
@@ -62,7 +63,10 @@ Recovery resumed_recovery(const Journal& journal, Sequence from, const AgentCont
                             : "The run goes on from checkpoint " +
                                   to_string(CheckpointId{journal.run(), from}) + ".";
   if (from != 0) recovery.checkpoint_id = to_string(CheckpointId{journal.run(), from});
-  for (const ToolContract& tool : contract.tools) recovery.tools.push_back(tool.name);
+  recovery.contract = contract;
+  if (contract) {
+    for (const ToolContract& tool : contract->tools) recovery.tools.push_back(tool.name);
+  }
   return recovery;
 }
 
@@ -163,7 +167,7 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
     return carry_out(std::move(taken), std::move(pending));
   }
   TRIAGE_TRY(from, find_start(taken.journal, options.from));
-  Recovery recovery = resumed_recovery(taken.journal, from, core.options.contract);
+  Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
   if (options.revive && taken.journal.stopped().is_null()) recovery.reason = died;
   return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
 }

@@ -70,9 +70,11 @@ struct RunBody {
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
-  std::optional<Error> sticky{};  // Ends the run when the callable returns.
-  std::optional<AgentContract> contract{};
-  std::size_t restored_steps = 0;  // At the start of the current attempt.
+  std::optional<Error> sticky{};                    // Ends the run when the callable returns.
+  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
+  std::uint64_t newest_call_tokens = 0;             // That the current attempt recorded.
+  std::optional<Classification> broken_return{};    // Why the value it returned is no success.
+  std::size_t restored_steps = 0;                   // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
   EffectTurns effect_turns{};
@@ -239,6 +241,14 @@ class Run {
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
+
+  // --- run_contract.cpp
+  // Null if there is none.
+  [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
+  // Whether the value that the callable returned must be looked at.
+  [[nodiscard]] bool judges_return() const noexcept;
+  // What `succeeded` becomes when the value breaks the contract.
+  [[nodiscard]] Input judge_return();
 
   // --- signals.cpp
   Result<void> pause(int attempt, WallTime until, Duration at_most, std::string_view signal);

@@ -198,6 +198,8 @@ Input Run::invoke() {
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
     learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
+  if (!body_ && core_.judges_return) [[unlikely]]
+    make_body();
   if (!body_) [[likely]] {
     if (observer() != nullptr) [[unlikely]]
       emit(EventKind::attempt_succeeded);
@@ -218,6 +220,8 @@ void Run::prepare_attempt() {
   b.gate_closed = false;
   b.asked.reset();
   b.parked.reset();
+  b.newest_call_tokens = 0;
+  b.broken_return.reset();
   // What set-up had to say belongs to the first failure.
   if (b.classified_attempt >= 0) b.context.notes.clear();
   if (b.journal.attempts() >= attempt_) return;
@@ -234,6 +238,7 @@ Input Run::settle(Input result) {
     const Lock lock(mutex_);  // Whoever is still recording has done so after this.
     body_->journal.end_checkpoint();
   }
+  if (result == Input::succeeded && !body_->sticky && judges_return()) result = judge_return();
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
     if (sticky->code == Errc::suspended && body_->parked) return park();
     body_->permit = Permit();

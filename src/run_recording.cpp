@@ -191,6 +191,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
   Lock lock(mutex_);
   if (is_late(attempt) || refused(checked)) return;
   RunBody& b = body();
+  if (usage.calls <= 1) b.newest_call_tokens = usage.tokens();
   make_room();
   Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
                                 Json{{"input_tokens", usage.input_tokens},
@@ -200,11 +201,6 @@ void Run::record_usage(int attempt, const Usage& usage) {
   if (!b.store) return;
   enqueue(std::move(record));
   write_through(attempt, std::move(lock));
-}
-
-void Run::set_contract(int attempt, AgentContract contract) {
-  const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) body().contract = std::move(contract);
 }
 
 Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {

@@ -105,7 +105,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   const Json suspended = taken.journal.suspended();
   if (suspended.contains("waiting")) {
     const Sequence from = taken.journal.latest().info.id.sequence;
-    Recovery recovery = resumed_recovery(taken.journal, from, core.options.contract);
+    Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
     return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
   }
   RecoveryAction action = action_when_due(suspended);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/testing/context.hpp"
 
+#include <memory>
+
 namespace triage::inline v0_1::testing {
 
 ContextBuilder& ContextBuilder::with_history(std::vector<HistoryEntry> history) {
@@ -85,6 +87,13 @@ ContextBuilder& ContextBuilder::usage(Usage usage) {
 
 ContextBuilder& ContextBuilder::tools(std::vector<std::string> names) {
   context_.tools = std::move(names);
+  return *this;
+}
+
+ContextBuilder& ContextBuilder::contract(AgentContract contract) {
+  context_.tools.clear();
+  for (const ToolContract& tool : contract.tools) context_.tools.push_back(tool.name);
+  context_.contract = std::make_shared<const AgentContract>(std::move(contract));
   return *this;
 }
 

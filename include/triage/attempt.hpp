@@ -42,6 +42,8 @@ struct Recovery {
   std::vector<Evidence> evidence{};
   std::string checkpoint_id{};       // What was restored; empty if nothing was.
   std::vector<std::string> tools{};  // Names in the contract's manifest, if there is one.
+  // The contract itself: the manifest with its schemas, subgoals, limits. Null without one.
+  std::shared_ptr<const AgentContract> contract{};
 };
 
 // Thrown by effect() when the attempt cannot go on. Let it pass: the attempt's result is discarded
@@ -103,8 +105,13 @@ class Attempt {
   void remove_state(std::string_view key);  // Nothing happens if there is no such key.
   void replace_state(Json state);           // Must be an object.
   void record_usage(const Usage& usage);
-  // Declares what this agent promises; checked from now on. Replaces AgentOptions::contract.
+  // Declares what this agent promises; checked from now on. Replaces AgentOptions::contract. One
+  // that check_contract refuses is a sticky error.
   void set_contract(AgentContract contract);
+  // Says that a subgoal of the contract is reached. Records an idempotent step whose
+  // metadata["completes_subgoal"] is the name, so that a rollback opens it again; a step of one's
+  // own may have that key too, with a name or a list of names.
+  void complete_subgoal(std::string_view name);
 
   // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest
   // one of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1 {
@@ -20,6 +21,9 @@ struct Evidence {
   std::string detail{};               // What was found, in words.
   double confidence = 0.0;            // 0 to 1, of this finding alone.
   std::optional<std::size_t> step{};  // Index of the step that it was found in.
+  // The same for programs: of a broken contract "tool", "nearest", "path", "expected", "found",
+  // "schema_path", "subgoal", "tokens", "limit", "phrase", "pattern". A key may come several times.
+  std::vector<std::pair<std::string, std::string>> facts{};
 
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };

@@ -7,6 +7,7 @@
 #include "triage/failure.hpp"
 #include "triage/trajectory.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -24,6 +25,9 @@ struct ClassifierInput {
   // The step before which the last attempt failed, if it was rolled back and its trajectory went on
   // from there: failing at the same step again is a repetition.
   std::optional<std::size_t> rolled_back_step{};
+  std::uint64_t newest_call_tokens = 0;  // What the newest recorded call to a model took; 0: not
+                                         // known.
+  const Json* result = nullptr;          // What the callable returned, if it returned a value.
 };
 
 // Thread-safety: classify() may be called from several threads at once.

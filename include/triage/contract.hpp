@@ -3,9 +3,13 @@
 // What an agent promises about itself, so that breaking it can be seen without reading any text.
 
 #include "triage/json.hpp"
+#include "triage/json_schema.hpp"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1 {
@@ -14,17 +18,51 @@ struct ToolContract {
   std::string name{};
   std::vector<std::string> aliases{};  // Other accepted names.
   std::string description{};           // For the hint.
+  JsonSchema input_schema{};  // Of Step::tool_input; not checked if that is null. A text that holds
+                              // a JSON object or array may stand for it.
+  JsonSchema output_schema{};  // Of Step::tool_output of a step that did not fail; null: unchecked.
 };
 
+// A regular expression, compiled once, that must not match Step::llm_output. RE2 syntax, letters in
+// any case. A value; copies share what was compiled. Thread-safe as a constant.
+class ForbiddenPattern {
+ public:
+  ForbiddenPattern() = default;           // Matches nothing.
+  ForbiddenPattern(std::string pattern);  // NOLINT(google-explicit-constructor)
+  ForbiddenPattern(const char* pattern)   // NOLINT(google-explicit-constructor)
+      : ForbiddenPattern(std::string(pattern)) {}
+
+  [[nodiscard]] const std::string& text() const noexcept;
+  // Errc::invalid_argument if RE2 refuses it: look-around and back-references for instance.
+  [[nodiscard]] const std::optional<Error>& problem() const noexcept;
+  [[nodiscard]] bool matches(std::string_view text) const;
+
+ private:
+  struct Body;
+  std::shared_ptr<const Body> body_{};
+};
+
+// Checked when an attempt fails, against the steps that it recorded, and when the callable returns
+// a value, which fails all the same if it breaks output_schema or leaves a subgoal open.
 struct AgentContract {
   std::vector<ToolContract> tools{};       // Empty: any tool may be called.
   std::vector<std::string> constraints{};  // Texts that must not appear in Step::llm_output.
-  std::vector<std::string> subgoals{};     // Informative; handed to strategies.
-  std::uint64_t context_limit = 0;         // Tokens; 0: none.
+  // What must be done before the callable returns: see Attempt::complete_subgoal.
+  std::vector<std::string> subgoals{};
+  std::uint64_t context_limit = 0;  // Tokens of one call to a model; 0: none. What a call took is
+                                    // Attempt::record_usage, or Step::metadata["tokens"].
+  std::vector<ForbiddenPattern> forbidden_patterns{};  // Like constraints.
+  // Of the callable's result, converted to JSON. A result without a conversion is refused.
+  JsonSchema output_schema{};
 
   [[nodiscard]] bool empty() const noexcept {
-    return tools.empty() && constraints.empty() && subgoals.empty() && context_limit == 0;
+    return tools.empty() && constraints.empty() && subgoals.empty() && context_limit == 0 &&
+           forbidden_patterns.empty() && output_schema.empty();
   }
 };
+
+// Errors: Errc::invalid_argument for a schema or a pattern with a problem; names the place:
+// "tools[1] (fetch).input_schema: the schema is wrong at /properties/url/type: …".
+[[nodiscard]] Result<void> check_contract(const AgentContract& contract);
 
 }  // namespace triage::inline v0_1

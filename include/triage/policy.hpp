@@ -24,7 +24,8 @@
 
 namespace triage::inline v0_1 {
 
-struct Limits;  // limits.hpp
+struct AgentContract;  // contract.hpp
+struct Limits;         // limits.hpp
 
 // Which position a rollback restores.
 struct RollbackTarget {
@@ -111,11 +112,13 @@ struct FailureContext {
   std::optional<Duration> remaining{};  // Until the nearest deadline, if there is one.
   Usage usage{.calls = 0};              // Of the run so far.
   std::vector<std::string> tools{};     // Names in the contract's manifest; empty without one.
-  std::optional<std::string> incomplete_subgoal{};  // From the contract, if one is open.
+  std::optional<std::string> incomplete_subgoal{};  // The contract's first open one.
   std::string run_id{};                             // Empty if the run has not needed one.
   std::string last_checkpoint{};     // Id of the newest checkpoint; empty if there is none.
   std::vector<std::string> notes{};  // What went wrong while this failure was handled: exceptions
                                      // from hooks, strategies and classifiers, store errors.
+  // The contract itself, schemas included; null without one.
+  std::shared_ptr<const AgentContract> contract{};
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
   // How many failures of this type there were before this one.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "classifier/contract_return.hpp"
 #include "classifier/findings.hpp"
 #include "classifier/loops.hpp"
 
@@ -10,7 +11,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t newest_calls_checked = 8;
+constexpr std::size_t newest_calls_checked = 32;
 constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t most_output_bytes_read = 4U << 20U;
 constexpr std::size_t longest_compared_name = 64;
@@ -18,11 +19,13 @@ constexpr std::size_t most_near_names = 3;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool in_manifest(const AgentContract& contract, const std::string& name) {
-  return std::any_of(contract.tools.begin(), contract.tools.end(), [&](const ToolContract& tool) {
-    return tool.name == name ||
-           std::find(tool.aliases.begin(), tool.aliases.end(), name) != tool.aliases.end();
-  });
+const ToolContract* find_tool(const AgentContract& contract, const std::string& name) {
+  const auto found =
+      std::find_if(contract.tools.begin(), contract.tools.end(), [&](const ToolContract& tool) {
+        return tool.name == name ||
+               std::find(tool.aliases.begin(), tool.aliases.end(), name) != tool.aliases.end();
+      });
+  return found == contract.tools.end() ? nullptr : &*found;
 }
 
 // Levenshtein's distance, ignoring case. Names are cut at longest_compared_name.
@@ -42,8 +45,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// " The nearest are a, b." or nothing if no name is near.
-std::string nearest_names(const AgentContract& contract, const std::string& name) {
+std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name) {
   std::vector<std::pair<std::size_t, const std::string*>> near;
   for (const ToolContract& tool : contract.tools) {
     const std::size_t distance = edit_distance(name, tool.name);
@@ -53,32 +55,76 @@ std::string nearest_names(const AgentContract& contract, const std::string& name
   std::stable_sort(near.begin(), near.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (near.size() > most_near_names) near.resize(most_near_names);
-  std::string text;
-  for (const auto& [distance, candidate] : near) {
-    text += (text.empty() ? ". The nearest are " : ", ") + printable(*candidate);
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const auto& [distance, candidate] : near) names.push_back(printable(*candidate));
+  return names;
 }
 
-void check_tools(const ClassifierInput& input, Findings& findings) {
+Finding unknown_tool(const AgentContract& contract, const std::string& called) {
+  const std::string name = printable(called.substr(0, longest_compared_name));
+  Evidence evidence{.source = "contract",
+                    .suggests = FailureType::wrong_tool_called,
+                    .detail = "The agent's contract has no tool \"" + name + "\"",
+                    .facts = {{"tool", name}}};
+  const std::vector<std::string> near = nearest_names(contract, called);
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    evidence.detail += (i == 0 ? ". The nearest are " : ", ") + near[i];
+    evidence.facts.emplace_back("nearest", near[i]);
+  }
+  return {.kind = FindingKind::contract,
+          .reason = "tool_not_in_manifest",
+          .evidence = std::move(evidence)};
+}
+
+// Models write arguments as text: one that holds a JSON object or array may stand for it.
+Result<std::optional<SchemaBreach>> check_input(const JsonSchema& schema, const Json& input) {
+  auto checked = schema.check(input);
+  if (!checked || !checked.value() || !input.is_string()) return checked;
+  const Json parsed = Json::parse(input.get_ref<const std::string&>(), nullptr, false);
+  return parsed.is_structured() ? schema.check(parsed) : checked;
+}
+
+// Checks one side of a call. What cannot be checked is told, and held against nobody.
+std::optional<Finding> broken_schema(const Step& step, bool input, const ToolContract& tool,
+                                     Findings& findings) {
+  const JsonSchema& schema = input ? tool.input_schema : tool.output_schema;
+  const Json& value = input ? step.tool_input : step.tool_output;
+  if (schema.empty() || value.is_null()) return std::nullopt;
+  const auto checked = input ? check_input(schema, value) : schema.check(value);
+  const std::string what = std::string("The ") + (input ? "input" : "output") + " of the tool \"" +
+                           printable(tool.name.substr(0, longest_compared_name)) + "\"";
+  if (!checked) {
+    findings.notes.push_back(
+        {.source = "contract", .detail = what + " was not checked: " + checked.error().detail});
+    return std::nullopt;
+  }
+  if (!checked.value()) return std::nullopt;
+  return mismatch(what, input ? "tool_input_mismatch" : "tool_output_mismatch", *checked.value(),
+                  tool.name);
+}
+
+void check_calls(const ClassifierInput& input, Findings& findings) {
   if (input.contract->tools.empty()) return;
   std::size_t calls = 0;
   std::size_t steps = 0;
+  const auto failed = last_failed_step(input);
+  const auto add = [&](std::size_t index, Finding finding) {
+    // Calls before the newest one were survived, unless it is one of them that failed.
+    finding.evidence.confidence = calls == 1 || failed == index ? 0.97 : 0.6;
+    finding.evidence.step = index;
+    findings.list.push_back(std::move(finding));
+  };
   const auto check = [&](std::size_t index, const Step& step) {
     if (step.tool_called && !step.tool_called->empty()) {
       ++calls;
-      if (!in_manifest(*input.contract, *step.tool_called)) {
-        const std::string name = printable(step.tool_called->substr(0, longest_compared_name));
-        findings.list.push_back(
-            {.kind = FindingKind::contract,
-             .reason = "tool_not_in_manifest",
-             .evidence = {.source = "contract",
-                          .suggests = FailureType::wrong_tool_called,
-                          .detail = "The agent's contract has no tool \"" + name + "\"" +
-                                    nearest_names(*input.contract, *step.tool_called),
-                          // Calls before the newest one were survived.
-                          .confidence = calls == 1 ? 0.97 : 0.6,
-                          .step = index}});
+      const ToolContract* tool = find_tool(*input.contract, *step.tool_called);
+      if (tool == nullptr) {
+        add(index, unknown_tool(*input.contract, *step.tool_called));
+      } else if (auto wrong_input = broken_schema(step, true, *tool, findings)) {
+        add(index, std::move(*wrong_input));
+      } else if (!step_failed(step)) {
+        auto wrong_output = broken_schema(step, false, *tool, findings);
+        if (wrong_output) add(index, std::move(*wrong_output));
       }
     }
     return calls < newest_calls_checked && ++steps < newest_steps_read;
@@ -86,13 +132,69 @@ void check_tools(const ClassifierInput& input, Findings& findings) {
   visit_newest_first(input.trajectory, input.restored_steps, check);
 }
 
+// What the step's call to a model took: metadata.tokens; 0 if it does not say.
+std::uint64_t tokens_of(const Step& step) {
+  if (!step.metadata.is_object()) return 0;
+  const auto tokens = step.metadata.find("tokens");
+  if (tokens == step.metadata.end() || !tokens->is_number_integer()) return 0;
+  // A number that was written in C++ is signed.
+  const bool negative = !tokens->is_number_unsigned() && tokens->get<std::int64_t>() < 0;
+  return negative ? 0 : tokens->get<std::uint64_t>();
+}
+
+void check_context(const ClassifierInput& input, Findings& findings) {
+  const std::uint64_t limit = input.contract->context_limit;
+  if (limit == 0) return;
+  std::uint64_t tokens = 0;
+  std::optional<std::size_t> at;
+  std::size_t steps = 0;
+  visit_newest_first(input.trajectory, input.restored_steps,
+                     [&](std::size_t index, const Step& step) {
+                       tokens = tokens_of(step);
+                       if (tokens != 0) at = index;
+                       return !at && ++steps < newest_steps_read;
+                     });
+  if (input.newest_call_tokens > tokens) {
+    tokens = input.newest_call_tokens;
+    at.reset();
+  }
+  if (tokens <= limit) return;
+  findings.list.push_back(
+      {.kind = FindingKind::contract,
+       .reason = "context_limit_exceeded",
+       .evidence = {
+           .source = "contract",
+           .suggests = FailureType::context_overflow,
+           .detail = "The newest call to the model took " + std::to_string(tokens) + " tokens; " +
+                     std::to_string(limit) + " are allowed",
+           .confidence = 0.97,
+           .step = at,
+           .facts = {{"tokens", std::to_string(tokens)}, {"limit", std::to_string(limit)}}}});
+}
+
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
+// The first text or pattern of the contract that the output must not have: "phrase" or "pattern",
+// and what it is.
+std::optional<std::pair<std::string, std::string>> forbidden_in(const AgentContract& contract,
+                                                                std::string_view output) {
+  for (const std::string& constraint : contract.constraints) {
+    if (!constraint.empty() && contains_ignoring_case(output, constraint)) {
+      return std::make_pair(std::string("phrase"), constraint);
+    }
+  }
+  for (const ForbiddenPattern& pattern : contract.forbidden_patterns) {
+    if (pattern.matches(output)) return std::make_pair(std::string("pattern"), pattern.text());
+  }
+  return std::nullopt;
+}
+
 void check_constraints(const ClassifierInput& input, Findings& findings) {
-  if (input.contract->constraints.empty()) return;
+  const AgentContract& contract = *input.contract;
+  if (contract.constraints.empty() && contract.forbidden_patterns.empty()) return;
   std::size_t outputs = 0;
   std::size_t steps = 0;
   std::size_t bytes_left = most_output_bytes_read;
@@ -100,18 +202,21 @@ void check_constraints(const ClassifierInput& input, Findings& findings) {
     if (step.llm_output) {
       ++outputs;
       const std::string_view output = std::string_view(*step.llm_output).substr(0, bytes_left);
-      for (const std::string& constraint : input.contract->constraints) {
-        if (constraint.empty() || !contains_ignoring_case(output, constraint)) continue;
+      if (const auto forbidden = forbidden_in(contract, output)) {
+        const std::string shown = printable(forbidden->second.substr(0, longest_compared_name));
+        const bool phrase = forbidden->first == "phrase";
         findings.list.push_back(
             {.kind = FindingKind::contract,
-             .reason = "forbidden_text",
+             .reason = phrase ? "forbidden_text" : "forbidden_pattern",
              .evidence = {.source = "contract",
                           .suggests = FailureType::constraint_ignored,
-                          .detail = "The model's output contains the forbidden text \"" +
-                                    printable(constraint.substr(0, longest_compared_name)) + "\"",
+                          .detail = std::string("The model's output ") +
+                                    (phrase ? "contains the forbidden text \""
+                                            : "matches the forbidden pattern \"") +
+                                    shown + "\"",
                           .confidence = outputs == 1 ? 0.95 : 0.6,
-                          .step = index}});
-        break;
+                          .step = index,
+                          .facts = {{forbidden->first, shown}}}});
       }
       bytes_left -= output.size();
     }
@@ -124,7 +229,9 @@ void check_constraints(const ClassifierInput& input, Findings& findings) {
 
 void find_breaches(const ClassifierInput& input, Findings& findings) {
   if (input.contract == nullptr) return;
-  check_tools(input, findings);
+  check_return(input, findings);
+  check_calls(input, findings);
+  check_context(input, findings);
   check_constraints(input, findings);
 }
 

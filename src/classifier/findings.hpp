@@ -31,7 +31,7 @@ struct Findings {
 
 // Deadline, loops, repetition after a rollback: what the library knows itself.
 void find_facts(const ClassifierInput& input, const RulesOptions& options, Findings& findings);
-// Tools that are not in the manifest and forbidden texts.
+// Everything that breaks the contract.
 void find_breaches(const ClassifierInput& input, Findings& findings);
 // Codes, exception types and phrases of the failure, its causes and the newest steps.
 void find_hints(const ClassifierInput& input, Findings& findings);

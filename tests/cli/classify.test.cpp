@@ -131,3 +131,47 @@ TEST_CASE("no input gives no output", "[cli][classify]") {
   CHECK(answers.status == 0);
   CHECK(answers.lines.empty());
 }
+
+TEST_CASE("classify checks a contract with schemas", "[cli][classify]") {
+  const Json contract = Json::parse(R"x({"tools": [{"name": "fetch", "inputSchema":
+      {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}},
+      {"name": "web_search"}],
+      "constraints": ["top secret", {"pattern": "pass(word|phrase)"}], "subgoals": ["write"],
+      "context_limit": 100, "output_schema": {"type": "string"}})x");
+  const auto with_step = [&](const Json& step) {
+    return classify_one({{"error", "x"}, {"contract", contract}, {"steps", Json::array({step})}});
+  };
+  const Json input = with_step({{"tool_called", "fetch"}, {"tool_input", {{"url", 5}}}});
+  CHECK(input["type"] == "schema_mismatch");
+  CHECK(input["reason"] == "tool_input_mismatch");
+  CHECK(input["evidence"][0]["facts"]["path"] == "/url");
+  CHECK(input["evidence"][0]["facts"]["expected"] == R"x({"type":"string"})x");
+  CHECK(with_step({{"tool_called", "fetch"}, {"tool_input", {{"url", "x"}}}})["type"] == "unknown");
+  const Json tool = with_step({{"tool_called", "web_serch"}});
+  CHECK(tool["type"] == "wrong_tool_called");
+  CHECK(tool["evidence"][0]["facts"]["nearest"] == "web_search");
+  CHECK(with_step({{"llm_output", "the password"}})["type"] == "constraint_ignored");
+  CHECK(with_step({{"metadata", {{"tokens", 101}}}})["type"] == "context_overflow");
+  const auto with_result = [&](const Json& result, const Json& done) {
+    const Json step{{"metadata", {{"completes_subgoal", done}}}};
+    return classify_one(
+        {{"contract", contract}, {"result", result}, {"steps", Json::array({step})}});
+  };
+  CHECK(with_result("x", "write")["type"] == "unknown");
+  CHECK(with_result(5, "write")["reason"] == "result_mismatch");
+  CHECK(with_result("x", "read")["type"] == "plan_incomplete");
+}
+
+TEST_CASE("classify refuses a contract with an invalid schema, and names the path",
+          "[cli][classify]") {
+  const Json good{{"error", "HTTP 429 Too Many Requests"}};
+  const Json bad = Json::parse(R"x({"error": "x", "contract": {"tools": [{"name": "fetch",
+      "input_schema": {"properties": {"url": {"pattern": "(?=a)"}}}}]}})x");
+  const Answers answers = classify_text(bad.dump() + "\n" + good.dump() + "\n");
+  CHECK(answers.status == 4);
+  REQUIRE(answers.lines.size() == 2);
+  CHECK_THAT(answers.lines[0]["error"].get<std::string>(),
+             ContainsSubstring("contract.tools[0] (fetch).input_schema") &&
+                 ContainsSubstring("/properties/url/pattern"));
+  CHECK(answers.lines[1]["type"] == "external_fault");
+}

@@ -82,6 +82,26 @@ TEST_CASE("the manifest hint blames the critical step, and never a tool that exi
   CHECK(retry_with_tool_manifest()(context.critical_step(99)).kind == Kind::retry);
 }
 
+TEST_CASE("the manifest hint carries schemas, that of the tool in question first, and stays small",
+          "[policies][manifest]") {
+  AgentContract contract;
+  for (int i = 0; i < 100; ++i) {
+    contract.tools.push_back(
+        {.name = "tool_" + std::to_string(i),
+         .input_schema = {{"type", "object"}, {"title", std::string(5'000, 'x')}}});
+  }
+  contract.tools.push_back({.name = "search", .input_schema = {{"required", {"query"}}}});
+  const RecoveryAction action =
+      retry_with_tool_manifest()(context_for(FailureType::wrong_tool_called)
+                                     .contract(contract)
+                                     .step({.tool_called = "serach", .error = "no such tool"}));
+  CHECK_THAT(
+      action.hint,
+      ContainsSubstring(R"(Schemas of their inputs: search: {"required":["query"]}; tool_0)"));
+  CHECK_THAT(action.hint, ContainsSubstring("more."));
+  CHECK(action.hint.size() < 12'000);
+}
+
 TEST_CASE("without a contract the manifest hint has the evidence", "[policies][manifest]") {
   const RecoveryAction action =
       retry_with_tool_manifest()(context_for(FailureType::wrong_tool_called)

@@ -12,8 +12,11 @@ struct ManifestOptions {
 };
 
 // RETRY with a hint that names the tool which does not exist, the tools of the contract
-// (FailureContext::tools, the 32 nearest if there are more) and the most similar one, and that
-// quotes the deciding evidence. Without a contract the hint has what the evidence says.
+// (FailureContext::tools, the 32 nearest if there are more) and the most similar one, that quotes
+// the deciding evidence and gives the schemas of the tools' inputs (the first 1,000 bytes of each,
+// some 8,000 in all; all of them are in Recovery::contract). For other failures, such as an input
+// that broke its schema, the hint begins with the evidence. Without a contract it has what the
+// evidence says.
 [[nodiscard]] Strategy retry_with_tool_manifest(ManifestOptions options = {});
 
 }  // namespace triage::inline v0_1

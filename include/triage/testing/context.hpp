@@ -2,6 +2,7 @@
 #pragma once
 // Builds the FailureContext that a policy is asked about, without a run.
 
+#include "triage/contract.hpp"
 #include "triage/policy.hpp"
 #include "triage/step.hpp"
 
@@ -38,6 +39,7 @@ class ContextBuilder {
   ContextBuilder& random(double number);  // In [0, 1).
   ContextBuilder& usage(Usage usage);
   ContextBuilder& tools(std::vector<std::string> names);
+  ContextBuilder& contract(AgentContract contract);  // And the names of its tools.
   ContextBuilder& incomplete_subgoal(std::string subgoal);
 
   [[nodiscard]] FailureContext build() const;

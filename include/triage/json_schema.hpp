@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A JSON Schema, compiled once, and what a value that breaks it is told.
+
+#include "triage/json.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace triage::inline v0_1 {
+
+// The first rule of a schema that a value breaks.
+struct SchemaBreach {
+  std::string path{};         // JSON Pointer to the part of the value; empty: all of it.
+  std::string schema_path{};  // JSON Pointer to the rule inside the schema.
+  std::string expected{};     // That rule as JSON text, cut at 400 bytes: {"type":"string"}.
+  std::string found{};        // The part as JSON text, cut at 200 bytes.
+
+  friend bool operator==(const SchemaBreach&, const SchemaBreach&) = default;
+};
+
+// "at /url: expected {"type":"string"}, found 5".
+[[nodiscard]] std::string describe(const SchemaBreach& breach);
+
+// A value; copies share what was compiled. Drafts 4, 6 and 7, as "$schema" says, else 7; of later
+// drafts what they share with 7, their new keywords are not checked. `pattern` and
+// `patternProperties` are RE2 expressions and take linear time; `format` is an annotation.
+// References lead into the schema itself: nothing is fetched, no file is read.
+// Thread-safety: const members may be called from several threads at once.
+class JsonSchema {
+ public:
+  JsonSchema() = default;  // Any value fits.
+  // Compiles; problem() says what is wrong with the schema, if anything is.
+  JsonSchema(Json schema);                    // NOLINT(google-explicit-constructor)
+  JsonSchema(Json::initializer_list_t list);  // NOLINT(google-explicit-constructor)
+  // Errors: Errc::invalid_argument, naming the place inside the schema as a JSON Pointer: a keyword
+  // of the wrong shape, a pattern that RE2 refuses (look-around, back-references), a reference that
+  // leads nowhere, out of the schema or back to itself, more than 256 levels or 10,000 subschemas.
+  [[nodiscard]] static Result<JsonSchema> compile(Json schema);
+
+  [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
+  [[nodiscard]] const Json& json() const noexcept;  // Null if empty.
+  [[nodiscard]] const std::optional<Error>& problem() const noexcept;
+  // Nothing if the value fits. Errors: problem(); Errc::invalid_argument for a value that is nested
+  // deeper than max_json_depth or is no JSON; Errc::unsupported if the check would take more than
+  // a million rules or 2 MB of stack.
+  [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value) const;
+
+ private:
+  struct Body;
+  std::shared_ptr<const Body> body_{};
+};
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a contract says about an agent that returns: its result, its subgoals. Private.
+
+#include "classifier/findings.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// The subgoals that no step of the trajectory completes, restored steps included, in the contract's
+// order. O(steps) if there are subgoals.
+[[nodiscard]] std::vector<std::string> open_subgoals(const AgentContract& contract,
+                                                     const Trajectory& trajectory);
+
+// Of the result in the input, if there is one: subgoals that are open, a shape that is wrong.
+void check_return(const ClassifierInput& input, Findings& findings);
+
+// Why a value that was returned is no success; nothing if it is one.
+[[nodiscard]] std::optional<Classification> broken_return(const ClassifierInput& input);
+
+// A value that breaks its schema; `tool` may be empty.
+[[nodiscard]] Finding mismatch(std::string_view what, std::string_view reason,
+                               const SchemaBreach& breach, const std::string& tool);
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A JSON Schema taken apart: its subschemas, and where references lead. Private.
+
+#include "triage/json.hpp"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+enum class Draft : std::uint8_t { draft4, draft6, draft7 };
+
+struct SchemaNode {
+  const Json* json = nullptr;  // An object or a boolean.
+  std::string path{};          // JSON Pointer inside the schema.
+  std::string base{};          // URI that references here are relative to; empty: none.
+  std::size_t resource = 0;    // The node whose $id gave that URI: "#/…" begins there.
+  std::size_t target = 0;      // Where its $ref leads in the end; itself without one.
+};
+
+// Every keyword of every node has its shape, every $ref has a target, and no subschema asks for
+// itself about the same value.
+class SchemaNodes {
+ public:
+  // The schema must outlive the nodes. Errors: see JsonSchema::compile.
+  [[nodiscard]] static Result<SchemaNodes> read(const Json& schema);
+
+  [[nodiscard]] Draft draft() const noexcept { return draft_; }
+  [[nodiscard]] const std::vector<SchemaNode>& all() const noexcept { return nodes_; }
+  // The node that checks what this subschema says: where its $ref leads, or itself.
+  [[nodiscard]] std::size_t of(const Json& subschema) const {
+    return nodes_[by_json_.at(&subschema)].target;
+  }
+
+ private:
+  struct Reference {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+  Result<void> read_all(const Json& schema);
+  Result<void> read_node(std::size_t index);
+  Result<void> read_keyword(std::size_t index, const std::string& name, const Json& value);
+  Result<std::size_t> add(const Json& json, std::string path, const SchemaNode& around,
+                          std::size_t resource);
+  Result<void> add_child(std::size_t parent, const Json& json, std::string path, bool same_value);
+  void name_node(std::size_t index);
+  Result<void> resolve(std::size_t from);
+  Result<void> follow_references();
+  Result<void> refuse_circles() const;
+
+  Draft draft_ = Draft::draft7;
+  std::vector<SchemaNode> nodes_{};
+  std::unordered_map<const Json*, std::size_t> by_json_{};
+  std::unordered_map<std::string, std::size_t> by_name_{};  // URIs, and URIs with "#anchor".
+  std::vector<std::size_t> unresolved_{};
+  // Which nodes look at the same value as a node does: the rest look at parts of it.
+  std::vector<std::vector<std::size_t>> same_value_{};
+};
+
+// "a/b~c" → "a~1b~0c".
+[[nodiscard]] std::string pointer_token(std::string_view name);
+
+}  // namespace triage::inline v0_1::detail

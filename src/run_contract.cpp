@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What a run holds its callable to: the contract, and a value that breaks it.
+#include "classifier/contract_return.hpp"
+#include "run.hpp"
+#include "shield.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+void Run::set_contract(int attempt, AgentContract contract) {
+  Result<void> checked = check_contract(contract);
+  auto made = std::make_shared<const AgentContract>(std::move(contract));
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt) && !refused(checked)) body().contract = std::move(made);
+}
+
+const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
+  return body_ && body_->contract ? body_->contract : core_.contract;
+}
+
+bool Run::judges_return() const noexcept {
+  if (!body_ || !body_->contract) return core_.judges_return;
+  return !body_->contract->subgoals.empty() || !body_->contract->output_schema.empty();
+}
+
+Input Run::judge_return() {
+  RunBody& b = *body_;
+  Json result;
+  if (!contract()->output_schema.empty()) {
+    std::string problem = "has no conversion to JSON";
+    bool converted = false;
+    try {
+      converted = call_.table->result_json(call_.frame, result);
+    } catch (...) {
+      problem = "was not converted to JSON: " + current_exception_text();
+    }
+    if (!converted) {
+      b.sticky = Error{Errc::invalid_argument,
+                       "the contract's output_schema cannot be checked: the agent's result " +
+                           problem + "; give its type to_json and from_json"};
+      return Input::succeeded;  // The sticky error ends the run.
+    }
+  }
+  static const Failure nothing_reported;
+  b.broken_return = broken_return({.failure = nothing_reported,
+                                   .trajectory = b.journal.trajectory(),
+                                   .contract = contract().get(),
+                                   .result = &result});
+  if (!b.broken_return) return Input::succeeded;
+  b.failure = Failure{.text = b.broken_return->evidence.front().detail};
+  return Input::failed;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "triage/json_schema.hpp"
+
+#include "support/catch.hpp"
+#include "triage/clock.hpp"
+
+using namespace triage;
+
+namespace {
+
+std::optional<SchemaBreach> breach_of(const JsonSchema& schema, const Json& value) {
+  const auto checked = schema.check(value);
+  INFO((checked ? std::string() : checked.error().detail));
+  REQUIRE(checked);
+  return checked.value();
+}
+
+bool fits(const JsonSchema& schema, const Json& value) { return !breach_of(schema, value); }
+
+std::string problem_of(Json schema) {
+  const auto compiled = JsonSchema::compile(std::move(schema));
+  REQUIRE_FALSE(compiled);
+  CHECK(compiled.error().code == Errc::invalid_argument);
+  return compiled.error().detail;
+}
+
+}  // namespace
+
+TEST_CASE("a breach says where, what was expected, and what was found", "[classifier][schema]") {
+  const JsonSchema schema{
+      {"type", "object"},
+      {"properties", {{"a/b", {{"type", "array"}, {"items", {{"type", "integer"}}}}}}},
+      {"required", {"a/b"}}};
+  REQUIRE_FALSE(schema.problem());
+  CHECK(fits(schema, {{"a/b", {1, 2}}}));
+  const auto wrong = breach_of(schema, {{"a/b", {1, "two"}}});
+  REQUIRE(wrong);
+  CHECK(wrong->path == "/a~1b/1");
+  CHECK(wrong->schema_path == "/properties/a~1b/items/type");
+  CHECK(wrong->expected == R"({"type":"integer"})");
+  CHECK(wrong->found == R"("two")");
+  CHECK(describe(*wrong) == R"(at /a~1b/1: expected {"type":"integer"}, found "two")");
+  const auto missing = breach_of(schema, Json::object());
+  REQUIRE(missing);
+  CHECK(missing->path.empty());
+  CHECK(missing->expected == R"({"required":["a/b"]})");
+  const auto no_object = breach_of(schema, 5);
+  REQUIRE(no_object);
+  CHECK(no_object->schema_path == "/type");
+}
+
+TEST_CASE("members that are not allowed are named", "[classifier][schema]") {
+  const JsonSchema schema(
+      Json::parse(R"({"properties": {"url": {}}, "additionalProperties": false})"));
+  const auto wrong = breach_of(schema, {{"url", 1}, {"uri", 2}});
+  REQUIRE(wrong);
+  CHECK(wrong->path == "/uri");
+  CHECK(wrong->expected == "nothing here");
+  CHECK(wrong->schema_path == "/additionalProperties");
+}
+
+TEST_CASE("the first broken member is told, not what comes after it", "[classifier][schema]") {
+  const JsonSchema schema(Json::parse(R"({"additionalProperties": {"type": "string"}})"));
+  const auto wrong = breach_of(schema, {{"a", 1}, {"b", "x"}, {"c", 2}});
+  REQUIRE(wrong);
+  CHECK(wrong->path == "/a");
+  CHECK(wrong->schema_path == "/additionalProperties/type");
+}
+
+TEST_CASE("what failed in a branch that was only tried is not reported", "[classifier][schema]") {
+  const JsonSchema schema(Json::parse(R"({"properties": {
+      "a": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+      "b": {"not": {"type": "string"}},
+      "c": {"if": {"type": "string"}, "then": {"minLength": 3}},
+      "d": {"contains": {"type": "integer"}}}})"));
+  CHECK(fits(schema, {{"a", nullptr}, {"b", 1}, {"c", 2}, {"d", {"x", 1}}}));
+  CHECK(breach_of(schema, {{"a", nullptr}, {"b", "x"}})->schema_path == "/properties/b/not");
+  CHECK(breach_of(schema, {{"a", "x"}})->schema_path == "/properties/a/anyOf");
+  CHECK(breach_of(schema, {{"c", "xy"}})->schema_path == "/properties/c/if");
+  CHECK(breach_of(schema, {{"d", {"x"}}})->schema_path == "/properties/d/contains");
+  CHECK(breach_of(schema, {{"b", {}}, {"c", "xyz"}, {"d", {"x"}}})->path == "/d");
+}
+
+TEST_CASE("a schema that makes no sense is refused where it is wrong", "[classifier][schema]") {
+  const auto refused = [](const char* text) { return problem_of(Json::parse(text)); };
+  CHECK_THAT(refused(R"({"properties": {"a": {"type": "strin"}}})"),
+             ContainsSubstring("at /properties/a/type"));
+  CHECK_THAT(refused(R"({"items": {"minimum": "3"}})"), ContainsSubstring("/items/minimum"));
+  CHECK_THAT(refused(R"({"items": 3})"), ContainsSubstring("/items"));
+  CHECK_THAT(refused(R"({"multipleOf": 0})"), ContainsSubstring("/multipleOf"));
+  CHECK_THAT(refused(R"({"maxLength": -1})"), ContainsSubstring("a whole number, 0 or more"));
+  CHECK_THAT(refused(R"({"required": "a"})"), ContainsSubstring("/required"));
+  CHECK_THAT(refused(R"({"anyOf": []})"), ContainsSubstring("/anyOf"));
+  CHECK_THAT(refused(R"({"dependencies": {"a": [1]}})"), ContainsSubstring("/dependencies/a"));
+  CHECK_THAT(refused(R"({"$ref": 5})"), ContainsSubstring("/$ref"));
+  CHECK_THAT(refused("[]"), ContainsSubstring("its root"));
+  CHECK_THAT(refused(R"({"$schema": "http://json-schema.org/draft-03/schema"})"),
+             ContainsSubstring("draft 3"));
+  CHECK_THAT(refused(R"({"properties": {"a\u0000b": {}}})"), ContainsSubstring("NUL"));
+  Json deep = Json::object();
+  for (int i = 0; i < 200; ++i) deep = Json{{"items", std::move(deep)}};
+  CHECK(JsonSchema::compile(deep));
+  for (int i = 0; i < 100; ++i) deep = Json{{"items", std::move(deep)}};
+  CHECK_THAT(problem_of(std::move(deep)), ContainsSubstring("256"));
+  Json wide = Json::object();
+  for (int i = 0; i < 10'000; ++i) wide["definitions"]["d" + std::to_string(i)] = Json::object();
+  CHECK_THAT(problem_of(std::move(wide)), ContainsSubstring("allowed are 10000"));
+}
+
+TEST_CASE("patterns are RE2's, and what it does not know is refused where it stands",
+          "[classifier][schema]") {
+  const auto refused = [](const char* text) { return problem_of(Json::parse(text)); };
+  CHECK_THAT(refused(R"x({"properties": {"a": {"pattern": "^(?=x)"}}})x"),
+             ContainsSubstring("/properties/a/pattern"));
+  CHECK_THAT(refused(R"({"pattern": "(a)\\1"})"), ContainsSubstring("back-references"));
+  CHECK_THAT(refused(R"({"pattern": "("})"), ContainsSubstring("/pattern"));
+  CHECK_THAT(refused(R"x({"patternProperties": {"^(?!x)": {}}})x"),
+             ContainsSubstring("/patternProperties/^(?!x)"));
+  CHECK(fits(Json{{"pattern", "^\\u0041(?<rest>\\d+)$"}}, "A12"));
+  CHECK_FALSE(fits(Json{{"pattern", "^\\u0041(?<rest>\\d+)$"}}, "B12"));
+  CHECK(fits(Json{{"pattern", "\\\\u0041"}}, "\\u0041"));
+}
+
+TEST_CASE("a string of 10 MB against a pattern takes no stack and little time",
+          "[classifier][schema]") {
+  const std::string text(10'000'000, 'a');
+  CHECK(fits(Json{{"pattern", "^(a|b)*$"}}, text));
+  CHECK_FALSE(fits(Json{{"pattern", "^(a*)*c$"}}, text));
+  CHECK_FALSE(
+      fits(Json{{"patternProperties", {{"^(a|aa)+$", {{"type", "string"}}}}}}, {{text, 5}}));
+  CHECK_FALSE(fits(Json{{"propertyNames", {{"pattern", "^b"}}}}, {{text, 5}}));
+  CHECK(fits(Json{{"format", "date-time"}}, text));
+  CHECK_FALSE(fits(Json{{"maxLength", 9'999'999}}, text));
+}
+
+TEST_CASE("references stay inside the schema and come to an end", "[classifier][schema]") {
+  const auto refused = [](const char* text) { return problem_of(Json::parse(text)); };
+  CHECK_THAT(refused(R"({"$ref": "#"})"), ContainsSubstring("back to itself"));
+  CHECK_THAT(refused(R"({"$ref": "#/definitions/a", "definitions":
+      {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}}})"),
+             ContainsSubstring("back to itself"));
+  CHECK_THAT(refused(R"({"items": {"$ref": "#/definitions/a"}, "definitions":
+      {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/b"}}})"),
+             ContainsSubstring("back to itself"));
+  CHECK_THAT(refused(R"({"allOf": [{"$ref": "#"}]})"), ContainsSubstring("/allOf/0"));
+  CHECK_THAT(refused(R"({"definitions": {"a": {"not": {"$ref": "#/definitions/b"}},
+      "b": {"dependencies": {"x": {"anyOf": [true, {"$ref": "#/definitions/a"}]}}}}})"),
+             ContainsSubstring("never end"));
+  CHECK_THAT(refused(R"({"items": {"$ref": "https://example.org/s.json"}})"),
+             ContainsSubstring("/items/$ref"));
+  CHECK_THAT(refused(R"({"items": {"$ref": "file:///etc/passwd"}})"),
+             ContainsSubstring("outside of the schema"));
+  CHECK_THAT(refused(R"({"items": {"$ref": "other.json#/a"}})"), ContainsSubstring("outside"));
+  CHECK_THAT(refused(R"({"items": {"$ref": "#/nowhere"}})"),
+             ContainsSubstring("not in the schema"));
+  const JsonSchema tree(Json::parse(
+      R"({"type": "object", "properties": {"left": {"$ref": "#"}}, "required": ["n"]})"));
+  CHECK(fits(tree, Json::parse(R"({"n": 1, "left": {"n": 2, "left": {"n": 3}}})")));
+  CHECK(breach_of(tree, Json::parse(R"({"n": 1, "left": {"n": 2, "left": {}}})"))->path ==
+        "/left/left");
+}
+
+TEST_CASE("a definition with a condition is no riddle", "[classifier][schema]") {
+  // valijson's own parser makes such a condition refer to itself.
+  const JsonSchema schema(Json::parse(R"({"definitions": {"a": {
+      "if": {"type": "string"}, "then": {"minLength": 2}, "propertyNames": {"maxLength": 1}}},
+      "allOf": [{"$ref": "#/definitions/a"}]})"));
+  CHECK(fits(schema, "ab"));
+  CHECK_FALSE(fits(schema, "a"));
+  CHECK_FALSE(fits(schema, {{"long", 1}}));
+}
+
+TEST_CASE("deep values are checked down to the limit and refused beyond it",
+          "[classifier][schema]") {
+  const JsonSchema schema(Json::parse(R"({"type": "array", "items": {"$ref": "#"}})"));
+  const auto nested = [](int depth) {
+    Json value = Json::array();
+    for (int i = 1; i < depth; ++i) {
+      Json around = Json::array();
+      around.push_back(std::move(value));
+      value = std::move(around);
+    }
+    return value;
+  };
+  CHECK(fits(schema, nested(256)));
+  const auto refused = schema.check(nested(257));
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("256"));
+  CHECK_FALSE(schema.check(Json::binary({1})));
+}
+
+TEST_CASE("a schema that multiplies work is given up in time", "[classifier][schema]") {
+  const JsonSchema schema(
+      Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}})"));
+  Json value = Json::array();
+  for (int i = 0; i < 60; ++i) {
+    Json around = Json::array();
+    around.push_back(std::move(value));
+    value = std::move(around);
+  }
+  const auto checked = schema.check(value);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == Errc::unsupported);
+  // A long chain of schemas about one value: many levels of valijson's calls.
+  Json chain = Json::object();
+  for (int i = 0; i < 9'000; ++i) {
+    chain["definitions"]["d" + std::to_string(i)] = {
+        {"not", {{"$ref", "#/definitions/d" + std::to_string(i + 1)}}}};
+  }
+  chain["definitions"]["d9000"] = true;
+  chain["properties"]["a"]["$ref"] = "#/definitions/d0";
+  const auto long_chain = JsonSchema::compile(std::move(chain));
+  REQUIRE_FALSE(long_chain);  // 9,000 definitions with a `not` each are 18,000 subschemas.
+}
+
+TEST_CASE("a chain of schemas that would use up the stack is given up", "[classifier][schema]") {
+  Json chain = Json::object();
+  const int links = 4'500;
+  for (int i = 0; i < links; ++i) {
+    chain["definitions"]["d" + std::to_string(i)] = {
+        {"not", {{"$ref", "#/definitions/d" + std::to_string(i + 1)}}}};
+  }
+  chain["definitions"]["d" + std::to_string(links)] = true;
+  chain["properties"]["a"]["$ref"] = "#/definitions/d0";
+  const auto compiled = JsonSchema::compile(std::move(chain));
+  REQUIRE(compiled);
+  const auto checked = compiled.value().check({{"a", 1}});
+  REQUIRE_FALSE(checked);
+  CHECK_THAT(checked.error().detail, ContainsSubstring("MB of stack"));
+}
+
+TEST_CASE("values with odd bytes are checked like any other", "[classifier][schema]") {
+  const JsonSchema schema(
+      Json::parse(R"({"properties": {"a": {"type": "string", "pattern": "^x", "maxLength": 4}}})"));
+  CHECK(fits(schema, {{"a", "x\xff\xfe"}}));
+  const auto wrong = breach_of(schema, {{"a", std::string("\xff\0y", 3)}});
+  REQUIRE(wrong);
+  CHECK(wrong->found.find('\xff') == std::string::npos);
+  CHECK_FALSE(fits(schema, {{"a", std::string("x\0yzz", 5)}}));
+  CHECK(fits(schema, {{std::string("a\0b", 3), 5}}));
+}
+
+TEST_CASE("uniqueness of many elements is no matter of their square", "[classifier][schema]") {
+  const JsonSchema schema{{"uniqueItems", true}};
+  Json many = Json::array();
+  for (int i = 0; i < 200'000; ++i) many.push_back(i);
+  CHECK(fits(schema, many));
+  many.push_back(77.0);
+  CHECK_FALSE(fits(schema, many));
+}
+
+TEST_CASE("schemas of later drafts are read as far as they agree", "[classifier][schema]") {
+  const JsonSchema schema(Json::parse(R"({
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "prefixItems": [{"type": "string"}], "items": {"type": "integer"},
+      "$defs": {"a": {"$anchor": "here", "type": "string"}},
+      "dependentRequired": {"x": ["y"]}, "properties": {"z": {"$ref": "#here"}}})"));
+  REQUIRE_FALSE(schema.problem());
+  CHECK(fits(schema, {"a", 1, 2}));
+  CHECK_FALSE(fits(schema, {"a", "b", 2}));
+  CHECK_FALSE(fits(schema, {{"x", 1}}));
+  CHECK_FALSE(fits(schema, {{"z", 1}}));
+}
+
+TEST_CASE("decimal fractions divide as people expect", "[classifier][schema]") {
+  CHECK(fits(Json{{"multipleOf", 0.01}}, 1234567.89));
+  CHECK_FALSE(fits(Json{{"multipleOf", 0.01}}, 1234567.895));
+  CHECK_FALSE(fits(Json{{"multipleOf", 2}}, 4.5));
+  CHECK(fits(Json{{"multipleOf", 2}}, -4));
+}
+
+TEST_CASE("copies of a schema share what was compiled", "[classifier][schema]") {
+  const JsonSchema schema{{"type", "string"}};
+  const JsonSchema copy = schema;
+  CHECK(&copy.json() == &schema.json());
+  CHECK(JsonSchema().empty());
+  CHECK(fits(JsonSchema(), 5));
+  CHECK(JsonSchema(Json()).empty());
+  CHECK(JsonSchema(false).check(1).value().has_value());
+  const Json json{{"type", "string"}};
+  CHECK_FALSE(fits(JsonSchema{json}, 5));
+}
+
+namespace {
+
+// Any JSON, in which the keywords of schemas, values of the right shape and of wrong ones abound.
+class AnySchema {
+ public:
+  explicit AnySchema(std::uint64_t seed) : random_(seeded_random(seed)) {}
+
+  Json schema(int depth) {
+    if (depth == 0 || below(10) == 0) return leaf();
+    Json made = Json::object();
+    for (std::uint64_t i = 0, members = below(4); i < members; ++i) {
+      static const std::vector<std::string> keywords = {"$ref",
+                                                        "additionalItems",
+                                                        "additionalProperties",
+                                                        "allOf",
+                                                        "anyOf",
+                                                        "const",
+                                                        "contains",
+                                                        "definitions",
+                                                        "$defs",
+                                                        "dependencies",
+                                                        "enum",
+                                                        "if",
+                                                        "then",
+                                                        "else",
+                                                        "items",
+                                                        "maximum",
+                                                        "minLength",
+                                                        "multipleOf",
+                                                        "not",
+                                                        "oneOf",
+                                                        "pattern",
+                                                        "maxItems",
+                                                        "patternProperties",
+                                                        "prefixItems",
+                                                        "properties",
+                                                        "required",
+                                                        "propertyNames",
+                                                        "type",
+                                                        "uniqueItems",
+                                                        "$id",
+                                                        "$schema",
+                                                        "$anchor",
+                                                        "exclusiveMinimum",
+                                                        "format",
+                                                        "a"};
+      made[keywords[below(keywords.size())]] = below(4) == 0 ? leaf() : nested(depth - 1);
+    }
+    return made;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_->next() % n; }
+  Json nested(int depth) {
+    switch (below(4)) {
+      case 0: return Json::array({schema(depth), schema(depth)});
+      case 1: return {{"a", schema(depth)}, {"^b", schema(depth)}};
+      default: return schema(depth);
+    }
+  }
+  Json leaf() {
+    static const std::vector<Json> leaves = {
+        nullptr,  true,  false, 0,        -1,  3,         1e300,
+        "#",      "#/a", "a",   "object", "^", "integer", "#/definitions/a",
+        "(?=a)",  "[",   0.1,   "\xff",   "",  "#/items", Json::array({"a", "^b"}),
+        "string", "b",   1,     "array",  2,   "number",  Json::array({"string", "null"})};
+    return leaves[below(leaves.size())];
+  }
+
+  std::shared_ptr<Random> random_;
+};
+
+}  // namespace
+
+TEST_CASE("no schema crashes, whatever it holds", "[classifier][schema]") {
+  int compiled = 0;
+  int breached = 0;
+  for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
+    INFO("seed " << seed);
+    AnySchema make(seed);
+    const JsonSchema schema(make.schema(4));
+    if (schema.problem()) {
+      CHECK(schema.problem()->code == Errc::invalid_argument);
+      continue;
+    }
+    ++compiled;
+    for (int i = 0; i < 4; ++i) {
+      const auto checked = schema.check(make.schema(4));
+      if (checked && checked.value()) {
+        ++breached;
+        CHECK_FALSE(checked.value()->expected.empty());
+      }
+    }
+  }
+  CHECK(compiled > 1'000);
+  CHECK(breached > 500);
+}

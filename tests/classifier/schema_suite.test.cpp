@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The official JSON Schema test suite (Debian package json-schema-test-suite), for the drafts that
+// are supported. What is known to differ stands in schema_suite_exceptions.tsv, with its reason.
+#include "triage/json_schema.hpp"
+
+#include "support/catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace triage;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Draft, file, group and test; the last two may be "*".
+struct Known {
+  std::string draft{};
+  std::string file{};
+  std::string group{};
+  std::string test{};
+  std::string reason{};
+  std::size_t failed = 0;
+
+  [[nodiscard]] bool covers(const std::string& in_draft, const std::string& in_file,
+                            const std::string& in_group, const std::string& of_test) const {
+    return draft == in_draft && file == in_file && (group == "*" || group == in_group) &&
+           (test == "*" || test == of_test);
+  }
+};
+
+std::vector<Known> known_exceptions() {
+  std::ifstream file(TRIAGE_SOURCE_DIR "/tests/classifier/schema_suite_exceptions.tsv");
+  REQUIRE(file);
+  std::vector<Known> all;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream fields(line);
+    Known one;
+    std::getline(fields, one.draft, '\t');
+    std::getline(fields, one.file, '\t');
+    std::getline(fields, one.group, '\t');
+    std::getline(fields, one.test, '\t');
+    std::getline(fields, one.reason, '\t');
+    INFO(line);
+    REQUIRE_FALSE(one.reason.empty());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// The suite's files say their draft by their folder; a schema alone would be taken for draft 7.
+Json with_draft(Json schema, const std::string& draft) {
+  if (schema.is_object() && !schema.contains("$schema")) {
+    const std::string number = draft.substr(draft.size() - 1);
+    schema["$schema"] = "http://json-schema.org/draft-0" + number + "/schema#";
+  }
+  return schema;
+}
+
+// Empty: as the suite wants it.
+std::string difference(const JsonSchema& schema, const Json& test) {
+  if (schema.problem()) return schema.problem()->detail;
+  const auto checked = schema.check(test.at("data"));
+  if (!checked) return checked.error().detail;
+  const bool fits = !checked.value().has_value();
+  if (fits == test.at("valid").get<bool>()) return {};
+  return fits ? "found to fit, but it must not" : "must fit, but: " + describe(*checked.value());
+}
+
+}  // namespace
+
+TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart",
+          "[classifier][schema]") {
+  const fs::path suite = TRIAGE_SCHEMA_SUITE;
+  INFO("install the package json-schema-test-suite, as scripts/setup does; looked in " << suite);
+  REQUIRE(fs::is_directory(suite / "tests"));
+  std::vector<Known> exceptions = known_exceptions();
+  std::size_t run = 0;
+  std::size_t excepted = 0;
+  for (const std::string draft : {"draft4", "draft6", "draft7"}) {
+    const fs::path folder = suite / "tests" / draft;
+    REQUIRE(fs::is_directory(folder));
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".json") continue;
+      const std::string file = fs::relative(entry.path(), folder).string();
+      std::ifstream input(entry.path());
+      for (const Json& group : Json::parse(input)) {
+        const JsonSchema schema(with_draft(group.at("schema"), draft));
+        for (const Json& test : group.at("tests")) {
+          ++run;
+          const auto name = group.at("description").get<std::string>();
+          const auto what = test.at("description").get<std::string>();
+          const std::string wrong = difference(schema, test);
+          if (wrong.empty()) continue;
+          const auto known =
+              std::find_if(exceptions.begin(), exceptions.end(),
+                           [&](const Known& one) { return one.covers(draft, file, name, what); });
+          if (known != exceptions.end()) {
+            ++known->failed;
+            ++excepted;
+            continue;
+          }
+          FAIL_CHECK(draft << '\t' << file << '\t' << name << '\t' << what << "\n  " << wrong);
+        }
+      }
+    }
+  }
+  CHECK(run > 1'400);
+  for (const Known& one : exceptions) {
+    INFO(one.draft << ' ' << one.file << ' ' << one.group << ' ' << one.test);
+    CHECK(one.failed > 0);  // An exception that passes must be taken off the list.
+  }
+  CHECK(excepted < 200);
+}
