@@ -155,7 +155,9 @@ Classification Run::ask_classifier() {
       .restored_steps = b.restored_steps,
       .contract = b.contract ? &*b.contract : &core_.options.contract,
       .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
-      .rolled_back_step = b.rolled_back_step};
+      .rolled_back_step = b.rolled_back_step,
+      .remaining = b.context.remaining,
+      .stop_token = stop_token()};
   try {
     return core_.classifier->classify(input);
   } catch (...) {

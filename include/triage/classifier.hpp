@@ -8,6 +8,7 @@
 #include "triage/trajectory.hpp"
 
 #include <memory>
+#include <stop_token>
 #include <string_view>
 
 namespace triage::inline v0_1 {
@@ -24,6 +25,10 @@ struct ClassifierInput {
   // The step before which the last attempt failed, if it was rolled back and its trajectory went on
   // from there: failing at the same step again is a repetition.
   std::optional<std::size_t> rolled_back_step{};
+  // For classifiers that take their time: how much is left until the nearest deadline, and what
+  // says that the run is cancelled.
+  std::optional<Duration> remaining{};
+  std::stop_token stop_token{};
 };
 
 // Thread-safety: classify() may be called from several threads at once.
