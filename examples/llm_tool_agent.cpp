@@ -76,7 +76,11 @@ int run(std::map<std::string, std::string> options) {
                                   : agent.run_or_resume(options["--run-id"], options["task"]);
   if (!answer) {
     std::fprintf(stderr, "llm_tool_agent: %s\n", answer.error().detail.c_str());
-    return answer.error().code == triage::Errc::aborted ? 6 : 5;
+    switch (answer.error().code) {
+      case triage::Errc::aborted: return 6;
+      case triage::Errc::suspended: return 7;  // A long wait: run it again later.
+      default: return 5;
+    }
   }
   std::printf("%s\n", answer.value().c_str());
   return 0;

@@ -9,6 +9,7 @@
 #include "triage/policies/stop.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tool_loop {
@@ -71,12 +72,47 @@ triage::Error failed(Attempt& attempt, triage::Step step, triage::Failure failur
   return attempt.fail(std::move(failure));
 }
 
+// Never longer than the run may last.
+std::chrono::milliseconds timeout_of(const Setup& setup, Attempt& attempt) {
+  const auto deadline = attempt.deadline();
+  if (!deadline) return setup.timeout;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*deadline - triage::real_clock()->now());
+  return std::clamp(left, std::chrono::milliseconds(1), setup.timeout);
+}
+
+// What is wrong with a message of the model. What one knows for sure one says: then nobody has to
+// guess it from words.
+std::optional<triage::Failure> flaw(const Json& choice, const Json& message) {
+  const Json finish = choice.value("finish_reason", Json());
+  const Json refusal = message.value("refusal", Json());
+  if (refusal.is_string()) {
+    return triage::Failure{.text = refusal, .type = FailureType::refused, .reason = "refusal"};
+  }
+  if (finish == "content_filter") {
+    return triage::Failure{
+        .text = "content_filter", .type = FailureType::refused, .reason = "content_filter"};
+  }
+  if (finish == "length") {
+    return triage::Failure{.text = "the answer was cut off: no room is left for it",
+                           .type = FailureType::context_overflow,
+                           .reason = "context_length"};
+  }
+  if (message.value("tool_calls", Json()).empty() &&
+      !message.value("content", Json()).is_string()) {
+    return triage::Failure{.text = "it has neither a text nor a call of a tool",
+                           .type = FailureType::schema_mismatch,
+                           .reason = "empty_message"};
+  }
+  return std::nullopt;
+}
+
 // One call of the model. Step, usage, codes and headers are recorded, whatever comes back.
 Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messages,
                  Attempt& attempt) {
   const Json request{
       {"model", setup.model}, {"messages", messages}, {"tools", describe(setup.tools)}};
-  crawl::PostOptions options{.timeout = setup.timeout};
+  crawl::PostOptions options{.timeout = timeout_of(setup, attempt)};
   if (!setup.api_key.empty()) options.headers = {"Authorization: Bearer " + setup.api_key};
   const crawl::Response response =
       http.post_json(setup.base_url + "/chat/completions", triage::show(request), options);
@@ -91,31 +127,24 @@ Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messag
                             .headers = response.headers};
     return failed(attempt, std::move(step), std::move(failure));
   }
-  // A server that answers something else throws here, and that is classified like the rest.
-  const Json body = Json::parse(response.body);
-  const Json usage = body.value("usage", Json::object());
-  attempt.record_usage({.input_tokens = usage.value("prompt_tokens", std::uint64_t{0}),
-                        .output_tokens = usage.value("completion_tokens", std::uint64_t{0})});
-  const Json& choice = body.at("choices").at(0);
-  Json message = choice.at("message");
-  if (message.contains("content") && message["content"].is_string()) {
-    step.llm_output = message["content"];
-  }
-  // What one knows for sure one says: then nobody has to guess it from words.
-  const std::string finish = choice.value("finish_reason", "");
-  if (message.contains("refusal") && message["refusal"].is_string()) {
+  const Json body = Json::parse(response.body, nullptr, false);
+  const Json choices = body.is_object() ? body.value("choices", Json()) : Json();
+  if (!choices.is_array() || choices.empty() || !choices[0].is_object() ||
+      !choices[0].value("message", Json()).is_object()) {
     return failed(attempt, std::move(step),
-                  {.text = message["refusal"], .type = FailureType::refused, .reason = "refusal"});
+                  {.text = "no chat completion: " + response.body.substr(0, longest_quoted_body),
+                   .type = FailureType::external_fault,  // Such as a proxy's error page.
+                   .reason = "bad_response"});
   }
-  if (finish == "content_filter") {
-    return failed(attempt, std::move(step),
-                  {.text = finish, .type = FailureType::refused, .reason = "content_filter"});
+  if (const Json usage = body.value("usage", Json()); usage.is_object()) {
+    attempt.record_usage({.input_tokens = usage.value("prompt_tokens", std::uint64_t{0}),
+                          .output_tokens = usage.value("completion_tokens", std::uint64_t{0})});
   }
-  if (finish == "length") {
-    return failed(attempt, std::move(step),
-                  {.text = "the answer was cut off: no room is left for it",
-                   .type = FailureType::context_overflow,
-                   .reason = "context_length"});
+  Json message = choices[0]["message"];
+  const Json content = message.value("content", Json());
+  if (content.is_string()) step.llm_output = content;
+  if (auto failure = flaw(choices[0], message)) {
+    return failed(attempt, std::move(step), *std::move(failure));
   }
   attempt.record_step(std::move(step));
   return triage::outcome::success(std::move(message));

@@ -238,6 +238,28 @@ TEST_CASE("a connection that breaks off is tried again", "[examples][llm]") {
   CHECK(scene.decisions == Decisions{"external_fault -> rollback"});
 }
 
+TEST_CASE("odd responses: fields that are null, an error page, a message without anything",
+          "[examples][llm]") {
+  const Json plain{
+      {"role", "assistant"}, {"content", "well"}, {"tool_calls", nullptr}, {"refusal", nullptr}};
+  const Json choice{{"message", plain}, {"finish_reason", nullptr}};
+  const ServerAnswer nulls{.body =
+                               Json{{"choices", Json::array({choice})}, {"usage", nullptr}}.dump()};
+  const ServerAnswer empty = reply({{"role", "assistant"}, {"content", nullptr}});
+  Scene scene({{.body = "<html>Please log in</html>"},
+               {.body = "{}"},
+               empty,
+               reply({{"role", "assistant"}, {"content", "cut"}}, "length"),
+               nulls});
+  const auto answer = scene.run();
+  REQUIRE_OK(answer);
+  CHECK(answer.value() == "well");
+  CHECK(scene.decisions == Decisions{"external_fault -> rollback", "external_fault -> rollback",
+                                     "schema_mismatch -> rollback",
+                                     "context_overflow -> rollback"});
+  CHECK(scene.trajectory.size() == 4);  // Every call of the model that failed is a step.
+}
+
 TEST_CASE("a refusal is not asked again unchanged, and a second one ends in a marked answer",
           "[examples][llm]") {
   const ServerAnswer refusal =
