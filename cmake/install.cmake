@@ -13,6 +13,10 @@ if(TARGET triage_yaml)
   install(TARGETS triage_yaml EXPORT triageYamlTargets FILE_SET HEADERS)
   install(EXPORT triageYamlTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
 endif()
+if(TARGET triage_llm)
+  install(TARGETS triage_llm EXPORT triageLlmTargets FILE_SET HEADERS)
+  install(EXPORT triageLlmTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
+endif()
 
 configure_package_config_file(cmake/triageConfig.cmake.in ${PROJECT_BINARY_DIR}/triageConfig.cmake
   INSTALL_DESTINATION ${triage_package_dir} NO_SET_AND_CHECK_MACRO)

@@ -172,7 +172,9 @@ Classification Run::ask_classifier() {
       .contract = contract().get(),
       .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
       .rolled_back_step = b.rolled_back_step,
-      .newest_call_tokens = b.newest_call_tokens};
+      .newest_call_tokens = b.newest_call_tokens,
+      .remaining = b.context.remaining,
+      .stop_token = stop_token()};
   try {
     return core_.classifier->classify(input);
   } catch (...) {

@@ -48,6 +48,40 @@ TEST_CASE("a failure of a cancelled attempt is not classified, and what it recor
   CHECK(kit.store->run("r").value().status == RunStatus::cancelled);
 }
 
+TEST_CASE("a classifier that takes its time learns how much there is, and of a cancellation",
+          "[cancel][deadline]") {
+  class Slow final : public Classifier {
+   public:
+    explicit Slow(std::stop_source stop) : stop_(std::move(stop)) {}
+    Classification classify(const ClassifierInput& input) override {
+      CHECK(input.remaining == 7s);
+      CHECK_FALSE(input.stop_token.stop_requested());
+      stop_.request_stop();
+      CHECK(input.stop_token.stop_requested());
+      ++calls;
+      return {};
+    }
+    int calls = 0;
+
+   private:
+    std::stop_source stop_;
+  };
+  Kit kit;
+  const std::stop_source stop;
+  const auto slow = std::make_shared<Slow>(stop);
+  AgentOptions options = kit.options();
+  options.classifier = slow;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            kit.clock->advance(3s);
+                            throw std::runtime_error("odd");
+                          },
+                          retrying(), options};
+  const auto result =
+      agent.run("x", {.deadline = kit.clock->now() + 10s, .stop_token = stop.get_token()});
+  CHECK_ERRC(Errc::cancelled, result);
+  CHECK(slow->calls == 1);
+}
+
 TEST_CASE("a value that was made in spite of a cancellation is returned", "[cancel]") {
   std::stop_source stop;
   const TriageAgent agent{[&](const std::string&) {

@@ -12,7 +12,6 @@
 namespace crawl {
 namespace {
 
-constexpr long timeout_milliseconds = 10'000;
 constexpr std::size_t longest_body = 16U << 20U;
 
 std::size_t take_body(char* data, std::size_t, std::size_t size, void* target) {
@@ -58,15 +57,14 @@ std::error_code code_of(CURLcode code) {
 
 struct HttpClient::Handle {
   CURL* curl = curl_easy_init();
-  curl_slist* json_headers =
-      curl_slist_append(curl_slist_append(nullptr, "Content-Type: application/json"), "Expect:");
+  curl_slist* headers = nullptr;
 
   Handle() {
     if (curl == nullptr) throw std::runtime_error("libcurl could not be initialised");
   }
   ~Handle() {
     curl_easy_cleanup(curl);
-    curl_slist_free_all(json_headers);
+    curl_slist_free_all(headers);
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -76,12 +74,22 @@ HttpClient::HttpClient(Connections connections)
     : connections_(connections), handle_(std::make_unique<Handle>()) {}
 HttpClient::~HttpClient() = default;
 
-Response HttpClient::get(const std::string& url) { return send(url, nullptr); }
-Response HttpClient::post_json(const std::string& url, const std::string& body) {
-  return send(url, &body);
+Response HttpClient::get(const std::string& url) { return send(url, nullptr, {}); }
+Response HttpClient::post_json(const std::string& url, const std::string& body,
+                               const PostOptions& options) {
+  curl_slist_free_all(handle_->headers);
+  handle_->headers = nullptr;
+  for (const char* header : {"Content-Type: application/json", "Expect:"}) {
+    handle_->headers = curl_slist_append(handle_->headers, header);
+  }
+  for (const std::string& header : options.headers) {
+    handle_->headers = curl_slist_append(handle_->headers, header.c_str());
+  }
+  return send(url, &body, options);
 }
 
-Response HttpClient::send(const std::string& url, const std::string* body) {
+Response HttpClient::send(const std::string& url, const std::string* body,
+                          const PostOptions& options) {
   Response response;
   CURL* curl = handle_->curl;
   curl_easy_reset(curl);  // Keeps the connection.
@@ -92,13 +100,13 @@ Response HttpClient::send(const std::string& url, const std::string* body) {
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
   }
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_milliseconds);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.count()));
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &response);
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &take_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &response);
   if (body != nullptr) {
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->json_headers);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->headers);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->c_str());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body->size()));
   }

@@ -2,6 +2,7 @@
 #pragma once
 // A small HTTP client over libcurl, without exceptions.
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -20,6 +21,11 @@ struct Response {
   [[nodiscard]] bool ok() const noexcept { return error.empty() && status >= 200 && status < 300; }
 };
 
+struct PostOptions {
+  std::vector<std::string> headers{};  // "Name: value", beside the usual ones.
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);
+};
+
 // Thread-safety: one thread at a time.
 class HttpClient {
  public:
@@ -34,10 +40,11 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   Response get(const std::string& url);
-  Response post_json(const std::string& url, const std::string& body);
+  Response post_json(const std::string& url, const std::string& body,
+                     const PostOptions& options = {});
 
  private:
-  Response send(const std::string& url, const std::string* body);
+  Response send(const std::string& url, const std::string* body, const PostOptions& options);
 
   const Connections connections_;
   struct Handle;

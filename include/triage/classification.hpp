@@ -28,6 +28,15 @@ struct Evidence {
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
+// What a classifier would have answered if it had to; too unsure to be acted on.
+struct Leaning {
+  FailureType type = FailureType::unknown;
+  std::string reason{};     // As in Classification.
+  double confidence = 0.0;  // 0 to 1, of this type being right; 0 for unknown.
+
+  friend bool operator==(const Leaning&, const Leaning&) = default;
+};
+
 struct Classification {
   FailureType type = FailureType::unknown;
   std::string reason{};     // "rate_limited", "connection_lost", "tool_not_in_manifest", …
@@ -36,6 +45,7 @@ struct Classification {
   std::optional<std::size_t> critical_step{};  // First step of a loop, else the last with an error.
   std::optional<Duration> retry_after{};       // What the other side asked for.
   std::vector<std::size_t> loop_steps{};       // Indexes of one period of a detected loop.
+  Leaning leaning{};  // If the type is unknown although something was found.
 
   friend bool operator==(const Classification&, const Classification&) = default;
 };

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string_view>
 
 namespace triage::inline v0_1 {
@@ -28,6 +29,10 @@ struct ClassifierInput {
   std::uint64_t newest_call_tokens = 0;  // What the newest recorded call to a model took; 0: not
                                          // known.
   const Json* result = nullptr;          // What the callable returned, if it returned a value.
+  // For classifiers that take their time: how much is left until the nearest deadline, and what
+  // says that the run is cancelled.
+  std::optional<Duration> remaining{};
+  std::stop_token stop_token{};
 };
 
 // Thread-safety: classify() may be called from several threads at once.

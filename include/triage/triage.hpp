@@ -5,6 +5,7 @@
 #include "triage/agent.hpp"
 #include "triage/budget.hpp"
 #include "triage/gate.hpp"
+#include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"
 #include "triage/policies/arguments.hpp"
 #include "triage/policies/backoff.hpp"

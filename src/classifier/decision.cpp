@@ -166,6 +166,12 @@ const Finding* precise_code(const std::vector<Finding>& findings) {
   return found;
 }
 
+// The result stays unknown; whoever can find out more learns what to look for.
+void lean(FailureType type, std::string_view reason, double confidence, Classification& result) {
+  if (result.type != unknown || type == unknown || confidence <= 0) return;
+  result.leaning = {.type = type, .reason = std::string(reason), .confidence = confidence};
+}
+
 void note_opinion(const ModelOpinion& opinion, Findings& findings) {
   if (opinion.likeliest == unknown) return;
   std::string detail = "The wording is that of ";
@@ -193,6 +199,9 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
   } else if (const Finding* code = precise_code(findings.list)) {
     take(*code, result);
   }
+  const Finding* hint = strongest_for(opinion.likeliest, findings.list);
+  lean(opinion.likeliest, hint != nullptr ? hint->reason : by_wording,
+       std::min(opinion.confidence, most_doubtful), result);
   note_opinion(opinion, findings);
   move_evidence(findings, result.type, result);
   return result;
@@ -210,6 +219,8 @@ Classification decide(Findings findings) {
       result.type = winner;
       result.reason = of(scores, winner).best->reason;
       result.confidence = confidence;
+    } else if (winner != unknown) {
+      lean(winner, of(scores, winner).best->reason, confidence, result);
     }
   }
   move_evidence(findings, result.type, result);

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 
+#include <algorithm>
+
 using namespace triage;
 using test::classify;
 using test::type_of_text;
@@ -13,6 +15,27 @@ TEST_CASE("a failure that says nothing is unknown", "[classifier]") {
   const Classification found = classify({});
   CHECK(found == Classification{});
   CHECK(classify({.text = "the cat sat on the mat"}).type == FailureType::unknown);
+}
+
+TEST_CASE("what is too unsure to be said is told as a leaning", "[classifier]") {
+  // A coarse code is evidence, and not enough of it.
+  const Classification rules = classify({.http_status = 422});
+  CHECK(rules.type == FailureType::unknown);
+  CHECK(rules.leaning.type == FailureType::schema_mismatch);
+  CHECK(rules.leaning.confidence > 0);
+  CHECK(rules.leaning.confidence < 0.5);
+  // Who has answered leans to nothing else.
+  CHECK(classify({.http_status = 503}).leaning == Leaning{});
+  // The text model's is the probability that it gives as evidence, too.
+  const Failure vague{.text = "the value of page should be a number, I think"};
+  const Trajectory none;
+  const Classification all = default_classifier()->classify({.failure = vague, .trajectory = none});
+  for (const Evidence& one : all.evidence) {
+    if (one.source != "model" || all.type != FailureType::unknown) continue;
+    CHECK(all.leaning.type == one.suggests);
+    CHECK(all.leaning.confidence == Approx(std::min(one.confidence, 0.98)));
+    CHECK_FALSE(all.leaning.reason.empty());
+  }
 }
 
 TEST_CASE("an external fault explains a timeout that came with it", "[classifier]") {

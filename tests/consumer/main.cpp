@@ -4,6 +4,9 @@
 #ifdef WITH_SQLITE
 #include <triage/stores/sqlite.hpp>
 #endif
+#ifdef WITH_LLM
+#include <triage/llm/classifier.hpp>
+#endif
 
 #include <iostream>
 #include <memory>
@@ -39,6 +42,12 @@ int main() {
   bool good = attempts_on(nullptr) == 2 && attempts_on(triage::MemoryStore::create()) == 2;
 #ifdef WITH_SQLITE
   good = good && attempts_on(triage::SqliteStore::open(":memory:").value()) == 2;
+#endif
+#ifdef WITH_LLM
+  // Made, and not asked: there is no model here.
+  const auto llm =
+      triage::LlmClassifier::create({.base_url = "http://127.0.0.1:9/v1", .model = "m"});
+  good = good && llm && triage::HybridClassifier::create(triage::default_classifier(), llm.value());
 #endif
   std::cout << (good ? "the second attempt succeeded on every store\n" : "failed\n");
   return good ? 0 : 1;
