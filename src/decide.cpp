@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
+#include "classifier/retry_after.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 
@@ -146,7 +147,7 @@ Classification Run::ask_classifier() {
                           .suggests = *b.failure.type,
                           .detail = "the callable named the type itself",
                           .confidence = 1.0}},
-            .retry_after = b.failure.retry_after};
+            .retry_after = find_retry_after(b.failure, core_.clock.get()).wait};
   }
   const ClassifierInput input{
       .failure = b.failure,
@@ -155,7 +156,8 @@ Classification Run::ask_classifier() {
       .restored_steps = b.restored_steps,
       .contract = b.contract ? &*b.contract : &core_.options.contract,
       .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
-      .rolled_back_step = b.rolled_back_step};
+      .rolled_back_step = b.rolled_back_step,
+      .clock = core_.clock.get()};
   try {
     return core_.classifier->classify(input);
   } catch (...) {

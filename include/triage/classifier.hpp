@@ -24,6 +24,9 @@ struct ClassifierInput {
   // The step before which the last attempt failed, if it was rolled back and its trajectory went on
   // from there: failing at the same step again is a repetition.
   std::optional<std::size_t> rolled_back_step{};
+  // Tells what time it is where a failure names a moment to wait for and has no Date header. Null:
+  // such a moment is told in the evidence, and nothing else.
+  Clock* clock = nullptr;
 };
 
 // Thread-safety: classify() may be called from several threads at once.
