@@ -112,7 +112,7 @@ void Run::complete_context() {
     const Duration left = limits().max_elapsed - context.elapsed;
     context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
   }
-  const AgentContract& contract = b.contract ? *b.contract : core_.options.contract;
+  const AgentContract& contract = this->contract();
   context.tools.clear();
   for (const ToolContract& tool : contract.tools) context.tools.push_back(tool.name);
   if (b.store) {
@@ -120,6 +120,11 @@ void Run::complete_context() {
     const Sequence latest = b.journal.latest().info.id.sequence;
     context.last_checkpoint = latest == 0 ? "" : to_string(CheckpointId{id(), latest});
   }
+}
+
+const AgentContract& Run::contract() const noexcept {
+  const RunExtras* extras = body_->made_extras.get();
+  return extras != nullptr && extras->contract ? *extras->contract : core_.options.contract;
 }
 
 std::string Run::task_text() const {
@@ -154,7 +159,7 @@ Classification Run::ask_classifier() {
       .trajectory = b.context.trajectory,
       .task = b.context.task,
       .restored_steps = b.restored_steps,
-      .contract = b.contract ? &*b.contract : &core_.options.contract,
+      .contract = &contract(),
       .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
       .rolled_back_step = b.rolled_back_step,
       .clock = core_.clock.get()};
@@ -198,14 +203,21 @@ std::optional<std::string> Run::exhausted_limit() const {
 }
 
 RecoveryAction Run::choose() {
+  // No policy is asked about a doubt: running again would only come to it again.
+  if (in_doubt()) {
+    return before_escalation(RecoveryAction::escalate(body_->sticky->detail),
+                             exhausted_limit().has_value());
+  }
   if (auto limit = exhausted_limit()) {
     return before_escalation(
         RecoveryAction::escalate(*limit + " after " +
                                  std::string(to_string(body_->context.type()))),
         true);
   }
-  if (body_->asked && body_->context.classification.reason == needs_approval) {
-    return *body_->asked;
+  if (const RunExtras* extras = body_->made_extras.get();
+      extras != nullptr && extras->asked &&
+      body_->context.classification.reason == needs_approval) {
+    return *extras->asked;
   }
   return within_limits();
 }

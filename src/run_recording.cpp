@@ -204,7 +204,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
 
 void Run::set_contract(int attempt, AgentContract contract) {
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) body().contract = std::move(contract);
+  if (!is_late(attempt)) body().extras().contract = std::move(contract);
 }
 
 Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
