@@ -14,8 +14,12 @@ namespace triage::bench {
 namespace {
 
 constexpr int runs = 10'000;
-constexpr auto time_allowed = std::chrono::microseconds(150);
-constexpr auto one_sleep = std::chrono::microseconds(40);
+constexpr auto one_sleep = std::chrono::microseconds(500);
+
+// Of many lengths, so that a deadline falls anywhere in the last sleep.
+std::chrono::microseconds time_allowed(int run) {
+  return std::chrono::microseconds(500 + run * 37 % 500);
+}
 
 // Until the deadline, as a client that polls does.
 void sleep_in_pieces(Clock::time_point until) {
@@ -36,10 +40,10 @@ void deadline_overrun(benchmark::State& state) {
     std::vector<double> bare;
     std::vector<double> run;
     for (int i = 0; i < runs; ++i) {
-      const auto by = Clock::now() + time_allowed;
+      const auto by = Clock::now() + time_allowed(i);
       sleep_in_pieces(by);
       bare.push_back(microseconds_past(by));
-      const auto deadline = Clock::now() + time_allowed;
+      const auto deadline = Clock::now() + time_allowed(i);
       benchmark::DoNotOptimize(agent.run(0, {.deadline = deadline}).has_value());
       run.push_back(microseconds_past(deadline));
     }
