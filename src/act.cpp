@@ -41,6 +41,12 @@ Decision Run::abort(const RecoveryAction& action) {
 }
 
 Decision Run::escalate(const RecoveryAction& action) {
+  if (in_doubt()) {  // Nothing is undone: see undo().
+    record_action(action);
+    std::string detail = body_->sticky->detail;
+    if (action.message != detail) detail += "; " + action.message;
+    return end_with(Errc::in_doubt, RunStatus::escalated, std::move(detail));
+  }
   std::string detail = action.message.empty() ? "escalated by the policy" : action.message;
   std::vector<std::string> failures;
   // What is in doubt for an abort or a rollback that became this escalation is so still.
@@ -60,15 +66,16 @@ Decision Run::escalate(const RecoveryAction& action) {
 void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
   RunBody& b = *body_;
   const Classification& why = b.context.classification;
+  std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason, std::exchange(b.decided_by, {})});
+    b.journal.take_action({why.type, action.kind, why.reason, std::move(who)});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
               {"type", to_string(why.type)},
               {"reason", why.reason},
               {"text", describe(action)}};
-  if (!b.decided_by.empty()) fields["by"] = std::exchange(b.decided_by, {});
+  if (!who.empty()) fields["by"] = std::move(who);
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;

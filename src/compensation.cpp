@@ -25,10 +25,7 @@ const Compensation* Effects::find_compensation(std::string_view key, const Effec
   };
   if (options != nullptr && options->compensate) return resolve(options->compensate);
   const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
-  const auto& live = run_.body_->effect_options;
-  if (const auto found = live.find(key); found != live.end()) {
-    return resolve(found->second.compensate);
-  }
+  if (const auto* live = live_options(key)) return resolve(live->compensate);
   if (!known.compensation) return nullptr;
   const auto found = named.find(*known.compensation);
   return found == named.end() ? nullptr : &found->second;
@@ -71,6 +68,7 @@ std::optional<std::string> Effects::settle_after(Sequence target) {
                                  ? settle(key, effect, nullptr)
                                  : settle_compensation(key, effect, nullptr);
     if (found.answer != Reconciled::Answer::unknown) continue;
+    if (effect.status == Status::compensating && call_again(key, effect)) continue;
     run_.emit(EventKind::effect_in_doubt, {.text = key});
     return (effect.status == Status::intended
                 ? "nobody knows whether " + effect_name(key) + " happened"
@@ -78,6 +76,17 @@ std::optional<std::string> Effects::settle_after(Sequence target) {
            found.reason;
   }
   return std::nullopt;
+}
+
+// A compensation that was cut off and may be made again counts as not made.
+bool Effects::call_again(const std::string& key, const EffectState& effect) {
+  const Compensation* compensation = find_compensation(key, effect, nullptr);
+  if (compensation == nullptr || compensation->semantics() == EffectSemantics::at_most_once) {
+    return false;
+  }
+  return record_durably(RecordKind::compensation_withdrawn, key, effect,
+                        Json{{"cause", "it was cut off, and may be called again"}})
+      .has_value();
 }
 
 std::vector<std::string> Effects::compensate_after(Sequence target) {
@@ -132,12 +141,14 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   call.deadline = run_.now() + run_.core_.options.compensation.timeout;
   try {
     compensation.function()(call);
+  } catch (const EffectNotDone& not_done) {
+    static_cast<void>(record_durably(RecordKind::compensation_withdrawn, key, effect,
+                                     Json{{"cause", not_done.what()}}));
+    return not_done.what();
   } catch (...) {
     std::string cause = current_exception_text();
     if (run_.now() > *call.deadline) cause += " (after its time was up)";
-    static_cast<void>(
-        record_durably(RecordKind::compensation_withdrawn, key, effect, Json{{"cause", cause}}));
-    return cause;
+    return settle_thrown(key, effect, compensation, std::move(cause), in_doubt);
   }
   if (auto kept = record_durably(RecordKind::compensation_completed, key, effect, Json::object());
       !kept) {
@@ -148,6 +159,23 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   }
   run_.emit(EventKind::compensation_completed, {.text = key});
   return std::nullopt;
+}
+
+// It threw, so nobody knows how far it got.
+std::optional<std::string> Effects::settle_thrown(const std::string& key, const EffectState& effect,
+                                                  const Compensation& compensation,
+                                                  std::string cause, bool* in_doubt) {
+  const Reconciled found = settle_compensation(key, effect, nullptr);
+  if (found.answer == Reconciled::Answer::done) return std::nullopt;
+  if (found.answer == Reconciled::Answer::not_done) return cause;
+  if (compensation.semantics() != EffectSemantics::at_most_once) {
+    static_cast<void>(
+        record_durably(RecordKind::compensation_withdrawn, key, effect, Json{{"cause", cause}}));
+    return cause;
+  }
+  *in_doubt = true;
+  run_.emit(EventKind::effect_in_doubt, {.text = key});
+  return cause + "; nobody knows whether it happened" + found.reason;
 }
 
 Reconciled Effects::settle_compensation(std::string_view key, const EffectState& known,

@@ -70,6 +70,9 @@ struct OutsideDecision {
 // Why strict_idempotency forbids to carry this out, if it does.
 [[nodiscard]] std::optional<std::string> unsafe_now(const TakenOver& taken,
                                                     const RecoveryAction& action);
+// Removes what is kept of a token that is of no use any more. What cannot be removed stays, and
+// harms nobody.
+void forget_ticket(KeySpace& store, const std::string& hash);
 // The decision of a process that died before it had carried it out.
 [[nodiscard]] OutsideDecision pending_decision(const Journal& journal, std::string reason);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
 #include "classifier/contract_return.hpp"
+#include "classifier/retry_after.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 
@@ -146,7 +147,7 @@ std::string Run::task_text() const {
 
 Classification Run::ask_classifier() {
   RunBody& b = *body_;
-  if (b.broken_return) return *b.broken_return;
+  if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
   if (b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
     inherited.critical_step.reset();  // It points into the child's trajectory.
@@ -162,7 +163,7 @@ Classification Run::ask_classifier() {
                           .suggests = *b.failure.type,
                           .detail = "the callable named the type itself",
                           .confidence = 1.0}},
-            .retry_after = b.failure.retry_after};
+            .retry_after = find_retry_after(b.failure, core_.clock.get()).wait};
   }
   const ClassifierInput input{
       .failure = b.failure,
@@ -174,7 +175,8 @@ Classification Run::ask_classifier() {
       .rolled_back_step = b.rolled_back_step,
       .newest_call_tokens = b.newest_call_tokens,
       .remaining = b.context.remaining,
-      .stop_token = stop_token()};
+      .stop_token = stop_token(),
+      .clock = core_.clock.get()};
   try {
     return core_.classifier->classify(input);
   } catch (...) {
@@ -215,14 +217,21 @@ std::optional<std::string> Run::exhausted_limit() const {
 }
 
 RecoveryAction Run::choose() {
+  // No policy is asked about a doubt: running again would only come to it again.
+  if (in_doubt()) {
+    return before_escalation(RecoveryAction::escalate(body_->sticky->detail),
+                             exhausted_limit().has_value());
+  }
   if (auto limit = exhausted_limit()) {
     return before_escalation(
         RecoveryAction::escalate(*limit + " after " +
                                  std::string(to_string(body_->context.type()))),
         true);
   }
-  if (body_->asked && body_->context.classification.reason == needs_approval) {
-    return *body_->asked;
+  if (const RunExtras* extras = body_->made_extras.get();
+      extras != nullptr && extras->asked &&
+      body_->context.classification.reason == needs_approval) {
+    return *extras->asked;
   }
   return within_limits();
 }

@@ -99,15 +99,17 @@ Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
               {"action", to_string(decision.action.kind)},
               {"decision", action_json(decision.action)}};
   if (!decision.who.empty()) fields["by"] = decision.who;
+  const std::string ticket = text_field(journal.suspended(), "ticket");
   const Record record = journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
   TRIAGE_TRYV(shielded([&] {
     return b.store->append(b.writer.lease, {&record, 1}, RunStatus::running);
   }));
+  forget_ticket(*b.store, ticket);
   b.writer.queued = journal.last();
   b.writer.durable = journal.last();
   b.writer.status = RunStatus::running;
   b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
-  b.decided_by = std::move(decision.who);
+  b.extras().decided_by = std::move(decision.who);
   b.journal = std::move(journal);
   taken.opened->first = Input::decided;
   return std::move(taken.opened);

@@ -70,14 +70,14 @@ std::optional<EffectSemantics> parse_effect_semantics(std::string_view name) noe
 
 namespace detail {
 
-std::string arguments_digest(const Json& arguments) {
+std::string encoded_arguments(const Json& arguments) {
   std::string bytes;
   if (has_float(arguments)) {
     encode_cbor(canonical(arguments), bytes);
   } else {
     encode_cbor(arguments, bytes);  // As it is: copying it would cost more than all the rest.
   }
-  return digest(bytes);
+  return bytes;
 }
 
 std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_t generation,

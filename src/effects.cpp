@@ -3,6 +3,7 @@
 // away.
 #include "effects.hpp"
 
+#include "digest.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 #include "triage/detail/try.hpp"
@@ -117,28 +118,70 @@ Result<void> Effects::check(const EffectRequest& request) const {
   return outcome::success();
 }
 
+bool ProvenArguments::contains(std::string_view key, std::string_view encoded,
+                               std::string_view digest) const {
+  if (encoded.empty()) return digest.empty();
+  const auto found = entries_.find(key);
+  return found != entries_.end() && found->second.digest == digest &&
+         found->second.encoded == encoded;
+}
+
+void ProvenArguments::add(std::string_view key, std::string encoded, const std::string& digest) {
+  constexpr std::size_t longest = 1'024;
+  constexpr std::size_t most = 256;
+  if (encoded.empty() || encoded.size() > longest || entries_.size() >= most) return;
+  entries_.insert_or_assign(std::string(key), Entry{std::move(encoded), digest});
+}
+
+std::shared_ptr<const Json> Effects::recorded(const EffectRequest& request,
+                                              std::string_view encoded) const {
+  const EffectOptions& options = *request.options;
+  if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
+    return nullptr;  // The functions must be kept.
+  }
+  const RunBody& b = *run_.body_;
+  const auto found = b.journal.effects().find(request.key);
+  if (found == b.journal.effects().end() || found->second.status != Status::completed ||
+      !b.made_extras->proven_arguments.contains(request.key, encoded, found->second.arguments)) {
+    return nullptr;
+  }
+  return found->second.result;
+}
+
 Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   TRIAGE_TRYV(check(request));
-  const std::string arguments =
-      request.arguments == nullptr ? std::string() : arguments_digest(*request.arguments);
+  std::string encoded;
+  if (request.arguments != nullptr) encoded = encoded_arguments(*request.arguments);
+  const auto too_late = [] {
+    return Error{Errc::invalid_argument,
+                 "the callable has returned: its attempt takes nothing any more"};
+  };
   EffectTurns* turns = nullptr;
+  std::shared_ptr<const Json> result;
   {
     const Lock lock(run_.mutex_);
-    turns = &run_.body().effect_turns;
+    if (run_.is_late(attempt)) return too_late();
+    turns = &run_.body().extras().effect_turns;
+    result = recorded(request, encoded);
   }
+  if (result) {
+    run_.emit(EventKind::effect_reused, {.text = request.key});
+    return outcome::success(*result);
+  }
+  const std::string arguments = encoded.empty() ? std::string() : digest(encoded);
   TRIAGE_TRYV(turns->enter(request.key));
   const Turn turn(*turns, request.key);
   Lock lock(run_.mutex_);
-  if (run_.is_late(attempt)) {
-    return Error{Errc::invalid_argument,
-                 "the callable has returned: its attempt takes nothing any more"};
-  }
+  if (run_.is_late(attempt)) return too_late();
   RunBody& b = run_.body();
   const EffectOptions& options = *request.options;
   if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
-    b.effect_options.insert_or_assign(std::string(request.key), options);
+    b.extras().effect_options.insert_or_assign(std::string(request.key), options);
   }
   EffectState known = b.journal.effect(request.key);
+  if (known.status == Status::completed && known.arguments == arguments) {
+    b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
+  }
   lock.unlock();
   if (holds_key(known.status) && known.arguments != arguments && !known.lost) {
     return Error{Errc::conflict, effect_name(request.key) +
@@ -288,6 +331,13 @@ Reconciled Effects::ask(const Reconcile::Function& function, const EffectCall& c
   }
 }
 
+const EffectOptions* Effects::live_options(std::string_view key) const {
+  const RunExtras* extras = run_.body_->made_extras.get();
+  if (extras == nullptr) return nullptr;
+  const auto found = extras->effect_options.find(key);
+  return found == extras->effect_options.end() ? nullptr : &found->second;
+}
+
 const Reconcile::Function* Effects::find_reconcile(std::string_view key, const EffectState& known,
                                                    const EffectOptions* options) const {
   const auto& named = run_.core_.options.reconciliations;
@@ -298,9 +348,8 @@ const Reconcile::Function* Effects::find_reconcile(std::string_view key, const E
   };
   if (options != nullptr && options->reconcile) return resolve(options->reconcile);
   const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
-  const auto& live = run_.body_->effect_options;
-  if (const auto found = live.find(key); found != live.end() && found->second.reconcile) {
-    return resolve(found->second.reconcile);
+  if (const auto* live = live_options(key); live != nullptr && live->reconcile) {
+    return resolve(live->reconcile);
   }
   return resolve(Reconcile(known.reconciliation));
 }

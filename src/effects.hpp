@@ -19,8 +19,8 @@ namespace triage::inline v0_1::detail {
 
 class Run;
 
-// The hash of canonical JSON: the order of keys, and 1 or 1.0, make no difference.
-[[nodiscard]] std::string arguments_digest(const Json& arguments);
+// Canonical JSON, of which the hash is kept: the order of keys, and 1 or 1.0, make no difference.
+[[nodiscard]] std::string encoded_arguments(const Json& arguments);
 [[nodiscard]] std::string idempotency_key(const RunId& run, std::string_view key,
                                           std::uint64_t generation, bool compensation);
 
@@ -37,6 +37,22 @@ class EffectTurns {
   std::mutex mutex_{};
   std::condition_variable left_{};
   std::map<std::string, std::thread::id, std::less<>> running_{};
+};
+
+// Arguments whose hash has been compared with the recorded one, so that asking again for a result
+// need not hash them again. A few small ones only.
+class ProvenArguments {
+ public:
+  [[nodiscard]] bool contains(std::string_view key, std::string_view encoded,
+                              std::string_view digest) const;
+  void add(std::string_view key, std::string encoded, const std::string& digest);
+
+ private:
+  struct Entry {
+    std::string encoded{};
+    std::string digest{};
+  };
+  std::map<std::string, Entry, std::less<>> entries_{};
 };
 
 // A view of a run; made where it is needed. It locks the run itself.
@@ -60,6 +76,9 @@ class Effects {
 
   // --- effects.cpp
   [[nodiscard]] Result<void> check(const EffectRequest& request) const;
+  // The result, if it is recorded and nothing else needs to be looked at.
+  [[nodiscard]] std::shared_ptr<const Json> recorded(const EffectRequest& request,
+                                                     std::string_view encoded) const;
   [[nodiscard]] Result<Json> decide(const EffectRequest& request, EffectState known,
                                     EffectState next);
   [[nodiscard]] Result<Json> run(const EffectRequest& request, const EffectState& next);
@@ -74,6 +93,8 @@ class Effects {
   [[nodiscard]] static Reconciled ask(const Reconcile::Function& function, const EffectCall& call);
   [[nodiscard]] Reconciled settle(std::string_view key, const EffectState& known,
                                   const EffectOptions* options);
+  // What this process was given with the effect. The caller holds the run's mutex.
+  [[nodiscard]] const EffectOptions* live_options(std::string_view key) const;
   [[nodiscard]] const Reconcile::Function* find_reconcile(std::string_view key,
                                                           const EffectState& known,
                                                           const EffectOptions* options) const;
@@ -92,6 +113,11 @@ class Effects {
                                                              const EffectState& effect,
                                                              const Compensation& compensation,
                                                              bool* in_doubt);
+  [[nodiscard]] std::optional<std::string> settle_thrown(const std::string& key,
+                                                         const EffectState& effect,
+                                                         const Compensation& compensation,
+                                                         std::string cause, bool* in_doubt);
+  [[nodiscard]] bool call_again(const std::string& key, const EffectState& effect);
   [[nodiscard]] bool wait(Duration delay);
 
   Run& run_;

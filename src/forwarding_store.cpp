@@ -48,6 +48,11 @@ Result<std::uint64_t> ForwardingStore::put_if(std::string_view space, std::strin
                                               std::uint64_t expected, std::string_view bytes) {
   return inner_->put_if(space, key, expected, bytes);
 }
+Result<void> ForwardingStore::erase_if(std::string_view space, std::string_view key,
+                                       std::uint64_t expected) {
+  return inner_->erase_if(space, key, expected);
+}
+
 Result<std::vector<std::string>> ForwardingStore::list(std::string_view space,
                                                        std::string_view prefix) {
   return inner_->list(space, prefix);

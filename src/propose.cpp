@@ -67,9 +67,9 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
     RunBody& b = body();
     if (!denied) {
       if (b.journal.approved().contains(fingerprint)) return outcome::success();
-      b.asked = RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
-                                        (why.empty() ? "" : " Why it asks" + why));
-      b.proposed = fingerprint;
+      b.extras().asked = RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
+                                                 (why.empty() ? "" : " Why it asks" + why));
+      b.extras().proposed = fingerprint;
     }
   }
   emit(EventKind::step_refused, {.step = &step, .text = text});

@@ -89,4 +89,24 @@ std::uint32_t record_checksum(std::string_view run, std::uint64_t epoch, Sequenc
   return detail::crc32c(body, crc);
 }
 
+std::optional<RecordKind> credible_kind(std::string_view run, std::uint64_t epoch, Sequence seq,
+                                        RecordKind stored, WallTime time, std::string_view body,
+                                        std::uint32_t checksum) {
+  if (!is_known(stored)) return std::nullopt;
+  // If another kind makes the checksum right, it is the kind that is damaged.
+  for (const RecordKind intent : {RecordKind::effect_intended, RecordKind::compensation_intended}) {
+    if (record_checksum(run, epoch, seq, intent, time, body) == checksum) return intent;
+  }
+  // A body that has lost its form tells nothing; one with a generation belongs to an effect.
+  const auto fields = detail::decode_cbor(body);
+  if (!fields || !fields.value().is_object() || fields.value().empty()) return std::nullopt;
+  const bool of_effect =
+      fields.value().contains("generation") || body.find("generation") != std::string_view::npos;
+  const bool says_so =
+      (stored >= RecordKind::effect_intended && stored <= RecordKind::effect_withdrawn) ||
+      (stored >= RecordKind::compensation_intended && stored <= RecordKind::compensation_withdrawn);
+  if (of_effect && !says_so) return std::nullopt;
+  return stored;
+}
+
 }  // namespace triage::inline v0_1

@@ -126,6 +126,9 @@ ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
   Journal& journal = taken.journal;
   RunBody& b = *opened.body;
   b.recovery = std::make_unique<Recovery>(std::move(recovery));
+  if (auto ticket = text_field(journal.suspended(), "ticket"); !ticket.empty()) {
+    b.extras().spent_ticket = std::move(ticket);
+  }
   const WallTime wall = opened.core.clock->wall_now();
   b.writer.pending.push_back(
       journal.add(RecordKind::resumed, wall, Json{{"to", from}, {"reason", b.recovery->reason}}));

@@ -28,6 +28,8 @@ namespace triage::inline v0_1::detail {
 // Reasons of what propose_step refuses.
 inline constexpr std::string_view denied_by_guard = "denied_by_guard";
 inline constexpr std::string_view needs_approval = "needs_approval";
+// Reason of an attempt that ended with an effect in doubt.
+inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
 
 // Cheaper than assigning to a value of many members that are mostly empty.
 template <class T, class... Args>
@@ -55,8 +57,34 @@ class LinkedStop {
   std::stop_callback<Forward> b_;
 };
 
+// What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
+// process may have many runs open.
+struct RunExtras {
+  EffectTurns effect_turns{};
+  // Of effects whose compensation or reconciliation only this process knows.
+  std::map<std::string, EffectOptions, std::less<>> effect_options{};
+  ProvenArguments proven_arguments{};
+  Permit permit{};  // Of the attempt under way, if the agent has gates.
+  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
+  std::optional<Classification> broken_return{};    // Why the value it returned is no success.
+  std::string decided_by{};                // DecideOptions::who, until it is recorded.
+  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
+  std::string proposed{};                  // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                   // … and for which signal.
+  std::string token{};         // Of the suspension that begins, until it is handed over.
+  std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
+};
+
 // What a run has beside its frame. Outlives it when the run is suspended.
 struct RunBody {
+  // Made under the run's lock while an attempt is open.
+  [[nodiscard]] RunExtras& extras() {
+    if (!made_extras) made_extras = std::make_unique<RunExtras>();
+    return *made_extras;
+  }
+  std::unique_ptr<RunExtras> made_extras{};  // Null: none of it was needed yet.
+
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
@@ -71,30 +99,21 @@ struct RunBody {
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
   std::optional<Error> sticky{};                    // Ends the run when the callable returns.
-  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
   std::uint64_t newest_call_tokens = 0;             // That the current attempt recorded.
-  std::optional<Classification> broken_return{};    // Why the value it returned is no success.
   std::size_t restored_steps = 0;                   // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  EffectTurns effect_turns{};
-  // Of effects whose compensation or reconciliation only this process knows.
-  std::map<std::string, EffectOptions, std::less<>> effect_options{};
   Json task{};                                // Null if it is not stored.
-  std::unique_ptr<RecoveryAction> decided{};  // What decide() was given …
-  std::string decided_by{};                   // … and DecideOptions::who, until it is recorded.
-  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
-  std::string proposed{};                  // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
-  std::string awaited{};                   // … and for which signal.
+  std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
-  Permit permit{};           // Of the attempt under way, if the agent has gates.
   bool no_time = false;      // The attempt could not have ended before the deadline.
   bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
   std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
+  std::string token{};                           // Of that suspension, until it is handed over.
+  std::string spent_ticket{};     // Hash of the token of the suspension that the run went on from.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
@@ -261,12 +280,16 @@ class Run {
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
   Input park();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
+  void tidy_keys();  // When the run ends or waits: what of its keys nobody will ask for again.
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
   [[nodiscard]] static Failure refusal(const GateAnswer& answer);
   [[nodiscard]] std::optional<Input> enter_attempt();
   void leave_attempt(bool succeeded);
+  void give_back_permit() noexcept {
+    if (body_->made_extras) body_->made_extras->permit = Permit();
+  }
   Error report_exhausted(int attempt, Error error);
 
   // --- capture.cpp
@@ -283,6 +306,9 @@ class Run {
   [[nodiscard]] RecoveryAction choose();
   [[nodiscard]] RecoveryAction within_limits();
   [[nodiscard]] RecoveryAction ask_policy();
+  [[nodiscard]] bool in_doubt() const noexcept {
+    return body_->sticky && body_->sticky->code == Errc::in_doubt;
+  }
   [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
   [[nodiscard]] std::string task_text() const;
   void call_hook(std::string_view name, const std::function<void()>& hook);

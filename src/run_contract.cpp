@@ -12,16 +12,18 @@ void Run::set_contract(int attempt, AgentContract contract) {
   Result<void> checked = check_contract(contract);
   auto made = std::make_shared<const AgentContract>(std::move(contract));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt) && !refused(checked)) body().contract = std::move(made);
+  if (!is_late(attempt) && !refused(checked)) body().extras().contract = std::move(made);
 }
 
 const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
-  return body_ && body_->contract ? body_->contract : core_.contract;
+  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  return extras != nullptr && extras->contract ? extras->contract : core_.contract;
 }
 
 bool Run::judges_return() const noexcept {
-  if (!body_ || !body_->contract) return core_.judges_return;
-  return !body_->contract->subgoals.empty() || !body_->contract->output_schema.empty();
+  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  if (extras == nullptr || !extras->contract) return core_.judges_return;
+  return !extras->contract->subgoals.empty() || !extras->contract->output_schema.empty();
 }
 
 Input Run::judge_return() {
@@ -43,12 +45,13 @@ Input Run::judge_return() {
     }
   }
   static const Failure nothing_reported;
-  b.broken_return = broken_return({.failure = nothing_reported,
-                                   .trajectory = b.journal.trajectory(),
-                                   .contract = contract().get(),
-                                   .result = &result});
-  if (!b.broken_return) return Input::succeeded;
-  b.failure = Failure{.text = b.broken_return->evidence.front().detail};
+  std::optional<Classification> broken = broken_return({.failure = nothing_reported,
+                                                        .trajectory = b.journal.trajectory(),
+                                                        .contract = contract().get(),
+                                                        .result = &result});
+  if (!broken) return Input::succeeded;
+  b.failure = Failure{.text = broken->evidence.front().detail};
+  b.extras().broken_return = std::move(broken);
   return Input::failed;
 }
 

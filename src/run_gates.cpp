@@ -54,7 +54,7 @@ std::optional<Input> Run::enter_attempt() {
     request.after = b.context.classification.type;
     request.after_reason = b.context.classification.reason;
   }
-  const GateAnswer answer = pass_gates(request, b.permit);
+  const GateAnswer answer = pass_gates(request, b.extras().permit);
   if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
   if (answer.reason == "cancelled") return cancel("the stop token was triggered");
   emit(EventKind::gate_refused, {.text = answer.message});
@@ -67,12 +67,13 @@ std::optional<Input> Run::enter_attempt() {
 
 // After it: what the gates learn from it.
 void Run::leave_attempt(bool succeeded) {
-  if (core_.gates.empty() || !body_) return;
+  if (core_.gates.empty() || !body_ || !body_->made_extras) return;
+  Permit& permit = body_->made_extras->permit;
   if (succeeded) {
-    body_->permit.succeeded();
+    permit.succeeded();
   } else {
     const Classification& found = body_->context.classification;
-    body_->permit.failed(found.type, found.reason, found.retry_after);
+    permit.failed(found.type, found.reason, found.retry_after);
   }
 }
 

@@ -105,7 +105,12 @@ Outcome Run::drive(RunMachine::Phase phase, Input input) {
   RunMachine machine(decisions, phase);
   if (options_.parent != nullptr) link_stop_tokens();
   if (phase == RunMachine::Phase::ready && observer() != nullptr) announce_start();
-  if (resumed_) input = finish_undoing(input);
+  if (resumed_) {
+    input = finish_undoing(input);
+    // That the run was resumed is durable before the callable can kill its process: else a run that
+    // does so at once would never be found out.
+    if (input == Input::start && has_store() && drain() == Input::broken) input = Input::broken;
+  }
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
@@ -218,10 +223,12 @@ void Run::prepare_attempt() {
   b.undoing_refused = false;
   b.no_time = false;
   b.gate_closed = false;
-  b.asked.reset();
-  b.parked.reset();
+  if (b.made_extras) {
+    b.made_extras->asked.reset();
+    b.made_extras->parked.reset();
+    b.made_extras->broken_return.reset();
+  }
   b.newest_call_tokens = 0;
-  b.broken_return.reset();
   // What set-up had to say belongs to the first failure.
   if (b.classified_attempt >= 0) b.context.notes.clear();
   if (b.journal.attempts() >= attempt_) return;
@@ -240,9 +247,17 @@ Input Run::settle(Input result) {
   }
   if (result == Input::succeeded && !body_->sticky && judges_return()) result = judge_return();
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
-    if (sticky->code == Errc::suspended && body_->parked) return park();
-    body_->permit = Permit();
+    const RunExtras* extras = body_->made_extras.get();
+    if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
+    give_back_permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
+    if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
+      body_->failure = Failure{.text = sticky->detail,
+                               .type = FailureType::unknown,
+                               .reason = std::string(effect_in_doubt)};
+      body_->child.reset();
+      return Input::failed;  // Somebody wants to be asked.
+    }
     end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
     body_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
@@ -255,7 +270,7 @@ Input Run::settle(Input result) {
   }
   emit(EventKind::attempt_failed, {.text = body_->failure.text});
   if (stop_token().stop_requested()) {
-    body_->permit = Permit();
+    give_back_permit();
     return cancel("the stop token was triggered");
   }
   return result;
@@ -319,9 +334,11 @@ Outcome Run::end() {
     }
   }
   if (!b.outcome && !b.suspension) {
+    if (has_store()) tidy_keys();
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
+  if (has_store()) tidy_keys();
   std::shared_ptr<const FailureContext> context;
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {

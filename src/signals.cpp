@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Waits inside an attempt: until a time, or for a signal from outside.
+#include "continuation.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 #include "triage/detail/run_loop.hpp"
@@ -40,6 +41,21 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
+// Answers are in the journal by now.
+void Run::tidy_keys() {
+  RunBody& b = *body_;
+  if (b.detached || b.fenced || !b.started) return;
+  if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
+  if (b.suspension) return;  // While a run goes on, a second signal must still be a conflict.
+  for (const auto& [name, value] : b.journal.signals()) {
+    const std::string key = key_of(id(), name);
+    const auto sent = shielded([&] { return b.store->get(space, key); });
+    if (!sent || !sent.value()) continue;
+    static_cast<void>(
+        shielded([&] { return b.store->erase_if(space, key, sent.value()->version); }));
+  }
+}
+
 Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
                          const Json& value) {
   if (core.problem) return *core.problem;
@@ -49,6 +65,11 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
   const auto& store = core.options.store;
   if (!store) {
     return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
+  }
+  const auto info = shielded([&] { return store->run(run); });
+  if (info && info.value().status == RunStatus::finished) {
+    return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
+                                     "\" has finished"};
   }
   std::string bytes;
   encode_cbor(Json{{"value", value}}, bytes);
@@ -85,9 +106,10 @@ Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::stri
           signal.empty() ? "waits until a time that is named"
                          : "waits for signal \"" + printable(signal) + "\"");
       waiting.until = until;
-      b.parked = std::move(waiting);
-      b.awaited = signal;
-      return Error{Errc::suspended, b.parked->message};
+      RunExtras& extras = b.extras();
+      extras.parked = std::move(waiting);
+      extras.awaited = signal;
+      return Error{Errc::suspended, extras.parked->message};
     }
   }
   TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.

@@ -67,24 +67,30 @@ Json Run::suspension_fields(const RecoveryAction& action) {
     fields["deadline_ms"] = (wall + left).time_since_epoch().count();
   }
   if (options_.limits) fields["limits"] = limits_json(*options_.limits);
-  if (b.asked && b.context.classification.reason == needs_approval) {
-    fields["proposed"] = b.proposed;
+  const RunExtras* extras = b.made_extras.get();
+  if (extras != nullptr && extras->asked && b.context.classification.reason == needs_approval) {
+    fields["proposed"] = extras->proposed;
   }
   return fields;
 }
 
+// The record names the hash of the token, so that whoever goes on can remove it from the key space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
+  std::string& token = body_->extras().token;
+  token = make_token();
+  if (has_store()) fields["ticket"] = digest(token);
   record_fact(RecordKind::suspended, std::move(fields), RunStatus::suspended);
-  body_->suspension = std::make_unique<RecoveryAction>(action);  // end() makes the token.
+  body_->suspension = std::make_unique<RecoveryAction>(action);
 }
 
 Input Run::park() {
   RunBody& b = *body_;
-  b.permit = Permit();
-  Json fields = suspension_fields(*b.parked);
+  give_back_permit();
+  RunExtras& extras = b.extras();
+  Json fields = suspension_fields(*extras.parked);
   fields["waiting"] = true;
-  if (!b.awaited.empty()) fields["signal"] = b.awaited;
-  suspend_with(*b.parked, std::move(fields));
+  if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
+  suspend_with(*extras.parked, std::move(fields));
   return Input::stopped;
 }
 
@@ -96,6 +102,13 @@ static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
   if (kept) return outcome::success(true);
   if (kept.error().code == Errc::unsupported) return outcome::success(false);
   return kept.error();
+}
+
+void forget_ticket(KeySpace& store, const std::string& hash) {
+  if (hash.empty()) return;
+  const auto kept = shielded([&] { return store.get(space, hash); });
+  if (!kept || !kept.value()) return;
+  static_cast<void>(shielded([&] { return store.erase_if(space, hash, kept.value()->version); }));
 }
 
 // Puts the run aside until somebody decides; only the returned error knows the token.
@@ -115,7 +128,7 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
   }
   const std::string message =
       action.message.empty() ? "the run waits for a decision" : action.message;
-  std::string token = make_token();
+  std::string token = std::exchange(body_->extras().token, {});
   const std::string hash = digest(token);
   if (has_store()) {
     const Ticket ticket{.run = id(),
@@ -195,14 +208,18 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
                  "the token is for a run of another agent, \"" + printable(ticket.agent) + "\""};
   }
   TRIAGE_TRYV(check_allowed(action.kind, ticket.allowed_actions));
-  TRIAGE_TRYV(check_not_expired(ticket.expires, *core.clock));
+  if (auto expired = check_not_expired(ticket.expires, *core.clock); !expired) {
+    static_cast<void>(shielded([&] { return store->erase_if(space, hash, stored.version); }));
+    return std::move(expired).error();
+  }
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at, options.run,
                               options.accept_changed);
   if (!taken) {
     // Whoever has the run may have claimed the token since. A claim whose process died before its
     // decision was durable is no use: then the run can be taken.
     const auto now = read_ticket(*store, hash);
-    const bool used = now && now.value().ticket.state != "waiting";
+    const bool used =
+        now ? now.value().ticket.state != "waiting" : now.error().code == Errc::not_found;
     const Errc code = taken.error().code;
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
@@ -267,9 +284,10 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   }
   const bool approves =
       action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::resume;
-  if (b.asked && approves) b.journal.approve(b.proposed);
+  RunExtras& extras = b.extras();
+  if (extras.asked && approves) b.journal.approve(extras.proposed);
   b.decided = std::make_unique<RecoveryAction>(std::move(action));
-  b.decided_by = options.who;
+  extras.decided_by = options.who;
   return outcome::success(std::move(opened));
 }
 

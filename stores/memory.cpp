@@ -208,6 +208,20 @@ Result<std::uint64_t> MemoryStore::put_if(std::string_view space, std::string_vi
   return outcome::success(stored + 1);
 }
 
+Result<void> MemoryStore::erase_if(std::string_view space, std::string_view key,
+                                   std::uint64_t expected) {
+  const std::scoped_lock lock(data_->mutex);
+  const auto found = data_->values.find({std::string(space), std::string(key)});
+  if (found == data_->values.end()) return outcome::success();
+  if (found->second.version != expected) {
+    return Error{Errc::conflict, "key \"" + std::string(key) + "\" has version " +
+                                     std::to_string(found->second.version) + ", expected " +
+                                     std::to_string(expected)};
+  }
+  data_->values.erase(found);
+  return outcome::success();
+}
+
 Result<std::vector<std::string>> MemoryStore::list(std::string_view space,
                                                    std::string_view prefix) {
   const std::scoped_lock lock(data_->mutex);

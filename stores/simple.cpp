@@ -247,6 +247,10 @@ class SimpleAdapter final : public CheckpointStore {
     }
     return memory_.put_if(space, key, expected, bytes);
   }
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override {
+    return memory_.erase_if(space, key, expected);
+  }
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override {
     return memory_.list(space, prefix);
   }

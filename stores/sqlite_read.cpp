@@ -72,7 +72,9 @@ void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out)
     out.damaged.push_back(
         {seq, damaged(run, seq, "has the unknown kind " + std::to_string(number)), {}});
   } else if (crc != static_cast<std::int64_t>(record_checksum(run, epoch, seq, kind, time, body))) {
-    out.damaged.push_back({seq, damaged(run, seq, "does not match its checksum"), kind});
+    out.damaged.push_back(
+        {seq, damaged(run, seq, "does not match its checksum"),
+         credible_kind(run, epoch, seq, kind, time, body, static_cast<std::uint32_t>(crc))});
   } else {
     out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(body));
   }
@@ -279,6 +281,32 @@ Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string
     database_->commit();
     database_->fold_if_large();
     return stored + 1;
+  });
+}
+
+Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view key,
+                                      std::uint64_t expected) {
+  return guarded_write("removing a key", [&]() -> Result<void> {
+    database_->begin_write();
+    std::uint64_t stored = 0;
+    {
+      SQLite::Statement& get = statements_->get_value;
+      const StatementUse use(get);
+      bind_bytes(get, 1, space);
+      bind_bytes(get, 2, key);
+      if (get.executeStep()) stored = static_cast<std::uint64_t>(get.getColumn(1).getInt64());
+    }
+    if (stored != 0 && stored != expected) {
+      return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
+                                                  std::to_string(stored) + ", expected " +
+                                                  std::to_string(expected));
+    }
+    SQLite::Statement& remove = statements_->remove_value;
+    bind_bytes(remove, 1, space);
+    bind_bytes(remove, 2, key);
+    database_->run(remove);
+    database_->commit();
+    return outcome::success();
   });
 }
 

@@ -70,6 +70,7 @@ struct SqliteJournals::Statements {
       db,
       "INSERT INTO key_values(space, key, version, bytes) VALUES(?1, ?2, ?3, ?4) "
       "ON CONFLICT(space, key) DO UPDATE SET version = ?3, bytes = ?4"};
+  SQLite::Statement remove_value{db, "DELETE FROM key_values WHERE space = ?1 AND key = ?2"};
   SQLite::Statement list_keys{
       db, "SELECT key FROM key_values WHERE space = ?1 AND key >= ?2 ORDER BY key"};
 };

@@ -25,6 +25,7 @@ std::string_view to_string(StoreOperation operation) noexcept {
     case StoreOperation::get: return "get";
     case StoreOperation::put_if: return "put_if";
     case StoreOperation::list: return "list";
+    case StoreOperation::erase_if: return "erase_if";
   }
   return "unknown";
 }
@@ -198,6 +199,12 @@ Result<std::uint64_t> FlakyStore::put_if(std::string_view space, std::string_vie
                                          std::uint64_t expected, std::string_view bytes) {
   return pass(StoreOperation::put_if,
               [&] { return ForwardingStore::put_if(space, key, expected, bytes); });
+}
+
+Result<void> FlakyStore::erase_if(std::string_view space, std::string_view key,
+                                  std::uint64_t expected) {
+  return pass(StoreOperation::erase_if,
+              [&] { return ForwardingStore::erase_if(space, key, expected); });
 }
 
 Result<std::vector<std::string>> FlakyStore::list(std::string_view space, std::string_view prefix) {

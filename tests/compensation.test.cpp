@@ -16,7 +16,7 @@ namespace {
 struct Traveller {
   Kit kit{};
   std::vector<std::string> world{};  // What happened outside, in order.
-  std::string broken{};              // The compensation that throws …
+  std::string broken{};              // The compensation that does not happen …
   int times_broken = 1'000;          // … this many times.
   std::string doubtful{};            // The effect whose answer gets lost in the first attempt.
   int failing_attempts = 1;
@@ -28,7 +28,7 @@ struct Traveller {
   void undo(const EffectCall& call) {
     if (call.key == broken && times_broken-- > 0) {
       world.push_back("failed to undo " + call.key);
-      throw std::runtime_error("the office is closed");
+      throw EffectNotDone("the office is closed");
     }
     CHECK(call.result == "booked " + call.key);
     CHECK(call.deadline == kit.clock->now() + std::chrono::seconds(30));
@@ -139,7 +139,8 @@ TEST_CASE("a retry undoes nothing and books nothing twice", "[compensation]") {
   CHECK(traveller.world == Names{"book flight", "book hotel", "book car"});
 }
 
-TEST_CASE("a compensation that throws is tried again, with growing waits", "[compensation]") {
+TEST_CASE("a compensation that did not happen is tried again, with growing waits",
+          "[compensation]") {
   Traveller traveller;
   traveller.broken = "hotel";
   traveller.times_broken = 2;

@@ -90,6 +90,42 @@ std::string nested(int depth) {
 
 }  // namespace
 
+TEST_CASE("a damaged record is taken for what its kind says only if that is credible", "[record]") {
+  std::string step;
+  detail::encode_step({.action = "look", .tool_called = "search"}, step);
+  std::string intent;
+  detail::encode_cbor(Json{{"key", "charge:42"}, {"generation", 1}}, intent);
+  const WallTime time{};
+  const auto judged = [&](RecordKind real, RecordKind stored, std::string body, int flipped_byte) {
+    const std::uint32_t checksum = record_checksum("r", 1, 5, real, time, body);
+    if (flipped_byte >= 0) body[static_cast<std::size_t>(flipped_byte)] ^= 0x11;
+    return credible_kind("r", 1, 5, stored, time, body, checksum);
+  };
+  for (int other = 1; other <= 24; ++other) {
+    const auto stored = static_cast<RecordKind>(other);
+    INFO(to_string(stored));
+    // However many bits of its kind are wrong, an intent is recognised.
+    for (const RecordKind real : {RecordKind::effect_intended, RecordKind::compensation_intended}) {
+      if (stored != real) CHECK(judged(real, stored, intent, -1) == real);
+      // Its body is damaged, too: it still is no step.
+      const auto both = judged(real, stored, intent, static_cast<int>(intent.size()) - 1);
+      const bool of_effect =
+          stored >= RecordKind::effect_intended && stored <= RecordKind::effect_withdrawn;
+      const bool of_compensation = stored >= RecordKind::compensation_intended &&
+                                   stored <= RecordKind::compensation_withdrawn;
+      if (of_effect || of_compensation) {
+        CHECK((!both || both == stored));
+      } else {
+        CHECK_FALSE(both);
+      }
+    }
+  }
+  CHECK(judged(RecordKind::step, RecordKind::step, step, static_cast<int>(step.size()) - 1) ==
+        RecordKind::step);
+  CHECK_FALSE(judged(RecordKind::step, RecordKind::step, step, 0));  // It has lost its form.
+  CHECK_FALSE(judged(RecordKind::step, static_cast<RecordKind>(99), step, -1));
+}
+
 TEST_CASE("CRC-32C gives the value of its specification", "[record]") {
   CHECK(detail::crc32c("123456789") == 0xE3069283U);
   CHECK(detail::crc32c("") == 0U);

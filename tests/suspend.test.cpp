@@ -125,7 +125,7 @@ TEST_CASE("a run that was resumed without its decision cannot be decided upon", 
   const auto result = agent.run("x", {.run_id = "r"});
   const std::string token = result.error().suspension()->token;
   CHECK(agent.resume_run("r").value() == 12);
-  CHECK_ERRC(Errc::conflict, agent.decide(token, RecoveryAction::retry()));
+  CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::retry()));
   CHECK_FALSE(stored_journal(*kit.store, "r").broken_at());
 }
 

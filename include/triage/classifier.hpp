@@ -33,6 +33,9 @@ struct ClassifierInput {
   // says that the run is cancelled.
   std::optional<Duration> remaining{};
   std::stop_token stop_token{};
+  // Tells what time it is where a failure names a moment to wait for and has no Date header. Null:
+  // such a moment is told in the evidence, and nothing else.
+  Clock* clock = nullptr;
 };
 
 // Thread-safety: classify() may be called from several threads at once.

@@ -114,8 +114,9 @@ class Reconcile {
 
 // Undoes an effect: a function that takes nothing, the effect's result or the EffectCall, or the
 // name of one in AgentOptions::compensations, which is stored and survives a crash. It returns when
-// the effect is undone; an exception says that it is not, and it may be called again. The second
-// function finds out whether the compensation happened, after a crash in the middle of it.
+// the effect is undone; EffectNotDone says that it surely is not, and it is called again. Any other
+// exception, and a crash in the middle of it, leave a doubt: the second function finds out whether
+// it happened, and if that cannot tell, the semantics say whether it may be called again.
 class Compensation {
  public:
   using Function = std::function<void(const EffectCall&)>;
@@ -130,8 +131,8 @@ class Compensation {
             std::invocable<std::remove_cvref_t<F>&, const Json&>))
       Compensation(
           F&& function,  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
-          Reconcile reconcile = {})
-      : reconcile_(std::move(reconcile)) {
+          Reconcile reconcile = {}, EffectSemantics semantics = EffectSemantics::at_most_once)
+      : reconcile_(std::move(reconcile)), semantics_(semantics) {
     using Plain = std::remove_cvref_t<F>;
     if (detail::is_null_function(function)) return;
     if constexpr (std::invocable<Plain&>) {
@@ -149,11 +150,13 @@ class Compensation {
   [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty: a name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Reconcile& reconcile() const noexcept { return reconcile_; }
+  [[nodiscard]] EffectSemantics semantics() const noexcept { return semantics_; }
 
  private:
   Function function_{};
   std::string name_{};
   Reconcile reconcile_{};
+  EffectSemantics semantics_ = EffectSemantics::at_most_once;
 };
 
 struct EffectOptions {

@@ -32,6 +32,14 @@ class KeySpace {
   [[nodiscard]] virtual Result<std::uint64_t> put_if(std::string_view space, std::string_view key,
                                                      std::uint64_t expected,
                                                      std::string_view bytes) = 0;
+  // Removes the key if its stored version is `expected`; what is not there need not be removed. A
+  // key that is written again begins at version 1. Errors: Errc::conflict; Errc::unsupported from a
+  // key space that keeps everything, as this one does unless it is overridden.
+  [[nodiscard]] virtual Result<void> erase_if([[maybe_unused]] std::string_view space,
+                                              [[maybe_unused]] std::string_view key,
+                                              [[maybe_unused]] std::uint64_t expected) {
+    return Error{Errc::unsupported, "this key space removes nothing"};
+  }
   // Keys that begin with `prefix`, ascending.
   [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view space,
                                                               std::string_view prefix) = 0;

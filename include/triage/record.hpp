@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -95,6 +96,13 @@ class Record {
 [[nodiscard]] std::uint32_t record_checksum(std::string_view run, std::uint64_t epoch, Sequence seq,
                                             RecordKind kind, WallTime time,
                                             std::string_view body) noexcept;
+
+// What a record that does not match its checksum may be taken for: its stored kind, unless that may
+// be wrong. Empty: anything, also the intent of an effect. `checksum` is the stored one.
+[[nodiscard]] std::optional<RecordKind> credible_kind(std::string_view run, std::uint64_t epoch,
+                                                      Sequence seq, RecordKind stored,
+                                                      WallTime time, std::string_view body,
+                                                      std::uint32_t checksum);
 
 namespace detail {
 // CBOR with our limits. The decoder refuses depth > 256, sizes beyond the input, and trailing

@@ -11,7 +11,8 @@
 namespace triage::inline v0_1 {
 namespace {
 
-std::optional<Classification> told_by_caller(const Failure& failure) {
+std::optional<Classification> told_by_caller(const ClassifierInput& input) {
+  const Failure& failure = input.failure;
   if (!failure.type) return std::nullopt;
   Classification told;
   told.type = *failure.type;
@@ -21,7 +22,7 @@ std::optional<Classification> told_by_caller(const Failure& failure) {
                            .suggests = told.type,
                            .detail = "The agent itself named the type of its failure",
                            .confidence = told.confidence});
-  told.retry_after = failure.retry_after;
+  told.retry_after = detail::find_retry_after(failure, input.clock).wait;
   return told;
 }
 
@@ -29,9 +30,9 @@ std::optional<Classification> told_by_caller(const Failure& failure) {
 
 namespace detail {
 
-void add_wait(const Failure& failure, std::optional<Duration> wait_in_text,
+void add_wait(const ClassifierInput& input, std::optional<Duration> wait_in_text,
               Classification& result) {
-  RetryAfter asked = find_retry_after(failure);
+  RetryAfter asked = find_retry_after(input.failure, input.clock);
   if (!asked.note.empty()) {
     result.evidence.push_back({.source = std::move(asked.source), .detail = std::move(asked.note)});
   }
@@ -42,14 +43,14 @@ std::optional<Classification> settled_by_caller(const ClassifierInput& input,
                                                 const RulesOptions& options, Findings& findings) {
   find_facts(input, options, findings);
   find_breaches(input, findings);
-  auto told = told_by_caller(input.failure);
+  auto told = told_by_caller(input);
   if (!told) return std::nullopt;
   told->critical_step = findings.critical_step;
   told->loop_steps = std::move(findings.loop_steps);
   for (Finding& finding : findings.list) {
     told->evidence.push_back(std::move(finding.evidence));
   }
-  add_wait(input.failure, findings.wait_in_text, *told);
+  add_wait(input, findings.wait_in_text, *told);
   return told;
 }
 
@@ -76,14 +77,14 @@ Classification classify_by_rules(const ClassifierInput& input, const RulesOption
   detail::find_hints(input, findings);
   const std::optional<Duration> wait_in_text = findings.wait_in_text;
   Classification result = detail::decide(std::move(findings));
-  detail::add_wait(input.failure, wait_in_text, result);
+  detail::add_wait(input, wait_in_text, result);
   return result;
 }
 
 class NoClassifier final : public Classifier {
  public:
   Classification classify(const ClassifierInput& input) override {
-    return told_by_caller(input.failure).value_or(Classification{});
+    return told_by_caller(input).value_or(Classification{});
   }
 };
 

@@ -13,6 +13,7 @@ namespace triage::inline v0_1::detail {
                                                               const RulesOptions& options,
                                                               Findings& findings);
 // Adds how long to wait: what the caller, else a header, else the text says.
-void add_wait(const Failure& failure, std::optional<Duration> wait_in_text, Classification& result);
+void add_wait(const ClassifierInput& input, std::optional<Duration> wait_in_text,
+              Classification& result);
 
 }  // namespace triage::inline v0_1::detail

@@ -78,7 +78,7 @@ struct EvidenceClassifier::Body {
         opinion_of(model ? *model : detail::built_in_model(), *model_input);
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);
-    detail::add_wait(input.failure, wait_in_text, result);
+    detail::add_wait(input, wait_in_text, result);
     if (!refused.empty()) {
       result.evidence.push_back(
           {.source = "model_file", .detail = refused + "; the built-in model was used instead"});

@@ -29,7 +29,8 @@ struct Place {
 
 class HintCollector {
  public:
-  HintCollector(const RuleBook& rules, Findings& findings) : rules_(rules), findings_(findings) {}
+  HintCollector(const RuleBook& rules, const ClassifierInput& input, Findings& findings)
+      : rules_(rules), input_(input), findings_(findings) {}
 
   void code(const Place& place, std::string_view source, int value,
             const std::optional<CodeMeaning>& meaning) {
@@ -49,14 +50,14 @@ class HintCollector {
     if (name.empty()) return;
     hits_.clear();
     rules_.match_exception_type(name, hits_);
-    add_hits(place, "exception_type", "The exception is a ");
+    add_hits(place, "exception_type", "The exception is a ", name);
   }
 
   void text(const Place& place, std::string_view text) {
     if (text.empty()) return;
     hits_.clear();
     rules_.match_text(text, hits_);
-    add_hits(place, "text", "The text says: ");
+    add_hits(place, "text", "The text says: ", text);
     codes_.clear();
     find_text_codes(text, codes_);
     for (const TextCode& code : codes_) {
@@ -66,10 +67,12 @@ class HintCollector {
   }
 
  private:
-  void add_hits(const Place& place, std::string_view source, std::string_view words) {
+  void add_hits(const Place& place, std::string_view source, std::string_view words,
+                std::string_view text) {
+    std::optional<Duration> wait;
     for (const RuleHit& hit : hits_) {
-      if (hit.rule->kind == RuleKind::wait) {
-        if (!findings_.wait_in_text) findings_.wait_in_text = find_wait(hit.matched);
+      if (hit.rule->kind == RuleKind::wait || hit.rule->kind == RuleKind::until) {
+        wait = std::max(wait, wait_in(text, hit));
         continue;
       }
       const bool is_type = hit.rule->kind == RuleKind::exception_type;
@@ -78,6 +81,20 @@ class HintCollector {
       add(place, is_type ? FindingKind::exception_type : FindingKind::text, source,
           {hit.rule->type, hit.rule->reason, hit.rule->confidence}, std::move(detail));
     }
+    if (!findings_.wait_in_text) findings_.wait_in_text = wait;
+  }
+
+  std::optional<Duration> wait_in(std::string_view text, const RuleHit& hit) {
+    const WaitInText found = find_wait(text, hit.matched, hit.rule->kind == RuleKind::until,
+                                       input_.failure, input_.clock);
+    if (found.undated) {
+      findings_.notes.push_back(
+          {.source = "text",
+           .detail = "The text names a date, and there is no Date header or clock to measure it "
+                     "against: " +
+                     printable(hit.matched.substr(0, longest_quote_bytes))});
+    }
+    return found.wait;
   }
 
   void add(const Place& place, FindingKind kind, std::string_view source,
@@ -94,6 +111,7 @@ class HintCollector {
   }
 
   const RuleBook& rules_;
+  const ClassifierInput& input_;
   Findings& findings_;
   std::vector<RuleHit> hits_{};
   std::vector<TextCode> codes_{};
@@ -150,7 +168,7 @@ bool says_something(const Failure& failure) {
 }  // namespace
 
 void find_hints(const ClassifierInput& input, Findings& findings) {
-  HintCollector hints(built_in_rules(), findings);
+  HintCollector hints(built_in_rules(), input, findings);
   read_failure(input.failure, hints);
   const auto failed = last_failed_step(input);
   if (!failed) return;

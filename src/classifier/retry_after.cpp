@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/retry_after.hpp"
 
-#include <array>
+#include "classifier/moments.hpp"
+
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -38,14 +40,34 @@ Duration from_seconds(double seconds) {
   return Duration(static_cast<std::int64_t>(nanoseconds));
 }
 
+std::string lower_case(std::string_view text) {
+  std::string all(text);
+  std::transform(all.begin(), all.end(), all.begin(), lower);
+  return all;
+}
+
+constexpr std::size_t longest_named_wait = 48;  // Behind the phrase that introduces it.
+
 // What says directly how long to wait, in the order in which it is believed.
 constexpr std::string_view wait_headers[] = {"retry-after", "x-ratelimit-reset-after",
                                              "ratelimit-reset", "x-ratelimit-reset",
                                              "x-rate-limit-reset"};
-// When a limit is full again, as OpenAI and Anthropic send it with every answer.
-constexpr std::string_view reset_headers[] = {
-    "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "anthropic-ratelimit-requests-reset",
-    "anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-input-tokens-reset"};
+
+// When one of several limits is full again, as OpenAI, Anthropic and others send it with every
+// answer: x-ratelimit-reset-tokens, anthropic-ratelimit-requests-reset.
+bool is_reset_header(std::string_view name) {
+  constexpr std::string_view first = "x-ratelimit-reset-";
+  constexpr std::string_view last = "-reset";
+  if (name.size() > first.size() && equal_ignoring_case(name.substr(0, first.size()), first)) {
+    return true;
+  }
+  constexpr std::string_view limits[] = {"anthropic-ratelimit-", "x-ratelimit-", "ratelimit-"};
+  return std::any_of(std::begin(limits), std::end(limits), [&](std::string_view limit) {
+    return name.size() > limit.size() + last.size() &&
+           equal_ignoring_case(name.substr(0, limit.size()), limit) &&
+           equal_ignoring_case(name.substr(name.size() - last.size()), last);
+  });
+}
 
 struct Unit {
   std::string_view name;
@@ -106,9 +128,30 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-// Takes "6m0s" off the front of `text`. A number whose unit is unknown counts as seconds, and ends
-// it.
-std::optional<double> take_length(std::string_view& text) {
+// What may stand between two parts: "1 hour and 30 minutes", "1 hour, 30 minutes".
+void skip_joint(std::string_view& text) {
+  std::string_view rest = text;
+  while (!rest.empty() && (rest.front() == ' ' || rest.front() == ',')) rest.remove_prefix(1);
+  if (equal_ignoring_case(rest.substr(0, 4), "and ")) rest.remove_prefix(4);
+  const bool number_follows = !rest.empty() && is_digit(rest.front());
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  if (number_follows) text = rest;
+}
+
+// "01:30:00", as .NET and Azure write lengths of time.
+std::optional<double> clock_length(std::string_view text) {
+  constexpr std::string_view form = "00:00:00";
+  if (text.size() != form.size()) return std::nullopt;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    if (form[i] == '0' ? !is_digit(text[i]) : text[i] != ':') return std::nullopt;
+  }
+  const auto two = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
+  return two(0) * 3600.0 + two(3) * 60.0 + two(6);
+}
+
+// Takes "6m0s" off the front of `text`. A number whose unit is unknown counts as `bare` seconds,
+// and ends it.
+std::optional<double> take_length(std::string_view& text, double bare = 1) {
   double seconds = 0;
   bool any = false;
   while (!text.empty() && is_digit(text.front())) {
@@ -120,14 +163,14 @@ std::optional<double> take_length(std::string_view& text) {
     while (end < rest.size() && is_letter(rest[end])) ++end;
     const auto unit = unit_seconds(rest.substr(0, end));
     if (any && (!unit || end == 0)) break;
-    seconds += *number * unit.value_or(1);
+    seconds += *number * (end == 0 ? bare : unit.value_or(1));
     any = true;
     if (!unit || end == 0) {
       text.remove_prefix(text.size() - rest.size());
       break;
     }
     text = rest.substr(end);
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    skip_joint(text);
   }
   if (!any) return std::nullopt;
   return seconds;
@@ -140,31 +183,32 @@ std::optional<std::string_view> header(const Failure& failure, std::string_view 
   return std::nullopt;
 }
 
-// The header that a moment is measured against: nobody here looks at a clock.
-RetryAfter from_moment(const Failure& failure, std::string_view name, std::int64_t until) {
-  RetryAfter found{.source = std::string(name)};
+std::optional<WallTime> time_of_failure(const Failure& failure, Clock* clock) {
   const auto date = header(failure, "date");
-  const auto now = date ? parse_http_date(*date) : std::nullopt;
-  if (!now) {
-    found.note = (name == "retry-after" ? "Retry-After" : std::string(name)) +
-                 " is a date, and there is no Date header to measure it against";
-    return found;
+  if (const auto sent = date ? parse_http_date(*date) : std::nullopt) {
+    return WallTime(std::chrono::seconds(*sent));
   }
-  found.wait = from_seconds(static_cast<double>(until - *now));
-  return found;
+  if (clock == nullptr) return std::nullopt;
+  return clock->wall_now();
 }
 
-// Seconds or milliseconds since 1970, of this century.
-std::optional<std::int64_t> parse_epoch(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || (parsed.ptr != end && *parsed.ptr != '.')) return std::nullopt;
-  constexpr std::int64_t least = 1'000'000'000;
-  constexpr std::int64_t most = 10'000'000'000;
-  if (number >= least && number < most) return number;
-  if (number >= least * 1000 && number < most * 1000) return number / 1000;
-  return std::nullopt;
+// Never negative.
+Duration time_until(std::int64_t moment, WallTime now) {
+  const std::int64_t now_ms = now.time_since_epoch().count();
+  return from_seconds(static_cast<double>(moment * 1000 - now_ms) / 1000);
+}
+
+RetryAfter from_moment(const Failure& failure, std::string_view name, std::int64_t until,
+                       Clock* clock) {
+  RetryAfter found{.source = std::string(name)};
+  const auto now = time_of_failure(failure, clock);
+  if (!now) {
+    found.note = (name == "retry-after" ? "Retry-After" : std::string(name)) +
+                 " is a date, and there is no Date header or clock to measure it against";
+    return found;
+  }
+  found.wait = time_until(until, *now);
+  return found;
 }
 
 std::optional<std::int64_t> parse_moment(std::string_view text) {
@@ -173,11 +217,36 @@ std::optional<std::int64_t> parse_moment(std::string_view text) {
   return parse_epoch(text);
 }
 
-RetryAfter from_header(const Failure& failure, std::string_view name, std::string_view value) {
-  if (const auto until = parse_moment(value)) return from_moment(failure, name, *until);
+RetryAfter from_header(const Failure& failure, std::string_view name, std::string_view value,
+                       Clock* clock) {
+  if (const auto until = parse_moment(value)) return from_moment(failure, name, *until, clock);
   if (const auto wait = parse_wait(value)) return {.wait = wait, .source = std::string(name)};
   return {.source = std::string(name),
           .note = std::string(name) + " is neither a length nor a date"};
+}
+
+// The unit of a number without one is in the name in front of it, if at all: "retry_after_ms": 5.
+double unit_in_name(std::string_view name) {
+  while (!name.empty() && !is_letter(name.back())) name.remove_suffix(1);
+  for (const std::string_view unit : {"ms", "millis", "milliseconds"}) {
+    if (name.size() > unit.size() &&
+        equal_ignoring_case(name.substr(name.size() - unit.size()), unit)) {
+      return 1e-3;
+    }
+  }
+  return 1;
+}
+
+// The first length of time in a phrase: "try again in 6m0s" -> 6 minutes.
+std::optional<Duration> find_length(std::string_view phrase) {
+  for (std::size_t at = 0; at < phrase.size(); ++at) {
+    if (!is_digit(phrase[at])) continue;
+    std::string_view length = phrase.substr(at);
+    const auto seconds = take_length(length, unit_in_name(phrase.substr(0, at)));
+    if (seconds) return from_seconds(*seconds);
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -185,99 +254,47 @@ RetryAfter from_header(const Failure& failure, std::string_view name, std::strin
 std::optional<Duration> parse_wait(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || !is_digit(text.front())) return std::nullopt;
+  if (const auto seconds = clock_length(text)) return from_seconds(*seconds);
   const auto seconds = take_length(text);
   if (!seconds || !text.empty()) return std::nullopt;
   return from_seconds(*seconds);
 }
 
-std::optional<Duration> find_wait(std::string_view phrase) {
-  for (; !phrase.empty(); phrase.remove_prefix(1)) {
-    if (!is_digit(phrase.front())) continue;
-    const auto seconds = take_length(phrase);
-    if (seconds) return from_seconds(*seconds);
-    return std::nullopt;
+WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_only,
+                     const Failure& failure, Clock* clock) {
+  const auto begin = static_cast<std::size_t>(phrase.data() - text.data());
+  const std::string_view rest =
+      text.substr(begin, text.substr(begin, phrase.size() + longest_named_wait).find('\n'));
+  const std::string_view seen = rest.substr(0, phrase.size() + longest_named_wait);
+  const auto now = time_of_failure(failure, clock);
+  for (std::size_t at = 0; at < phrase.size(); ++at) {
+    const bool word_begins = at == 0 || !(is_letter(seen[at - 1]) || is_digit(seen[at - 1]));
+    if (!word_begins || !(is_letter(seen[at]) || is_digit(seen[at]))) continue;
+    const auto moment = read_moment(seen.substr(at), now.value_or(WallTime{}));
+    if (moment && !now) return {.undated = true};
+    if (moment) return {.wait = time_until(*moment, *now)};
   }
-  return std::nullopt;
+  if (date_only) return {};
+  return {.wait = find_length(seen)};
 }
 
-std::optional<std::int64_t> parse_http_date(std::string_view text) {
-  constexpr std::string_view form = "Aaa, 00 Aaa 0000 00:00:00 GMT";
-  constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  if (text.size() != form.size()) return std::nullopt;
-  for (std::size_t i = 0; i < form.size(); ++i) {
-    const bool letter = form[i] == 'A' || form[i] == 'a';
-    if (form[i] == '0' ? !is_digit(text[i]) : letter ? !is_letter(text[i]) : text[i] != form[i]) {
-      return std::nullopt;
-    }
-  }
-  const auto number = [&](std::size_t at, std::size_t digits) {
-    int value = 0;
-    for (const char c : text.substr(at, digits)) value = value * 10 + (c - '0');
-    return value;
-  };
-  unsigned month = 0;
-  while (month < months.size() && months[month] != text.substr(8, 3)) ++month;
-  const std::chrono::year_month_day day{std::chrono::year{number(12, 4)},
-                                        std::chrono::month{month + 1},
-                                        std::chrono::day{static_cast<unsigned>(number(5, 2))}};
-  // Second 60 is a leap second, which the protocol allows.
-  if (!day.ok() || number(17, 2) > 23 || number(20, 2) > 59 || number(23, 2) > 60)
-    return std::nullopt;
-  const std::int64_t days = std::chrono::sys_days{day}.time_since_epoch().count();
-  return days * 86400 + number(17, 2) * 3600 + number(20, 2) * 60 + number(23, 2);
-}
-
-std::optional<std::int64_t> parse_internet_date(std::string_view text) {
-  constexpr std::string_view form = "0000-00-00T00:00:00";
-  if (text.size() <= form.size()) return std::nullopt;
-  for (std::size_t i = 0; i < form.size(); ++i) {
-    if (form[i] == '0' ? !is_digit(text[i]) : lower(text[i]) != lower(form[i])) return std::nullopt;
-  }
-  const auto number = [&](std::size_t at, std::size_t digits) {
-    int value = 0;
-    for (const char c : text.substr(at, digits)) value = value * 10 + (c - '0');
-    return value;
-  };
-  const std::chrono::year_month_day day{std::chrono::year{number(0, 4)},
-                                        std::chrono::month{static_cast<unsigned>(number(5, 2))},
-                                        std::chrono::day{static_cast<unsigned>(number(8, 2))}};
-  if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
-    return std::nullopt;
-  std::size_t at = form.size();
-  if (text[at] == '.') {
-    ++at;
-    while (at < text.size() && is_digit(text[at])) ++at;
-  }
-  const std::string_view zone = text.substr(at);
-  int minutes_east = 0;
-  if (zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' &&
-      is_digit(zone[1]) && is_digit(zone[2]) && is_digit(zone[4]) && is_digit(zone[5])) {
-    minutes_east = number(at + 1, 2) * 60 + number(at + 4, 2);
-    if (zone[0] == '-') minutes_east = -minutes_east;
-  } else if (zone != "Z" && zone != "z") {
-    return std::nullopt;
-  }
-  const std::int64_t days = std::chrono::sys_days{day}.time_since_epoch().count();
-  return days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2) -
-         std::int64_t{minutes_east} * 60;
-}
-
-RetryAfter find_retry_after(const Failure& failure) {
+RetryAfter find_retry_after(const Failure& failure, Clock* clock) {
   if (failure.retry_after) {
     return {.wait = std::max(*failure.retry_after, Duration::zero()), .source = "retry_after"};
   }
   if (failure.headers.empty()) return {};
   RetryAfter useless;
-  if (const auto value = header(failure, "retry-after-ms")) {
+  for (const std::string_view name : {"retry-after-ms", "x-ms-retry-after-ms"}) {
+    const auto value = header(failure, name);
+    if (!value) continue;
     if (const auto wait = parse_wait(std::string(*value) + "ms")) {
-      return {.wait = wait, .source = "retry-after-ms"};
+      return {.wait = wait, .source = std::string(name)};
     }
   }
   for (const std::string_view name : wait_headers) {
     const auto value = header(failure, name);
     if (!value) continue;
-    RetryAfter found = from_header(failure, name, *value);
+    RetryAfter found = from_header(failure, name, *value, clock);
     if (found.wait) return found;
     if (useless.note.empty()) useless = std::move(found);
   }
@@ -285,10 +302,9 @@ RetryAfter find_retry_after(const Failure& failure) {
   // several things at once, the last one to be full again counts.
   RetryAfter longest;
   if (failure.http_status != 429) return useless;
-  for (const std::string_view name : reset_headers) {
-    const auto value = header(failure, name);
-    if (!value) continue;
-    RetryAfter found = from_header(failure, name, *value);
+  for (const auto& [name, value] : failure.headers) {
+    if (!is_reset_header(name)) continue;
+    RetryAfter found = from_header(failure, lower_case(name), trimmed(value), clock);
     if (found.wait && (!longest.wait || *found.wait > *longest.wait)) longest = std::move(found);
   }
   if (longest.wait) return longest;

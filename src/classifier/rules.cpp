@@ -12,7 +12,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -73,7 +74,34 @@ std::string_view leading_type_name(std::string_view line) {
 namespace {
 
 constexpr std::size_t most_phrases = 256;
-using PhraseSet = std::bitset<most_phrases>;
+
+// Few of many phrases, walked through for every line of a text.
+class PhraseSet {
+ public:
+  void set(std::size_t phrase) { words_[phrase / 64] |= std::uint64_t{1} << phrase % 64; }
+  PhraseSet& operator|=(const PhraseSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    return *this;
+  }
+  // What is in both.
+  [[nodiscard]] PhraseSet shared(const PhraseSet& other) const {
+    PhraseSet both;
+    for (std::size_t i = 0; i < words_.size(); ++i) both.words_[i] = words_[i] & other.words_[i];
+    return both;
+  }
+  // Ascending.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      for (std::uint64_t rest = words_[i]; rest != 0; rest &= rest - 1) {
+        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+      }
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, most_phrases / 64> words_{};
+};
 
 // What it means for the phrases that a word was seen.
 struct WordUse {
@@ -191,20 +219,19 @@ struct RuleBook::Compiled {
     PhraseSet candidates;
     for (const int word : present) {
       const WordUse& use = word_uses[static_cast<std::size_t>(word)];
-      candidates |= use.suffices | (once & use.helps);
+      candidates |= use.suffices;
+      candidates |= once.shared(use.helps);
       once |= use.helps;
     }
-    if (candidates.none()) return;
-    for (std::size_t candidate = 0; candidate < phrases.size(); ++candidate) {
-      if (!candidates[candidate]) continue;
+    candidates.for_each([&](std::size_t candidate) {
       const std::size_t rule = phrase_rules[candidate];
       // One hit a rule is enough; it also bounds the work on repetitive texts.
       if (std::any_of(hits.begin(), hits.end(),
                       [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
-        continue;
+        return;
       const auto match = find(candidate, guards[rule].get(), line);
       if (match) hits.push_back({&rules[rule], *match});
-    }
+    });
   }
 
   void match_type(std::string_view name, std::vector<RuleHit>& hits) const {

@@ -20,7 +20,8 @@ inline constexpr std::size_t text_window_bytes = 32 * 1024;
 enum class RuleKind : std::uint8_t {
   phrase,          // Found anywhere in a text.
   exception_type,  // Compared with the stem of an exception's type name.
-  wait,            // Says how long to wait; suggests no type.
+  wait,            // Says how long to wait, or until when; suggests no type.
+  until,           // Says until when.
 };
 
 // One row of the table.

@@ -60,7 +60,7 @@ class TableReader {
     RuleRow row;
     row.rule.id = columns[1];
     TRIAGE_TRYV(read_kind(columns[0], row.rule));
-    if (row.rule.kind != RuleKind::wait) {
+    if (row.rule.kind != RuleKind::wait && row.rule.kind != RuleKind::until) {
       const auto type = parse_failure_type(columns[2]);
       if (!type) return bad_line(line_, "no failure type: " + std::string(columns[2]));
       row.rule.type = *type;
@@ -88,6 +88,8 @@ class TableReader {
       rule.kind = RuleKind::exception_type;
     } else if (name == "wait") {
       rule.kind = RuleKind::wait;
+    } else if (name == "until") {
+      rule.kind = RuleKind::until;
     } else {
       return bad_line(line_, "no kind of rule: " + std::string(name));
     }

@@ -4,6 +4,7 @@
 #include "classifier/rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 
@@ -111,9 +112,16 @@ constexpr NamedCode sqlstates[] = {
     {"58", {external_fault, "server_error", 0.6}},
 };
 
-bool is_name_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+// A table: every byte of every text is looked at.
+constexpr std::array<bool, 256> name_bytes = [] {
+  std::array<bool, 256> bytes{};
+  for (std::size_t c = 0; c < bytes.size(); ++c) {
+    bytes[c] =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
+  return bytes;
+}();
+bool is_name_byte(char c) { return name_bytes[static_cast<unsigned char>(c)]; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_state_byte(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/retry_after.hpp"
 
+#include "classifier/moments.hpp"
+
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
 
 using namespace triage;
 using namespace std::chrono_literals;
-using detail::find_wait;
 using detail::parse_http_date;
 using detail::parse_wait;
 
@@ -18,8 +19,6 @@ TEST_CASE("lengths of time are read with and without units", "[classifier][retry
   CHECK(parse_wait("1h 30 min") == 90min);
   CHECK(parse_wait("2 days") == 48h);
   CHECK(parse_wait("0") == 0s);
-  CHECK(find_wait("try again in 6m0.5s") == 6min + 500ms);
-  CHECK(find_wait("retry after 7 of them") == 7s);
   for (const char* bad : {"", "soon", "-5", "5 apples", "1e9", "1..2", "0x10", "nan", "5,5"}) {
     INFO(bad);
     CHECK_FALSE(parse_wait(bad));
@@ -35,8 +34,13 @@ TEST_CASE("waits too long to be stored become the longest one", "[classifier][re
 TEST_CASE("HTTP dates are read without a locale", "[classifier][retry_after]") {
   CHECK(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777);
   CHECK(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT") == 0);
+  CHECK(parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT") == 784111777);
+  CHECK(parse_http_date("Sun Nov  6 08:49:37 1994") == 784111777);
+  CHECK(parse_http_date("Sun Nov 16 08:49:37 1994") == 784111777 + 10 * 86400);
+  CHECK(parse_http_date("Friday, 06-Nov-26 08:49:37 GMT") == 1793954977);
   for (const char* bad : {"Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 2021 00:00:00 GMT",
-                          "Sun, 06 Nov 1994 24:00:00 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "",
+                          "Sun, 06 Nov 1994 24:00:00 GMT", "Someday, 06-Nov-94 08:49:37 GMT", "",
+                          "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 31 08:49:37 1994",
                           "Sun, 06 Xxx 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT"}) {
     INFO(bad);
     CHECK_FALSE(parse_http_date(bad));
@@ -98,7 +102,7 @@ TEST_CASE("the caller's own wait wins, then headers, then words", "[classifier][
 TEST_CASE("internet dates are read with their zone, and nothing else is",
           "[classifier][retry_after]") {
   CHECK(detail::parse_internet_date("1970-01-02T00:00:00Z") == 86400);
-  CHECK(detail::parse_internet_date("1970-01-02T01:30:00.123+01:30") == 86400);
+  CHECK(detail::parse_internet_date("1970-01-02T01:30:00.123+01:30") == 86401);
   CHECK(detail::parse_internet_date("1970-01-01T23:00:00-01:00") == 86400);
   for (const char* text :
        {"", "1970-01-02", "1970-01-02T00:00:00", "1970-13-02T00:00:00Z", "1970-01-02T24:00:00Z",
@@ -106,4 +110,33 @@ TEST_CASE("internet dates are read with their zone, and nothing else is",
     INFO(text);
     CHECK_FALSE(detail::parse_internet_date(text));
   }
+}
+
+TEST_CASE("moments in prose are read up to the first word that belongs to none",
+          "[classifier][retry_after]") {
+  constexpr WallTime now{std::chrono::sys_days{std::chrono::January / 1 / 2026} + 12h};
+  constexpr std::int64_t midnight = 1767225600;
+  const auto seconds = [&](std::string_view text) { return detail::read_moment(text, now); };
+  CHECK(seconds("Jan 2") == midnight + 86400);
+  CHECK(seconds("2 January, or later") == midnight + 86400);
+  CHECK(seconds("Jan. 2nd at 3pm UTC. 10 retries are left") == midnight + 86400 + 15 * 3600);
+  CHECK(seconds("Dec 31") == midnight + 364 * 86400);  // Yesterday is over: of this year.
+  CHECK(seconds("11:59 UTC") == midnight + 86400 + 12 * 3600 - 60);
+  CHECK(seconds("12:00:01 UTC") == midnight + 12 * 3600 + 1);
+  CHECK(seconds("12:30 a.m. UTC") == midnight + 86400 + 1800);
+  CHECK(seconds("1767225601 and so on") == midnight + 1);
+  for (const char* none : {"", "soon", "20 seconds", "5", "30 s", "25:00", "13pm", "May",
+                           "2026-13-01", "Feb 30, 2026", "7 of them", "1:2", "Monday", "99999"}) {
+    INFO(none);
+    CHECK_FALSE(seconds(none));
+  }
+}
+
+TEST_CASE("a date in a text is measured against the clock, or told", "[classifier][retry_after]") {
+  const Classification found =
+      test::classify({.text = "rate limit exceeded, retry after 2026-10-21T10:00:30Z"});
+  CHECK_FALSE(found.retry_after);  // And surely not 2026 seconds.
+  CHECK(std::any_of(found.evidence.begin(), found.evidence.end(), [](const Evidence& one) {
+    return one.detail.find("clock") != std::string::npos;
+  }));
 }

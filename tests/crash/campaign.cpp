@@ -183,7 +183,7 @@ class Campaign {
         const auto id = parse_checkpoint_id(rest("ack label "));
         if (!id || !store->load(id.value())) problem(name + ": lost: " + line);
       } else if (line.starts_with("resumed after us ")) {
-        slowest_us_ = std::max(slowest_us_, std::stol(rest("resumed after us ")));
+        resumed_ms_.push_back(std::stod(rest("resumed after us ")) / 1000.0);
       }
     }
     for (const auto& [key, count] : effects) {
@@ -196,14 +196,33 @@ class Campaign {
     if (lines.size() <= lines_before) problem(name + ": resuming did nothing");
   }
 
-  void report() const {
+  void report() {
     std::printf("%-22s %8s\n", "killed at", "times");
     for (const auto& [kind, count] : killed_at_) {
       std::printf("%-22s %8d %s\n", kind.c_str(), count,
                   std::string(static_cast<std::size_t>(count), '#').c_str());
     }
-    std::printf("effects in doubt: %d; slowest start of a resumed attempt: %.1f ms; problems: %d\n",
-                in_doubt_, static_cast<double>(slowest_us_) / 1000.0, problems_);
+    report_resuming();
+    std::printf("effects in doubt: %d; problems: %d\n", in_doubt_, problems_);
+  }
+
+  // The goal is 100 ms. Half of the resumptions must reach it on any machine; the slowest few
+  // depend on what else the machine does.
+  void report_resuming() {
+    constexpr double goal_ms = 100;
+    constexpr double busy_machine = 10;
+    if (resumed_ms_.empty()) return problem("no resumed attempt said when it started");
+    std::sort(resumed_ms_.begin(), resumed_ms_.end());
+    const auto at = [&](double part) {
+      return resumed_ms_[static_cast<std::size_t>(part *
+                                                  static_cast<double>(resumed_ms_.size() - 1))];
+    };
+    std::printf(
+        "from opening the store to the resumed attempt: median %.1f ms, p95 %.1f ms, slowest %.1f "
+        "ms\n",
+        at(0.5), at(0.95), at(1));
+    if (at(0.5) > goal_ms) problem("half of the resumptions take longer than 100 ms");
+    if (at(0.95) > goal_ms * busy_machine) problem("some resumptions take longer than 1 s");
   }
 
   Options options_;
@@ -213,7 +232,7 @@ class Campaign {
   std::chrono::duration<double> duration_{};
   std::map<std::string, int> killed_at_;
   int in_doubt_ = 0;
-  long slowest_us_ = 0;
+  std::vector<double> resumed_ms_;
   int problems_ = 0;
 };
 

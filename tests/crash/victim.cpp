@@ -54,6 +54,7 @@ int crawl(Attempt& attempt, const SideLog& log, bool immediate) {
 }  // namespace
 
 int run_victim(const VictimOptions& options) {
+  const auto begin = real_clock()->now();
   auto opened = SqliteStore::open(options.database);
   if (!opened) {
     std::fprintf(stderr, "open: %s\n", opened.error().detail.c_str());
@@ -69,7 +70,6 @@ int run_victim(const VictimOptions& options) {
   const WriteMode mode = options.mode == "immediate"  ? WriteMode::immediate
                          : options.mode == "deferred" ? WriteMode::deferred
                                                       : WriteMode::background;
-  const auto begin = real_clock()->now();
   bool entered = false;
   FailurePolicy policy;
   policy.on(FailureType::timeout, Strategy("roll back", [](const FailureContext&) {

@@ -19,11 +19,10 @@
 namespace triage::test {
 namespace {
 
-constexpr unsigned contenders = 4;
-
 // What the processes share.
 struct Shared {
   std::atomic<unsigned> arrived{0};
+  std::atomic<std::size_t> winners_by_time{0};
   std::atomic<std::size_t> losers{0};
   std::atomic<std::size_t> other_errors{0};
   std::atomic<std::size_t> calls{0};
@@ -48,69 +47,101 @@ class SharedMemory {
   void* at_;
 };
 
-auto make_agent_on(const std::string& database, Shared& shared) {
+// An agent for each round, so that only the round's run is its to take up.
+auto make_agent_on(std::shared_ptr<CheckpointStore> store, std::size_t round, Shared& shared) {
   FailurePolicy policy;
-  policy.otherwise(suspend({.message = "who is first?"}));
-  return TriageAgent{
-      [&shared](const std::string&, Attempt& attempt) -> int {
-        if (attempt.number() == 1) throw std::runtime_error("ask");
-        ++shared.calls;
-        return 1;
-      },
-      policy,
-      {.store = SqliteStore::open(database).value(), .write_mode = WriteMode::deferred}};
+  policy.otherwise(suspend({.message = "who is first?", .until = WallTime{}}));
+  return TriageAgent{[&shared](const std::string&, Attempt& attempt) -> int {
+                       if (attempt.number() == 1) throw std::runtime_error("ask");
+                       ++shared.calls;
+                       return 1;
+                     },
+                     policy,
+                     {.name = "agent" + std::to_string(round),
+                      .store = std::move(store),
+                      .write_mode = WriteMode::deferred}};
 }
 
 // Waits until everybody has come to this round.
-void meet(Shared& shared, std::size_t round) {
+void meet(Shared& shared, std::size_t round, unsigned contenders) {
   const auto all = static_cast<unsigned>((round + 1) * contenders);
   ++shared.arrived;
   while (shared.arrived < all) ::sched_yield();
 }
 
-template <class Agent>
-void contend(const Agent& agent, const std::vector<std::string>& tokens, Shared& shared) {
+void count(const Error& error, Shared& shared) {
+  if (error.code == Errc::not_found || error.code == Errc::busy || error.code == Errc::conflict) {
+    ++shared.losers;
+  } else {
+    ++shared.other_errors;
+  }
+}
+
+void contend(const std::shared_ptr<CheckpointStore>& store, const std::vector<std::string>& tokens,
+             const Contenders& all, bool by_time, Shared& shared) {
   for (std::size_t round = 0; round < tokens.size(); ++round) {
-    meet(shared, round);
-    const auto result = agent.decide(tokens[round], RecoveryAction::retry());
-    if (result) {
-      ++shared.winners[round];
-    } else if (result.error().code == Errc::not_found || result.error().code == Errc::busy) {
+    const auto agent = make_agent_on(store, round, shared);
+    meet(shared, round, all.processes * all.threads);
+    if (!by_time) {
+      const auto result = agent.decide(tokens[round], RecoveryAction::retry());
+      if (result) {
+        ++shared.winners[round];
+      } else {
+        count(result.error(), shared);
+      }
+      continue;
+    }
+    const auto resumed = agent.resume_due();
+    if (!resumed) {
+      count(resumed.error(), shared);
+    } else if (resumed.value().empty()) {
       ++shared.losers;
+    } else if (const auto& result = resumed.value().at(0).result) {
+      ++shared.winners[round];
+      ++shared.winners_by_time;
     } else {
-      ++shared.other_errors;
+      count(result.error(), shared);
     }
   }
 }
 
 pid_t start_process(const std::string& database, const std::vector<std::string>& tokens,
-                    Shared& shared) {
+                    const Contenders& all, unsigned number, Shared& shared) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  const auto agent = make_agent_on(database, shared);
-  std::thread other([&] { contend(agent, tokens, shared); });
-  contend(agent, tokens, shared);
-  other.join();
+  const std::shared_ptr<CheckpointStore> store = SqliteStore::open(database).value();
+  std::vector<std::thread> others;
+  const auto by_time = [&](unsigned thread) {
+    return all.by_time && (number * all.threads + thread) % 2 == 1;
+  };
+  for (unsigned thread = 1; thread < all.threads; ++thread) {
+    others.emplace_back([&, thread] { contend(store, tokens, all, by_time(thread), shared); });
+  }
+  contend(store, tokens, all, by_time(0), shared);
+  for (std::thread& other : others) other.join();
   ::_exit(0);
 }
 
 }  // namespace
 
-ClaimReport claim_race(const std::string& database, std::size_t rounds) {
+ClaimReport claim_race(const std::string& database, std::size_t rounds, const Contenders& all) {
   const SharedMemory memory(rounds);
   Shared& shared = *memory;
   std::vector<std::string> tokens;
   {
-    const auto agent = make_agent_on(database, shared);
+    const std::shared_ptr<CheckpointStore> store = SqliteStore::open(database).value();
     for (std::size_t i = 0; i < rounds; ++i) {
+      const auto agent = make_agent_on(store, i, shared);
       tokens.push_back(agent.run("x").error().suspension()->token);
     }
   }
-  const pid_t a = start_process(database, tokens, shared);
-  const pid_t b = start_process(database, tokens, shared);
-  ::waitpid(a, nullptr, 0);
-  ::waitpid(b, nullptr, 0);
+  std::vector<pid_t> processes;
+  for (unsigned i = 0; i < all.processes; ++i) {
+    processes.push_back(start_process(database, tokens, all, i, shared));
+  }
+  for (const pid_t process : processes) ::waitpid(process, nullptr, 0);
   ClaimReport report{.rounds = rounds,
+                     .winners_by_time = shared.winners_by_time,
                      .losers = shared.losers,
                      .other_errors = shared.other_errors,
                      .calls = shared.calls};

@@ -48,7 +48,8 @@ TEST_CASE("a wait longer than the limit suspends the run until then", "[suspensi
   SECTION("a token is worth nothing when the run has gone on") {
     kit.clock->advance(2h);
     REQUIRE(agent.resume_due().value().size() == 1);
-    CHECK_ERRC(Errc::conflict, agent.decide(token_of(result), RecoveryAction::retry()));
+    CHECK_ERRC(Errc::not_found, agent.decide(token_of(result), RecoveryAction::retry()));
+    CHECK(kit.store->list("triage/suspensions", "").value().empty());
   }
 }
 
@@ -232,4 +233,62 @@ TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {
       [&](const std::string&, Attempt& attempt) { return attempt.wait("n", WallTime()) ? 1 : 0; },
       answers({RecoveryAction::retry()}), kit.bare()};
   CHECK_ERRC(Errc::unsupported, waiting.run("x"));
+}
+
+TEST_CASE("what is kept of a token or a signal is removed when nobody needs it any more",
+          "[suspension][due]") {
+  DurableKit kit;
+  const auto kept = [&](std::string_view space) {
+    return kit.store->list(space, "").value().size();
+  };
+  SECTION("a token, by a decision") {
+    const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
+    const std::string token = token_of(agent.run("x"));
+    CHECK(kept("triage/suspensions") == 1);
+    CHECK(agent.decide(token, RecoveryAction::resume()).value() == 12);
+    CHECK(kept("triage/suspensions") == 0);
+    CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::resume()));
+  }
+  SECTION("a token, by going on by hand") {
+    const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
+    const std::string token = token_of(agent.run("x", {.run_id = "r"}));
+    CHECK(agent.resume_run("r").value() == 12);
+    CHECK(kept("triage/suspensions") == 0);
+    CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::resume()));
+  }
+  SECTION("a token that has expired, by its use") {
+    const TriageAgent agent{&fails_once, FailurePolicy().otherwise(suspend({.expires_after = 1h})),
+                            kit.on_disk()};
+    const std::string token = token_of(agent.run("x"));
+    kit.clock->advance(2h);
+    CHECK_ERRC(Errc::conflict, agent.decide(token, RecoveryAction::resume()));
+    CHECK(kept("triage/suspensions") == 0);
+    CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::resume()));
+  }
+  SECTION("a signal, by the end of the run") {
+    const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                              const auto value = attempt.wait("paid", kit.clock->wall_now() + 48h);
+                              return value ? value->get<int>() : -1;
+                            },
+                            answers({asking()}), kit.on_disk()};
+    CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+    REQUIRE_OK(agent.signal("r", "paid", 5));
+    CHECK(kept("triage/signals") == 1);
+    CHECK(agent.resume_due().value().at(0).result.value() == 5);
+    CHECK(kept("triage/signals") == 0);
+    CHECK(kept("triage/suspensions") == 0);
+    CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 5));  // Nobody waits any more.
+  }
+  SECTION("a store that refuses to remove changes nothing else") {
+    const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
+    const std::string token = token_of(agent.run("x"));
+    for (int n = 1; n < 12; ++n) {
+      INFO("operation " << n);
+      kit.break_operation(n);
+      const auto result = agent.decide(token, RecoveryAction::resume());
+      kit.durable->repair();
+      if (result) break;
+    }
+    CHECK_FALSE(agent.decide(token, RecoveryAction::resume()).has_value());
+  }
 }

@@ -37,10 +37,11 @@ TEST_CASE("the token is nowhere in the file", "[suspension][processes]") {
     CHECK(open.find("may I?") != std::string::npos);
     CHECK(open.find(token) == std::string::npos);
     CHECK(open.find(token.substr(0, 16)) == std::string::npos);
-    CHECK(agent.decide(token, RecoveryAction::resume(), {.who = "ops"}).value() == 12);
     const auto keys = options.store->list("triage/suspensions", "").value();
     REQUIRE(keys.size() == 1);
     CHECK(keys[0] != token);
+    CHECK(agent.decide(token, RecoveryAction::resume(), {.who = "ops"}).value() == 12);
+    CHECK(options.store->list("triage/suspensions", "").value().empty());
   }
   const std::string closed = content_of(path) + content_of(path + "-wal");
   CHECK(closed.find("ops") != std::string::npos);
@@ -70,12 +71,20 @@ TEST_CASE("a process that has ended loses no suspended run", "[suspension][proce
   CHECK(agent.decide(content_of(token_file), RecoveryAction::resume()).value() == 12);
 }
 
-TEST_CASE("of two threads in each of two processes that use one token exactly one wins",
+TEST_CASE("of several threads and processes that go on with one run exactly one wins",
           "[suspension][processes]") {
+  const auto contenders =
+      GENERATE(Contenders{.processes = 1, .threads = 2}, Contenders{.processes = 2, .threads = 1},
+               Contenders{.processes = 2, .threads = 2},
+               Contenders{.processes = 2, .threads = 1, .by_time = true},
+               Contenders{.processes = 1, .threads = 2, .by_time = true});
+  INFO(contenders.processes << " processes, " << contenders.threads << " threads each, by time "
+                            << contenders.by_time);
   const TempFolder folder;
-  const ClaimReport report = claim_race(folder.file("s.db"), 100);
-  CHECK(report.rounds == 100);
-  CHECK(report.winners == 100);
-  CHECK(report.rounds_with_one_winner == 100);
-  CHECK(report.calls == 100);
+  const ClaimReport report = claim_race(folder.file("s.db"), 60, contenders);
+  CHECK(report.rounds == 60);
+  CHECK(report.winners == 60);
+  CHECK(report.rounds_with_one_winner == 60);
+  CHECK(report.calls == 60);
+  CHECK(report.other_errors == 0);
 }

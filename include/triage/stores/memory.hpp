@@ -29,6 +29,8 @@ class MemoryStore final : public CheckpointStore {
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
 
  private:

@@ -33,6 +33,7 @@ enum class StoreOperation : std::uint8_t {
   get,
   put_if,
   list,
+  erase_if,
 };
 [[nodiscard]] std::string_view to_string(StoreOperation operation) noexcept;
 
@@ -90,6 +91,8 @@ class FlakyStore final : public ForwardingStore {
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
 
  private:

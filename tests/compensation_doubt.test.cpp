@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Compensations of which nobody knows whether they happened.
+#include "support/crashed.hpp"
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+using Status = EffectState::Status;
+
+TEST_CASE("a compensation that throws may have happened, so it is not called again on a guess",
+          "[compensation]") {
+  Kit kit;
+  int calls = 0;
+  int asked = 0;
+  auto answer = Reconciled::unknown("the office does not say");
+  auto semantics = EffectSemantics::at_most_once;
+  const auto run = [&](bool with_reconcile) {
+    Reconcile reconcile;
+    if (with_reconcile) {
+      reconcile = [&]() -> Reconciled {
+        ++asked;
+        return std::exchange(answer, Reconciled::done());
+      };
+    }
+    const auto undo = [&] {
+      if (++calls == 1) throw std::runtime_error("no answer");
+    };
+    const TriageAgent agent{
+        [&](const std::string&, Attempt& attempt) {
+          attempt.effect("hotel", [] { return 1; }, {.compensate = {undo, reconcile, semantics}});
+          throw std::runtime_error("timeout");
+        },
+        answers({RecoveryAction::abort("enough")}), kit.options()};
+    const auto result = agent.run("x", {.run_id = "r"});
+    CHECK_ERRC(Errc::aborted, result);
+    return result.error().detail;
+  };
+  const auto status = [&] { return stored_journal(*kit.store, "r").effect("hotel").status; };
+  SECTION("without a way to find out it stays in doubt, and is reported") {
+    CHECK_THAT(run(false), ContainsSubstring("no answer") && ContainsSubstring("nobody knows"));
+    CHECK(calls == 1);
+    CHECK(status() == Status::compensating);
+    CHECK(kit.log->count(EventKind::effect_in_doubt) == 1);
+    CHECK(kit.log->count(EventKind::compensation_failed) == 1);
+  }
+  SECTION("nor if the second function does not know") {
+    CHECK_THAT(run(true), ContainsSubstring("the office does not say"));
+    CHECK(calls == 1);
+    CHECK(asked == 1);
+  }
+  SECTION("it happened") {
+    answer = Reconciled::done();
+    CHECK(run(true) == "enough");
+    CHECK(calls == 1);
+    CHECK(status() == Status::compensated);
+  }
+  SECTION("it did not, so it is called again") {
+    answer = Reconciled::not_done();
+    CHECK(run(true) == "enough");
+    CHECK(calls == 2);
+    CHECK(status() == Status::compensated);
+  }
+  SECTION("it may be called again: its other side knows the idempotency key") {
+    semantics = EffectSemantics::idempotent;
+    CHECK(run(false) == "enough");
+    CHECK(calls == 2);
+    CHECK(status() == Status::compensated);
+  }
+}
+
+TEST_CASE("a compensation that was cut off is made again only if it may be", "[compensation]") {
+  Kit kit;
+  const auto semantics = GENERATE(EffectSemantics::at_most_once, EffectSemantics::at_least_once);
+  int calls = 0;
+  const auto make = [&] {
+    AgentOptions options = kit.options();
+    options.compensations = {{"cancel", {[&] { ++calls; }, {}, semantics}}};
+    return TriageAgent{[](const std::string&, Attempt& attempt) -> int {
+                         attempt.effect("hotel", [] { return 1; }, {.compensate = "cancel"});
+                         if (attempt.number() == 1) throw std::runtime_error("timeout");
+                         return 1;
+                       },
+                       answers({RecoveryAction::abort("enough")}), options};
+  };
+  CHECK_ERRC(Errc::aborted, make().run("x", {.run_id = "r"}));
+  kit.store = crashed_after(*kit.store, "r",
+                            sequence_of(*kit.store, "r", RecordKind::compensation_intended));
+  const auto resumed = make().resume_run("r");
+  if (semantics == EffectSemantics::at_most_once) {
+    CHECK_ERRC(Errc::in_doubt, resumed);
+    CHECK(calls == 1);
+  } else {
+    CHECK(resumed.has_value());
+    CHECK(calls == 2);
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// on_escalate and effects in doubt.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("on_escalate is asked about a doubt that comes up inside an effect", "[effect][hooks]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  AgentOptions options = stored ? kit.options() : kit.bare();
+  int asked = 0;
+  std::optional<RecoveryAction> instead;
+  options.hooks.on_escalate = [&](const FailureContext& context) {
+    ++asked;
+    CHECK(context.classification.reason == "effect_in_doubt");
+    CHECK_THAT(context.text, ContainsSubstring("mail"));
+    return std::exchange(instead, std::nullopt);
+  };
+  bool sent = false;
+  int effects = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            return attempt.effect("mail",
+                                                  [&]() -> int {
+                                                    ++effects;
+                                                    throw std::runtime_error("no answer");
+                                                  },
+                                                  {.reconcile = [&] {
+                                                    return sent ? Reconciled::done(7)
+                                                                : Reconciled::unknown("not yet");
+                                                  }});
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  SECTION("no answer: the run ends in doubt, as without the hook") {
+    CHECK_ERRC(Errc::in_doubt, agent.run("x"));
+    CHECK(asked == 1);
+    CHECK(effects == 1);
+    CHECK(kit.log->count(EventKind::run_escalated) == 1);
+  }
+  SECTION("trying again asks again what is in doubt, and repeats nothing") {
+    instead = RecoveryAction::retry("it may be known now");
+    CHECK_ERRC(Errc::in_doubt, agent.run("x"));
+    CHECK(asked == 2);  // The second attempt's doubt is another escalation.
+    CHECK(effects == 1);
+  }
+  SECTION("once it is known, the run goes on") {
+    instead = RecoveryAction::retry("it is known now", std::chrono::seconds(1));
+    kit.clock->on_sleep = [&](TimePoint) { sent = true; };
+    CHECK(agent.run("x").value() == 7);
+    CHECK(effects == 1);
+  }
+  SECTION("another end may be chosen") {
+    instead = RecoveryAction::fallback(3);
+    CHECK(agent.run("x").value() == 3);
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What the key space of every store must do.
+#include "stores/contract.hpp"
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("keys are removed only as they were read, and begin anew then", "[stores]") {
+  const TempFolder folder;
+  const StoreKind kind = GENERATE(from_range(store_kinds()));
+  INFO(kind.name);
+  const auto store = kind.make(folder);
+  CHECK(store->put_if("space", "key", 0, "one").value() == 1);
+  CHECK(store->put_if("space", "key", 1, "two").value() == 2);
+  CHECK(store->put_if("space", "other", 0, "one").value() == 1);
+  CHECK_ERRC(Errc::conflict, store->erase_if("space", "key", 1));
+  CHECK_ERRC(Errc::conflict, store->erase_if("space", "key", 0));
+  CHECK(store->get("space", "key").value()->bytes == "two");
+  REQUIRE_OK(store->erase_if("space", "key", 2));
+  CHECK_FALSE(store->get("space", "key").value().has_value());
+  CHECK(store->list("space", "").value() == std::vector<std::string>{"other"});
+  REQUIRE_OK(store->erase_if("space", "key", 2));  // It is gone, which is what was wanted.
+  REQUIRE_OK(store->erase_if("none", "key", 0));
+  CHECK(store->put_if("space", "key", 0, "again").value() == 1);
+}
