@@ -25,6 +25,8 @@ std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
+std::function<ExitStatus()> correct(CLI::App& arguments);
+std::function<ExitStatus()> train(CLI::App& arguments);
 std::function<ExitStatus()> policy_check(CLI::App& arguments);
 std::function<ExitStatus()> policy_show(CLI::App& arguments);
 

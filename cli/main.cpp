@@ -25,6 +25,10 @@ constexpr std::array groups{
 };
 constexpr std::array commands{
     Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
+    Command{"", "correct", "Labels a failure of a run that was taken for something else.",
+            &correct},
+    Command{"", "train", "Fits the text model to labelled failures, and says what that was worth.",
+            &train},
     Command{"checkpoint", "list", "Lists the runs of a store, or the checkpoints of one run.",
             &checkpoint_list},
     Command{"checkpoint", "show",

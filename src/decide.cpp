@@ -97,6 +97,9 @@ void Run::classify() {
               {"evidence", evidence_json(found.evidence)}};
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
+  if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
+  if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
+  if (b.failure.grpc_status) fields["grpc_status"] = *b.failure.grpc_status;
   if (!b.context.notes.empty()) fields["notes"] = b.context.notes;
   record_fact(RecordKind::failure_classified, std::move(fields));
 }

@@ -24,6 +24,7 @@ std::optional<RowKind> parse_kind(const std::string& name) {
   if (name == "written") return RowKind::written;
   if (name == "provoked") return RowKind::provoked;
   if (name == "paraphrase") return RowKind::paraphrase;
+  if (name == "correction") return RowKind::correction;
   return std::nullopt;
 }
 

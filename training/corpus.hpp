@@ -11,7 +11,7 @@
 
 namespace triage::training {
 
-enum class RowKind : std::uint8_t { written, provoked, paraphrase };
+enum class RowKind : std::uint8_t { written, provoked, paraphrase, correction };
 
 struct Row {
   Failure failure{};  // The text, and the codes that its origin carries.

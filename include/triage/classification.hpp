@@ -41,10 +41,13 @@ struct Classification {
   FailureType type = FailureType::unknown;
   std::string reason{};     // "rate_limited", "connection_lost", "tool_not_in_manifest", …
   double confidence = 0.0;  // 0 to 1; 0 for unknown.
-  std::vector<Evidence> evidence{};            // The deciding one first.
-  std::optional<std::size_t> critical_step{};  // First step of a loop, else the last with an error.
-  std::optional<Duration> retry_after{};       // What the other side asked for.
-  std::vector<std::size_t> loop_steps{};       // Indexes of one period of a detected loop.
+  std::vector<Evidence> evidence{};  // The deciding one first.
+  // The earliest step whose evidence explains the failure: the first of a loop, one that broke the
+  // contract, that failed and was not made up for, whose result was empty or unlike the others and
+  // was needed later; else the one that failed last. Evidence of source "critical_step" says why.
+  std::optional<std::size_t> critical_step{};
+  std::optional<Duration> retry_after{};  // What the other side asked for.
+  std::vector<std::size_t> loop_steps{};  // Indexes of one period of a detected loop.
   Leaning leaning{};  // If the type is unknown although something was found.
 
   friend bool operator==(const Classification&, const Classification&) = default;

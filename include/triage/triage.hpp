@@ -4,6 +4,7 @@
 
 #include "triage/agent.hpp"
 #include "triage/budget.hpp"
+#include "triage/corrections.hpp"
 #include "triage/gate.hpp"
 #include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"

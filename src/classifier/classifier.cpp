@@ -2,6 +2,7 @@
 #include "triage/classifier.hpp"
 
 #include "classifier/classify.hpp"
+#include "classifier/critical_step.hpp"
 #include "classifier/retry_after.hpp"
 
 #include "triage/detail/try.hpp"
@@ -51,6 +52,7 @@ std::optional<Classification> settled_by_caller(const ClassifierInput& input,
     told->evidence.push_back(std::move(finding.evidence));
   }
   add_wait(input, findings.wait_in_text, *told);
+  blame_step(input, *told);
   return told;
 }
 
@@ -78,6 +80,7 @@ Classification classify_by_rules(const ClassifierInput& input, const RulesOption
   const std::optional<Duration> wait_in_text = findings.wait_in_text;
   Classification result = detail::decide(std::move(findings));
   detail::add_wait(input, wait_in_text, result);
+  detail::blame_step(input, result);
   return result;
 }
 

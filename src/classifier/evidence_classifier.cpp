@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The default classifier: everything that the rules find, weighed by the text model.
 #include "classifier/classify.hpp"
+#include "classifier/critical_step.hpp"
 #include "classifier/text_model.hpp"
 
 #include "triage/detail/try.hpp"
@@ -79,6 +80,7 @@ struct EvidenceClassifier::Body {
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);
+    detail::blame_step(input, result);
     if (!refused.empty()) {
       result.evidence.push_back(
           {.source = "model_file", .detail = refused + "; the built-in model was used instead"});

@@ -11,14 +11,23 @@ namespace {
 // Older errors were survived by a thousand steps: they do not carry the failure.
 constexpr std::size_t newest_steps_searched = 1024;
 
+std::string_view reason_of(const Loop& loop) {
+  if (loop.words_only) return "same_words_repeated";
+  return loop.steps.size() == 1 ? "same_call_repeated" : "calls_repeat_in_turn";
+}
+
 void add_loop(const Loop& loop, Findings& findings) {
   const std::size_t period = loop.steps.size();
-  std::string detail = period == 1 ? std::string("The same tool call")
-                                   : "The same " + std::to_string(period) + " tool calls in turn";
-  detail += ", " + std::to_string(loop.calls / period) + " times in a row, from step " +
-            std::to_string(loop.first_step);
+  const std::string what = loop.words_only ? "words of the model" : "tool call";
+  std::string detail = period == 1 ? "The same " + what
+                                   : "The same " + std::to_string(period) + " " + what +
+                                         (loop.words_only ? "" : "s") + " in turn";
+  if (!loop.agent.empty()) detail += " of agent \"" + printable(loop.agent.substr(0, 64)) + "\"";
+  detail += ", " + std::to_string(loop.calls / period) + " times in a row";
+  if (loop.without_progress) detail += " with the same result";
+  detail += ", from step " + std::to_string(loop.first_step);
   findings.list.push_back({.kind = FindingKind::fact,
-                           .reason = period == 1 ? "same_call_repeated" : "calls_repeat_in_turn",
+                           .reason = reason_of(loop),
                            .evidence = {.source = "loop",
                                         .suggests = FailureType::loop_detected,
                                         .detail = std::move(detail),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Finds tool calls that repeat with a fixed period at the end of a trajectory. Private.
+// Finds what repeats with a fixed period, and without progress, at the end of a trajectory.
+// Private.
 
 #include "triage/detail/step_chunk.hpp"
 #include "triage/trajectory.hpp"
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -29,13 +31,20 @@ void visit_newest_first(const Trajectory& trajectory, std::size_t oldest, Visit 
 struct Loop {
   std::size_t first_step = 0;        // Where the repetition began.
   std::vector<std::size_t> steps{};  // Indexes of its first period, rising.
-  std::size_t calls = 0;             // Tool calls that belong to it.
+  std::size_t calls = 0;             // Calls, or words of the model, that belong to it.
+  bool without_progress = false;     // Results were recorded, and they are the same, too.
+  bool words_only = false;           // No tool is called: the model says the same again.
+  std::string agent{};               // Who repeats itself while others go on; empty: all there are.
 };
 
-// The shortest period that the newest tool calls repeat at least `repetitions` times. Two calls are
-// the same if tool and canonical input are; order of keys, agent, output and error do not count.
-// Steps without a tool are passed over, and so are those before `oldest`.
-// O(repetitions * longest_period) calls are hashed; more only to follow a loop to its beginning.
+// The shortest period that the newest tool calls repeat at least `repetitions` times; where results
+// were recorded, the first call of the last repetition is enough. Two calls are the same if tool,
+// canonical input and result are: a call that is asked again and answers something else makes
+// progress. Order of keys, agent, and times and request ids in results do not count. Steps without
+// a tool are passed over, and so are those before `oldest`.
+// If there is none: the same among the calls of one agent that others interrupt, whose results must
+// have been recorded, two repetitions more; then steps in which the model says the same.
+// O(repetitions * longest_period) steps are hashed; more only to follow a loop to its beginning.
 [[nodiscard]] std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
                                             std::size_t repetitions, std::size_t longest_period);
 

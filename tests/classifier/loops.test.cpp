@@ -74,6 +74,85 @@ TEST_CASE("two calls, different inputs or no tool are no loop", "[classifier][lo
   CHECK(find_loop(planted(0, 1, 4), 0, 4, 8));
 }
 
+TEST_CASE("the same call with another answer makes progress", "[classifier][loops]") {
+  Trajectory trajectory;
+  for (int i = 0; i < 12; ++i) {
+    Step poll = call("status", {{"job", "j"}});
+    poll.tool_output = {{"done_percent", i}};
+    trajectory.append(poll);
+  }
+  CHECK_FALSE(find_loop(trajectory, 0, 3, 8));
+}
+
+TEST_CASE("a retry that succeeds makes progress", "[classifier][loops]") {
+  Trajectory trajectory;
+  for (int i = 0; i < 4; ++i) {
+    trajectory.append(call("fetch", {{"url", "u"}}));
+    Step fetch = call("fetch", {{"url", "v"}});
+    fetch.error = "503";
+    trajectory.append(fetch);
+    fetch.error.reset();
+    fetch.tool_output = "page";
+    trajectory.append(fetch);
+    CHECK_FALSE(find_loop(trajectory.prefix(trajectory.size()), trajectory.size() - 2, 2, 8));
+  }
+}
+
+TEST_CASE("with the same answer a loop is found within two turns and one call",
+          "[classifier][loops]") {
+  for (std::size_t period = 1; period <= 8; ++period) {
+    INFO("period " << period);
+    Trajectory trajectory = planted(3, 0, 0);
+    for (std::size_t i = 0; i < 2 * period + 1; ++i) {
+      if (i > 0) CHECK_FALSE(find_loop(trajectory, 0, 3, 8));
+      Step step = call("walk", {{"stop", i % period}});
+      step.tool_output = {{"seen", i % period}, {"took_ms", i}, {"request_id", i}};
+      trajectory.append(step);
+    }
+    const auto loop = find_loop(trajectory, 0, 3, 8);
+    REQUIRE(loop);
+    CHECK(loop->first_step == 3);
+    CHECK(loop->without_progress);
+  }
+}
+
+TEST_CASE("an agent that repeats itself between others is found, by its results",
+          "[classifier][loops]") {
+  const auto run = [](bool results) {
+    Trajectory trajectory;
+    for (std::size_t turn = 0; turn < 6; ++turn) {
+      Step stuck = call("search", {{"q", "cats"}});
+      stuck.agent_id = "stuck";
+      if (results) stuck.tool_output = {{"hits", 0}};
+      trajectory.append(stuck);
+      Step busy = call("save", {{"page", turn}});
+      busy.agent_id = "busy";
+      busy.tool_output = "ok";
+      trajectory.append(busy);
+    }
+    return trajectory;
+  };
+  const auto loop = find_loop(run(true), 0, 3, 8);
+  REQUIRE(loop);
+  CHECK(loop->agent == "stuck");
+  CHECK(loop->first_step == 0);
+  CHECK(loop->calls == 6);
+  CHECK_FALSE(find_loop(run(true).prefix(8), 0, 3, 8));
+  CHECK_FALSE(find_loop(run(false), 0, 3, 8));
+}
+
+TEST_CASE("a model that says the same again is a loop, a short word is not",
+          "[classifier][loops]") {
+  const auto said = [](const std::string& words) {
+    return test::trajectory_of(
+        {{.llm_output = words}, {}, {.llm_output = words}, {.llm_output = words}});
+  };
+  const auto loop = find_loop(said("I will look at the file once more."), 0, 3, 8);
+  REQUIRE(loop);
+  CHECK(loop->words_only);
+  CHECK_FALSE(find_loop(said("Done."), 0, 3, 8));
+}
+
 TEST_CASE("different agents that do the same are a loop", "[classifier][loops]") {
   std::vector<Step> steps;
   for (const char* agent : {"a", "b", "c"}) {

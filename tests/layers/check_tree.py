@@ -15,7 +15,7 @@ FLOORS = [
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
     {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
-     "policy", "observer", "journal", "effect"},
+     "policy", "observer", "journal", "effect", "corrections"},
     {"agent_options", "suspension", "attempt", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// triage correct: labels a failure of a run, so that `triage train` can learn from it.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "output.hpp"
+#include "triage/corrections.hpp"
+#include "triage/detail/try.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct CorrectArguments {
+  std::string run{};
+  std::string type{};
+  std::string reason{};
+  std::string store{};
+  std::string file = "corrections.jsonl";
+  std::string origin{};
+  std::string who{};
+  std::size_t failure = 0;  // 0: the newest.
+};
+
+std::string known_types() {
+  std::string all;
+  for (const FailureType type : all_failure_types) {
+    all += (all.empty() ? "" : ", ") + std::string(to_string(type));
+  }
+  return all;
+}
+
+Result<Correction> labelled(const CorrectArguments& given) {
+  const auto type = parse_failure_type(given.type);
+  if (!type) {
+    return Error{Errc::invalid_argument,
+                 "--type is \"" + printable(given.type) + "\"; allowed are " + known_types()};
+  }
+  TRIAGE_TRYV(check_run_id(given.run));
+  TRIAGE_TRY(store, open_store(given.store));
+  TRIAGE_TRY(reading, read_run(*store, given.run));
+  TRIAGE_TRY(correction, correction_of(reading, given.failure == 0
+                                                    ? std::nullopt
+                                                    : std::optional<std::size_t>(given.failure)));
+  correction.type = *type;
+  correction.reason = given.reason;
+  correction.who = given.who;
+  if (!given.origin.empty()) correction.origin = given.origin;
+  correction.when = real_clock()->wall_now();
+  return outcome::success(std::move(correction));
+}
+
+ExitStatus correct_run(const CorrectArguments& given) {
+  const auto correction = labelled(given);
+  if (!correction) return report(correction.error());
+  const Corrections file(given.file);
+  if (const auto appended = file.append(correction.value()); !appended) {
+    return report(appended.error());
+  }
+  const Correction& one = correction.value();
+  print("\"" +
+        shorten(one.failure.text.empty() ? one.failure.exception_type : one.failure.text, 72) +
+        "\" was taken for " + std::string(to_string(one.given)) + " and is " +
+        std::string(to_string(one.type)) + ": added to " + printable(given.file) + ".\n");
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+std::function<ExitStatus()> correct(CLI::App& arguments) {
+  auto given = std::make_shared<CorrectArguments>();
+  const char* user = std::getenv("USER");
+  given->who = user == nullptr ? "" : user;
+  arguments.add_option("RUN", given->run, "The run that failed.")->required();
+  arguments
+      .add_option("--type", given->type, "What its failure really was: " + known_types() + ".")
+      ->required();
+  arguments.add_option("--reason", given->reason, "Why, in snake_case: tool_not_found, …");
+  arguments.add_option("--store", given->store, store_help)->required();
+  arguments.add_option("--corrections", given->file,
+                       "The file that the labelled failure is appended to. Default: "
+                       "corrections.jsonl.");
+  arguments.add_option("--failure", given->failure,
+                       "Which failure of the run: 1 for the first. Default: the newest.");
+  arguments.add_option("--origin", given->origin,
+                       "Whose wording it is, for the evaluation. Default: the agent's name.");
+  arguments.add_option("--who", given->who, "Who says so. Default: $USER.");
+  arguments.footer(
+      std::string("The line is added as a whole and is durable when the command ends; "
+                  "several may add at\nonce. `triage train` learns from the file.\n\n") +
+      exit_status_help());
+  return [given] { return correct_run(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/step_links.hpp"
+
+#include "classifier/findings.hpp"
+#include "classifier/loops.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t newest_steps_read = 256;
+constexpr std::size_t most_values = 64;                 // Of one input or output.
+constexpr std::size_t least_text = 4;                   // Shorter texts are words such as "id".
+constexpr std::size_t longest_searched = 4U << 10U;     // Longer texts hold anything.
+constexpr std::size_t most_members = 4096;              // Of one input or output that are read.
+constexpr std::size_t most_bytes_searched = 4U << 20U;  // For values inside of texts, in all.
+constexpr std::int64_t least_number = 1000;
+constexpr int deepest = 6;
+
+bool says_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  return text.empty() || text == "null" || text == "None" || text == "undefined" || text == "NaN";
+}
+
+// Collects the values of a JSON value, as far as its bounds go.
+struct Collector {
+  std::vector<StepValue>& values;
+  std::size_t members_left = most_members;
+  std::size_t room = 0;
+
+  void collect(const Json& value, std::string_view key, int depth) {
+    if (members_left == 0 || depth > deepest) return;
+    --members_left;
+    if (value.is_object()) {
+      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
+        collect(it.value(), it.key(), depth + 1);
+      }
+    } else if (value.is_array()) {
+      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
+        collect(*it, key, depth + 1);
+      }
+    } else if (value.is_string()) {
+      add(value, value.get_ref<const std::string&>(), key);
+    } else if (value.is_number_integer() && value.get<std::int64_t>() >= least_number) {
+      keep({.key = key, .hash = canonical_hash(value)});
+    }
+  }
+
+ private:
+  void add(const Json& value, const std::string& text, std::string_view key) {
+    room += text.size();
+    if (text.size() < least_text || text.size() > longest_searched || says_nothing(value)) return;
+    keep({.key = key, .text = text, .hash = canonical_hash(value)});
+  }
+  void keep(StepValue value) {
+    if (values.size() < most_values) values.push_back(std::move(value));
+  }
+};
+
+void collect_hollow(const Json& value, std::string_view key, int depth,
+                    std::vector<std::string_view>& keys) {
+  if (keys.size() >= most_values || depth > deepest) return;
+  if (value.is_object()) {
+    for (auto it = value.begin(); it != value.end(); ++it) {
+      collect_hollow(it.value(), it.key(), depth + 1, keys);
+    }
+  } else if (value.is_array()) {
+    for (const Json& element : value) collect_hollow(element, key, depth + 1, keys);
+  } else if (depth > 0 && says_nothing(value)) {
+    keys.push_back(key);
+  }
+}
+
+bool is_false(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && !found->get<bool>();
+}
+
+// MCP's isError, {"ok": false}, {"error": …}, "Error: …".
+bool tells_error(const Json& output) {
+  if (output.is_string()) {
+    const std::string_view text = output.get_ref<const std::string&>();
+    return text.starts_with("Error") || text.starts_with("error:") ||
+           text.starts_with("Traceback (");
+  }
+  if (!output.is_object()) return false;
+  if (is_false(output, "ok") || is_false(output, "success")) return true;
+  const auto flag = output.find("isError");
+  if (flag != output.end() && flag->is_boolean() && flag->get<bool>()) return true;
+  const auto error = output.find("error");
+  return error != output.end() && !says_nothing(*error) &&
+         !(error->is_boolean() && !error->get<bool>());
+}
+
+// Nothing was found: no element, no text, no number but 0.
+bool holds_nothing(const Json& value, int depth) {
+  if (value.is_object() || value.is_array()) {
+    if (depth > deepest) return false;
+    return std::all_of(value.begin(), value.end(),
+                       [&](const Json& member) { return holds_nothing(member, depth + 1); });
+  }
+  if (value.is_number()) return value.get<double>() == 0;
+  return says_nothing(value);
+}
+
+bool has_all(const std::vector<StepValue>& few, const std::vector<StepValue>& many) {
+  return std::all_of(few.begin(), few.end(), [&](const StepValue& value) {
+    return std::any_of(many.begin(), many.end(),
+                       [&](const StepValue& other) { return other.hash == value.hash; });
+  });
+}
+
+}  // namespace
+
+StepLinks::StepLinks(const Trajectory& trajectory, std::size_t oldest) {
+  read(trajectory, oldest);
+  count_results();
+  find_givers();
+  find_flaws();
+  for (const StepFacts& step : steps_) {
+    Tool& tool = tools_[step.tool];
+    tool.answers = tool.answers || (!step.failed && step.flaw == Flaw::none);
+  }
+}
+
+void StepLinks::read(const Trajectory& trajectory, std::size_t oldest) {
+  visit_newest_first(trajectory, oldest, [&](std::size_t index, const Step& step) {
+    StepFacts facts{.index = index, .step = &step};
+    facts.is_call = step.tool_called && !step.tool_called->empty();
+    facts.failed = step_failed(step);
+    Collector{facts.taken}.collect(step.tool_input, {}, 0);
+    Collector given{facts.given};
+    given.collect(step.tool_output, {}, 0);
+    facts.room = given.room + step.llm_output.value_or("").size();
+    collect_hollow(step.tool_input, {}, 0, facts.hollow_keys);
+    facts.hollow = !facts.hollow_keys.empty();
+    steps_.push_back(std::move(facts));
+    return steps_.size() < newest_steps_read;
+  });
+  std::reverse(steps_.begin(), steps_.end());
+  std::map<std::string_view, std::size_t> numbers;
+  for (StepFacts& step : steps_) {
+    const std::string_view name = step.is_call ? std::string_view(*step.step->tool_called) : "";
+    step.tool = numbers.try_emplace(name, numbers.size()).first->second;
+  }
+  tools_.resize(numbers.size());
+  for (Tool& tool : tools_) tool.feeds.assign(tools_.size(), false);
+}
+
+void StepLinks::count_results() {
+  for (const StepFacts& step : steps_) {
+    if (!step.is_call || step.failed) continue;
+    const Json& result = step.step->tool_output;
+    Tool& tool = tools_[step.tool];
+    ++tool.calls;
+    tool.empty += holds_nothing(result, 0) ? 1U : 0U;
+    if (result.is_null()) continue;
+    ++tool.results;
+    ++results_;
+    if (!result.is_object()) continue;
+    ++tool.objects;
+    ++objects_;
+    std::size_t left = most_values;
+    for (auto it = result.begin(); it != result.end() && left-- > 0; ++it) {
+      if (!says_nothing(it.value())) ++tool.members[it.key()];
+    }
+  }
+}
+
+void StepLinks::find_givers() {
+  std::multimap<std::uint64_t, std::size_t> given;  // By hash: positions.
+  std::size_t bytes_left = most_bytes_searched;
+  for (std::size_t position = 0; position < steps_.size(); ++position) {
+    StepFacts& step = steps_[position];
+    for (StepValue& value : step.taken) {
+      const auto [begin, end] = given.equal_range(value.hash);
+      for (auto it = begin; it != end; ++it) {
+        value.givers.push_back(static_cast<std::uint16_t>(it->second));
+      }
+      for (std::size_t earlier = 0; earlier < position && !value.text.empty(); ++earlier) {
+        for (const StepValue& text : steps_[earlier].given) {
+          if (text.text.size() <= value.text.size() || text.text.size() > bytes_left) continue;
+          bytes_left -= text.text.size();
+          if (text.text.find(value.text) == std::string_view::npos) continue;
+          value.givers.push_back(static_cast<std::uint16_t>(earlier));
+          break;
+        }
+      }
+      for (const std::uint16_t giver : value.givers) {
+        if (!steps_[giver].is_call) continue;
+        tools_[steps_[giver].tool].feeds[step.tool] = true;
+        tools_[step.tool].fed = true;
+      }
+    }
+    for (const StepValue& value : step.given) given.emplace(value.hash, position);
+  }
+}
+
+bool StepLinks::should_give(const StepFacts& step, std::string_view key) const {
+  return step.is_call && tools_[step.tool].members.contains(key);
+}
+
+bool StepLinks::feeds(std::size_t tool, std::size_t later_tool) const {
+  return tools_[tool].feeds[later_tool];
+}
+
+bool StepLinks::is_aside(const StepFacts& step) const {
+  const Tool& tool = tools_[step.tool];
+  if (!step.is_call || results_ == 0 || tool.fed || !tool.answers) return false;
+  return std::none_of(tool.feeds.begin(), tool.feeds.end(), [](bool feeds) { return feeds; });
+}
+
+bool StepLinks::is_fed(const StepFacts& step) {
+  return std::any_of(step.taken.begin(), step.taken.end(),
+                     [](const StepValue& value) { return !value.givers.empty(); });
+}
+
+// Tried again with success, or called rightly, or another tool did it, directly behind.
+bool StepLinks::made_up_for(std::size_t position) const {
+  const StepFacts& failed = steps_[position];
+  if (!failed.is_call) return false;
+  bool direct = true;
+  for (std::size_t i = position + 1; i < steps_.size(); ++i) {
+    const StepFacts& later = steps_[i];
+    if (!later.is_call) continue;
+    const bool same_tool = later.step->tool_called == failed.step->tool_called;
+    if (!later.failed && !tells_error(later.step->tool_output) && (same_tool || direct)) {
+      if (later.step->tool_input == failed.step->tool_input) return true;
+      if (!failed.taken.empty() && has_all(failed.taken, later.taken)) return true;
+    }
+    if (!same_tool || !later.failed) direct = false;
+  }
+  return false;
+}
+
+// It lacks what most results of its tool have. A tool's only answer: it is markup where the run's
+// results are data.
+bool StepLinks::stands_out(const StepFacts& step) const {
+  const Json& output = step.step->tool_output;
+  const Tool& tool = tools_[step.tool];
+  const std::size_t others = tool.results - 1;
+  if (others == 0) {
+    return output.is_string() && output.get_ref<const std::string&>().starts_with('<') &&
+           2 * objects_ > results_ - 1;
+  }
+  const std::size_t objects = tool.objects - (output.is_object() ? 1U : 0U);
+  if (2 * objects <= others) return false;
+  if (!output.is_object()) return true;
+  return std::any_of(tool.members.begin(), tool.members.end(), [&](const auto& member) {
+    const auto found = output.find(std::string(member.first));
+    const bool lacks = found == output.end() || says_nothing(*found);
+    return lacks && 2 * member.second > others;
+  });
+}
+
+void StepLinks::find_flaws() {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    StepFacts& step = steps_[i];
+    const Json& output = step.step->tool_output;
+    const Tool& tool = tools_[step.tool];
+    if (step.failed) {
+      step.flaw = made_up_for(i) ? Flaw::none : Flaw::failed;
+    } else if (!step.is_call) {
+      continue;
+    } else if (tells_error(output)) {
+      step.flaw = made_up_for(i) ? Flaw::none : Flaw::error_like;
+    } else if (output.is_null()) {
+      // Many tools answer nothing; it means something where this one does otherwise.
+      if (tool.results > 0) step.flaw = Flaw::empty;
+    } else if (holds_nothing(output, 0)) {
+      // Some tools find nothing as a rule: a check that found no problem.
+      const bool usual = tool.empty > 1 && 2 * tool.empty >= tool.calls;
+      if (!usual) step.flaw = Flaw::empty;
+    } else if (stands_out(step)) {
+      step.flaw = Flaw::odd;
+    }
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

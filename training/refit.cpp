@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "refit.hpp"
+
+#include "calibration.hpp"
+#include "classifier/findings.hpp"
+#include "trainer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace triage::training {
+namespace {
+
+using enum FailureType;
+
+constexpr float correction_weight = 3;  // A correction is about the very agent that will ask.
+
+const std::vector<std::vector<FailureType>> groups{
+    {wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete},
+    {external_fault, timeout},
+    {access_denied, quota_exhausted, refused, crashed},
+    {constraint_ignored, loop_detected}};
+
+std::size_t group_of(FailureType type) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (std::find(groups[i].begin(), groups[i].end(), type) != groups[i].end()) return i;
+  }
+  return groups.size();  // unknown
+}
+
+// An origin's or wording's number, a new one if it is not known.
+std::size_t number_of(std::map<std::string, std::size_t>& numbers, const std::string& name) {
+  return numbers.try_emplace(name, numbers.size()).first->second;
+}
+
+// Which fold everything of one number belongs to. std::shuffle differs between libraries.
+std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds) {
+  std::mt19937 random(7);
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  std::vector<std::size_t> fold(count);
+  for (std::size_t i = 0; i < count; ++i) fold[order[i]] = i % folds;
+  return fold;
+}
+
+// Rows, what they teach, and in which fold they are left out.
+struct Lesson {
+  Corpus corpus{};
+  std::vector<Example> examples{};  // Those of the rows first, then further teaching.
+  std::vector<std::size_t> fold{};  // Of each origin of `corpus`.
+
+  [[nodiscard]] std::size_t fold_of(const Example& example) const { return fold[example.origin]; }
+};
+
+using Posteriors = std::vector<detail::Posterior>;
+
+// What models say of rows that they have not seen.
+struct Opinions {
+  Posteriors corpus{};
+  Posteriors corrections{};
+};
+
+struct Course {
+  Lesson corpus{};
+  Lesson corrections{};  // Its "origins" are wordings: a word that several of them have is no name.
+  std::vector<std::size_t> origin_of_correction{};  // Of each wording.
+  std::size_t folds = 0;
+  unsigned threads = 1;
+};
+
+void ask(const detail::TextModel& model, const Lesson& lesson, std::size_t fold,
+         Posteriors& posteriors) {
+  detail::ModelInput input;
+  for (std::size_t i = 0; i < lesson.corpus.rows.size(); ++i) {
+    const Example& example = lesson.examples[i];
+    if (example.only_teaches || lesson.fold_of(example) != fold) continue;
+    input.features.features = lesson.examples[i].features;
+    input.hints = lesson.examples[i].hints;
+    posteriors[i] = model.posterior(input);
+  }
+}
+
+// Leaves one fold after the other out. taught: whether corrections teach.
+Opinions leave_out(const Course& course, bool taught) {
+  Opinions opinions{.corpus = Posteriors(course.corpus.corpus.rows.size()),
+                    .corrections = Posteriors(course.corrections.corpus.rows.size())};
+  const auto work = [&](std::size_t first) {
+    for (std::size_t fold = first; fold < course.folds; fold += course.threads) {
+      std::vector<const Example*> teaching;
+      for (const Lesson* lesson : {&course.corpus, &course.corrections}) {
+        if (lesson == &course.corrections && !taught) continue;
+        for (const Example& example : lesson->examples) {
+          if (example.only_teaches || lesson->fold_of(example) != fold) {
+            teaching.push_back(&example);
+          }
+        }
+      }
+      const auto model = detail::TextModel::parse(detail::TextModel::serialize(fit(teaching)));
+      ask(model.value(), course.corpus, fold, opinions.corpus);
+      ask(model.value(), course.corrections, fold, opinions.corrections);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < course.threads; ++i) workers.emplace_back(work, i);
+  for (std::thread& worker : workers) worker.join();
+  return opinions;
+}
+
+void judge(const Lesson& lesson, const Posteriors& posteriors, std::size_t fold_left_out,
+           std::vector<Judged>& judged) {
+  for (std::size_t i = 0; i < lesson.corpus.rows.size(); ++i) {
+    const Row& row = lesson.corpus.rows[i];
+    if (row.kind == RowKind::paraphrase) continue;
+    if (lesson.fold_of(lesson.examples[i]) == fold_left_out) continue;
+    judged.push_back({posteriors[i], row.label});
+  }
+}
+
+// Thresholds found on rows of the other folds; those of no fold are found on all rows.
+Calibration calibration_without(const Course& course, const Opinions& opinions, bool taught,
+                                std::size_t fold) {
+  std::vector<Judged> judged;
+  judge(course.corpus, opinions.corpus, fold, judged);
+  if (taught) judge(course.corrections, opinions.corrections, fold, judged);
+  return calibrate(judged);
+}
+
+// What the classifier would answer: the model, codes where it abstains.
+FailureType answer(const Failure& failure, const detail::Posterior& posterior,
+                   const Calibration& calibration) {
+  const detail::Posterior tempered = at_temperature(posterior, calibration.temperature);
+  const auto best = static_cast<std::size_t>(std::max_element(tempered.begin(), tempered.end()) -
+                                             tempered.begin());
+  const Trajectory none;
+  detail::Findings findings;
+  detail::find_hints({.failure = failure, .trajectory = none}, findings);
+  return detail::decide(std::move(findings), {.type = decide(posterior, calibration),
+                                              .likeliest = all_failure_types[best],
+                                              .confidence = tempered[best]})
+      .type;
+}
+
+std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteriors,
+                                 const std::vector<Calibration>& calibrations) {
+  std::vector<FailureType> all;
+  for (std::size_t i = 0; i < lesson.corpus.rows.size(); ++i) {
+    if (lesson.examples[i].only_teaches) {
+      all.push_back(unknown);  // Nobody asks.
+      continue;
+    }
+    all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i],
+                         calibrations[lesson.fold_of(lesson.examples[i])]));
+  }
+  return all;
+}
+
+struct Answers {
+  std::vector<FailureType> corpus{};
+  std::vector<FailureType> corrections{};
+};
+
+Answers examine(const Course& course, const Opinions& opinions, bool taught) {
+  std::vector<Calibration> calibrations;
+  for (std::size_t fold = 0; fold < course.folds; ++fold) {
+    calibrations.push_back(calibration_without(course, opinions, taught, fold));
+  }
+  return {.corpus = answers(course.corpus, opinions.corpus, calibrations),
+          .corrections = answers(course.corrections, opinions.corrections, calibrations)};
+}
+
+Score score_of(const Lesson& lesson, const std::vector<FailureType>& said) {
+  Score score;
+  for (std::size_t i = 0; i < said.size(); ++i) score.add(lesson.corpus.rows[i].label, said[i]);
+  return score;
+}
+
+Score score_of_corpus(const Lesson& lesson, const std::vector<FailureType>& said,
+                      std::vector<Score>& by_group) {
+  Score score;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const Row& row = lesson.corpus.rows[i];
+    if (row.kind == RowKind::paraphrase) continue;
+    score.add(row.label, said[i]);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      // A row counts for the group that it belongs to, and for the one it was taken for.
+      if (group_of(row.label) == group || group_of(said[i]) == group) {
+        Score& own = by_group[group];
+        own.rows += 1;
+        own.failures += group_of(row.label) == group ? 1U : 0U;
+        own.said += group_of(said[i]) == group ? 1U : 0U;
+        own.right += row.label == said[i] ? 1U : 0U;
+      }
+    }
+  }
+  return score;
+}
+
+Row row_of(const Correction& correction, std::size_t wording) {
+  return {.failure = correction.failure,
+          .label = correction.type,
+          .reason = correction.reason,
+          .origin = wording,
+          .kind = RowKind::correction,
+          .lang = "en",
+          .place = {}};
+}
+
+Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
+               const RefitOptions& options, std::vector<std::size_t>& by_wording) {
+  Course course;
+  course.corpus.corpus = corpus;
+  course.corpus.examples = make_examples(corpus, {});
+  std::map<std::string, std::size_t> origins;
+  for (std::size_t i = 0; i < corpus.written_origins; ++i) number_of(origins, corpus.origins[i]);
+  std::map<std::string, std::size_t> wordings;
+  for (const Correction& correction : corrections) {
+    const std::size_t origin = number_of(origins, correction.origin);
+    const std::size_t wording =
+        number_of(wordings, correction.origin + '\n' + wording_of(correction.failure));
+    if (wording == course.origin_of_correction.size())
+      course.origin_of_correction.push_back(origin);
+    course.corrections.corpus.rows.push_back(row_of(correction, wording));
+  }
+  // Wordings are numbered behind the origins of the corpus, as if each were one.
+  course.corrections.examples = make_examples(course.corrections.corpus, {});
+  course.folds = options.folds == 0 ? origins.size() : std::min(options.folds, origins.size());
+  course.threads = std::max(1U, options.threads);
+  const std::vector<std::size_t> fold = shuffled_folds(origins.size(), course.folds);
+  course.corpus.fold.assign(fold.begin(),
+                            fold.begin() + static_cast<std::ptrdiff_t>(corpus.written_origins));
+  course.corpus.fold.resize(corpus.origins.size(), 0);  // Patterns of grammars are never left out.
+  for (const std::size_t origin : course.origin_of_correction) {
+    course.corrections.fold.push_back(fold[origin]);
+  }
+  by_wording = shuffled_folds(course.origin_of_correction.size(), course.folds);
+  const std::size_t first = corpus.origins.size();
+  for (Example& example : course.corrections.examples) {
+    example.weight *= correction_weight;
+    example.origin += first;
+  }
+  const auto shift = [&](std::vector<std::size_t>& folds) {
+    folds.insert(folds.begin(), first, 0);  // Numbers below are those of the corpus.
+  };
+  shift(course.corrections.fold);
+  shift(by_wording);
+  return course;
+}
+
+std::string final_model(const Course& course, const Calibration& calibration) {
+  std::vector<const Example*> teaching;
+  for (const Lesson* lesson : {&course.corpus, &course.corrections}) {
+    for (const Example& example : lesson->examples) teaching.push_back(&example);
+  }
+  detail::ModelParameters parameters = fit(teaching);
+  apply(calibration, parameters);
+  return detail::TextModel::serialize(parameters);
+}
+
+}  // namespace
+
+void Score::add(FailureType label, FailureType answer) noexcept {
+  rows += 1;
+  failures += label != unknown ? 1 : 0;
+  said += answer != unknown ? 1 : 0;
+  right += label != unknown && answer == label ? 1 : 0;
+  overridden += label == unknown && answer != unknown ? 1 : 0;
+}
+
+const std::vector<std::string>& group_names() {
+  static const std::vector<std::string> names{"routing-sensitive", "self-healing", "never retry",
+                                              "the others"};
+  return names;
+}
+
+std::string wording_of(const Failure& failure) {
+  std::string wording = failure.exception_type + '\n';
+  char quote = '\0';
+  bool number = false;
+  for (const char c : failure.text) {
+    if (quote != '\0') {
+      if (c == quote || c == '\n') quote = '\0';
+      continue;
+    }
+    if (c == '"' || c == '\'' || c == '`') quote = c;
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || !number) wording += digit ? '0' : c;
+    number = digit;
+  }
+  return wording;
+}
+
+Result<Refit> refit(const Corpus& corpus, const std::vector<Correction>& corrections,
+                    const RefitOptions& options) {
+  if (corrections.empty()) {
+    return Error{Errc::invalid_argument, "there is no correction to learn from"};
+  }
+  std::vector<std::size_t> by_wording;
+  Course course = prepare(corpus, corrections, options, by_wording);
+  if (course.folds < 2) {
+    return Error{Errc::invalid_argument,
+                 "corpus and corrections have " + std::to_string(course.folds) +
+                     " fold of origins; leaving origins out needs at least 2"};
+  }
+  const Opinions before = leave_out(course, false);
+  const Opinions after = leave_out(course, true);
+  const Answers said_before = examine(course, before, false);
+  const Answers said_after = examine(course, after, true);
+
+  const auto asked = std::count_if(corpus.rows.begin(), corpus.rows.end(), [](const Row& row) {
+    return row.kind != RowKind::paraphrase;
+  });
+  RefitReport report{.corpus_rows = static_cast<std::size_t>(asked),
+                     .corrections = corrections.size(),
+                     .wordings = course.origin_of_correction.size(),
+                     .folds = course.folds};
+  std::map<std::string, std::size_t> origins;
+  for (std::size_t i = 0; i < corpus.written_origins; ++i) number_of(origins, corpus.origins[i]);
+  for (const Correction& correction : corrections) number_of(origins, correction.origin);
+  report.origins = origins.size();
+  std::vector<Score> groups_before(groups.size());
+  std::vector<Score> groups_after(groups.size());
+  report.corpus = {score_of_corpus(course.corpus, said_before.corpus, groups_before),
+                   score_of_corpus(course.corpus, said_after.corpus, groups_after)};
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    report.groups.push_back({groups_before[i], groups_after[i]});
+  }
+  report.corrections_by_origin = {score_of(course.corrections, said_before.corrections),
+                                  score_of(course.corrections, said_after.corrections)};
+
+  course.corrections.fold = std::move(by_wording);
+  Opinions wordings = leave_out(course, true);
+  const Answers said_of_wordings = examine(course, wordings, true);
+  report.corrections_by_wording = {report.corrections_by_origin.before,
+                                   score_of(course.corrections, said_of_wordings.corrections)};
+  // Who corrects an agent will ask about the same agent: its wordings are new, its origin is not.
+  wordings.corpus = after.corpus;
+  const Calibration calibration = calibration_without(course, wordings, true, course.folds);
+  return outcome::success(
+      Refit{.model = final_model(course, calibration), .report = std::move(report)});
+}
+
+}  // namespace triage::training
