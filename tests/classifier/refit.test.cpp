@@ -25,6 +25,7 @@ Corpus small_corpus() {
     add(corpus, i, "nothing to say of " + name, FailureType::unknown);
     add(corpus, i, "the flurb of order " + name + " was shipped", FailureType::unknown);
   }
+  corpus.written_origins = corpus.origins.size();
   return corpus;
 }
 
@@ -87,4 +88,24 @@ TEST_CASE("a wording is what stays when names and numbers are taken out",
   CHECK(wording("job 17 failed") != wording("task 17 failed"));
   CHECK(wording("it didn't\nfail 1") == wording("it didn't\nfail 2"));
   CHECK(wording_of({.exception_type = "A"}) != wording_of({.exception_type = "B"}));
+}
+
+TEST_CASE("patterns of a grammar teach with corrections, and are not counted",
+          "[classifier][training]") {
+  Corpus corpus = small_corpus();
+  const auto without = refit(corpus, flurbs(), {.folds = 4, .threads = 1});
+  corpus.origins.emplace_back("more.grammar:1");
+  for (const std::string what : {"minutes", "hours", "days"}) {
+    corpus.rows.push_back({.failure = {.text = what + " of waiting went by"},
+                           .label = FailureType::timeout,
+                           .origin = 8,
+                           .kind = RowKind::paraphrase});
+  }
+  const auto with = refit(corpus, flurbs(), {.folds = 4, .threads = 1});
+  REQUIRE_OK(without);
+  REQUIRE_OK(with);
+  CHECK(with.value().report.corpus_rows == 32);
+  CHECK(with.value().report.origins == 9);
+  CHECK(with.value().report.corpus.before.rows == 32);
+  CHECK(with.value().model != without.value().model);
 }

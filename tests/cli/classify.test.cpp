@@ -175,3 +175,23 @@ TEST_CASE("classify refuses a contract with an invalid schema, and names the pat
                  ContainsSubstring("/properties/url/pattern"));
   CHECK(answers.lines[1]["type"] == "external_fault");
 }
+
+TEST_CASE("the first screen of the README is what the command answers", "[cli][classify]") {
+  const std::string readme = read_text(std::string(TRIAGE_SOURCE_DIR) + "/README.md");
+  const std::string begin = "$ triage classify <<'END'\n";
+  const std::size_t at = readme.find(begin);
+  REQUIRE(at != std::string::npos);
+  const std::size_t end = readme.find("END\n", at + begin.size());
+  const Answers answers = classify_text(readme.substr(at + begin.size(), end - at - begin.size()));
+  CHECK(answers.status == 0);
+  CHECK(answers.lines.size() == 4);
+  std::size_t next = end;
+  for (const Json& line : answers.lines) {
+    const std::string shown =
+        "{\"type\":" + line["type"].dump() + ",\"reason\":" + line["reason"].dump() + ",";
+    INFO(shown);
+    next = readme.find(shown, next);
+    REQUIRE(next != std::string::npos);
+    next += shown.size();
+  }
+}
