@@ -67,11 +67,11 @@ class Search {
         links_(input.trajectory, input.restored_steps),
         steps_(links_.steps()) {}
 
-  // Something that followed made up for the failed step.
-  [[nodiscard]] bool made_up_for(std::size_t index) const {
+  // Something that followed made up for the failed step, or nobody needed it.
+  [[nodiscard]] bool is_harmless(std::size_t index) const {
     if (steps_.empty() || index < steps_.front().index) return false;
     const StepFacts& step = steps_[index - steps_.front().index];
-    return step.failed && step.flaw == Flaw::none;
+    return step.failed && (step.flaw == Flaw::none || links_.is_aside(step));
   }
 
   std::optional<std::pair<std::size_t, const char*>> run() {
@@ -337,8 +337,7 @@ void blame_step(const ClassifierInput& input, Classification& result) {
   Search search(input, result);
   const auto found = search.run();
   if (!found) {
-    // What failed and was made up for explains nothing.
-    if (result.critical_step && search.made_up_for(*result.critical_step)) {
+    if (result.critical_step && search.is_harmless(*result.critical_step)) {
       result.critical_step.reset();
     }
     return;

@@ -87,6 +87,10 @@ TEST_CASE("a result that is empty as a rule is not to blame", "[classifier][crit
                                          answered("problems", {{"of", "b"}}, Json::array()),
                                          failed("print", {{"doc", "doc-177"}}, failure.text)}));
   CHECK(found.critical_step == 5U);
+  const auto unseen =
+      blame(failure, with(good_order(), {answered("problems", {{"of", "a"}}, Json::array()),
+                                         answered("problems", {{"of", "b"}}, Json::array())}));
+  CHECK_FALSE(unseen.critical_step);
 }
 
 TEST_CASE("a result that lacks what the others have is to blame, through what was made of it",
@@ -117,6 +121,10 @@ TEST_CASE("a log that failed is not to blame", "[classifier][critical]") {
                     with(good_order(), {failed("log", {{"text", "going on"}}, "disk full"),
                                         failed("print", {{"doc", "doc-177"}}, failure.text)})));
   CHECK(found.critical_step == 5U);
+  const auto unseen =
+      blame(failure, with({answered("log", {{"text", "begun"}}, nullptr)},
+                          with({failed("log", {{"text", "on"}}, "disk full")}, good_order())));
+  CHECK_FALSE(unseen.critical_step);
 }
 
 TEST_CASE("an outage is the fault of the step that met it first", "[classifier][critical]") {
