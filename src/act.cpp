@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Carrying out a recovery action: what the next attempt begins with, or how the run ends.
+#include "classifier/findings.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 #include "triage/detail/call.hpp"
@@ -127,6 +128,14 @@ Decision Run::start_again(const RecoveryAction& action) {
   return wait_for(action.delay);
 }
 
+// Where the attempt failed, which may be behind the step that is to blame.
+std::optional<std::size_t> Run::failed_step() const {
+  const RunBody& b = *body_;
+  return last_failed_step({.failure = b.failure,
+                           .trajectory = b.context.trajectory,
+                           .restored_steps = b.restored_steps});
+}
+
 Decision Run::roll_back(const RecoveryAction& action) {
   RunBody& b = *body_;
   std::string problem;
@@ -142,7 +151,7 @@ Decision Run::roll_back(const RecoveryAction& action) {
     return escalate_instead("rollback is not possible, nothing was undone: " + *doubt);
   }
   const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
-  b.rolled_back_step = b.context.classification.critical_step;
+  b.rolled_back_step = failed_step();
   record_rollback(target, by_default);
   std::string checkpoint;
   if (target) checkpoint = to_string(CheckpointId{id(), to});
@@ -215,7 +224,7 @@ std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::s
 Decision Run::resume(const RecoveryAction& action) {
   if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
   record_action(action);
-  body_->rolled_back_step = body_->context.classification.critical_step;
+  body_->rolled_back_step = failed_step();
   std::string checkpoint;
   const Sequence latest = body_->journal.latest().info.id.sequence;
   if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});

@@ -319,6 +319,7 @@ class Run {
   Decision escalate_instead(std::string message);
   Decision start_again(const RecoveryAction& action);
   Decision roll_back(const RecoveryAction& action);
+  [[nodiscard]] std::optional<std::size_t> failed_step() const;
   Decision resume(const RecoveryAction& action);
   Decision suspend(const RecoveryAction& action);
   Decision fall_back(const RecoveryAction& action);
