@@ -67,7 +67,7 @@ struct RunExtras {
   Permit permit{};  // Of the attempt under way, if the agent has gates.
   std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
-  std::string decided_by{};                // DecideOptions::who, until it is recorded.
+  std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
   std::string proposed{};                  // … and the fingerprint of the step it judged.
   std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
@@ -98,9 +98,9 @@ struct RunBody {
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
-  std::optional<Error> sticky{};                    // Ends the run when the callable returns.
-  std::uint64_t newest_call_tokens = 0;             // That the current attempt recorded.
-  std::size_t restored_steps = 0;                   // At the start of the current attempt.
+  std::optional<Error> sticky{};         // Ends the run when the callable returns.
+  std::uint64_t newest_call_tokens = 0;  // That the current attempt recorded.
+  std::size_t restored_steps = 0;        // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
   Json task{};                                // Null if it is not stored.

@@ -311,9 +311,8 @@ Result<Refit> refit(const Corpus& corpus, const std::vector<Correction>& correct
   const Answers said_before = examine(course, before, false);
   const Answers said_after = examine(course, after, true);
 
-  const auto asked = std::count_if(corpus.rows.begin(), corpus.rows.end(), [](const Row& row) {
-    return row.kind != RowKind::paraphrase;
-  });
+  const auto asked = std::count_if(corpus.rows.begin(), corpus.rows.end(),
+                                   [](const Row& row) { return row.kind != RowKind::paraphrase; });
   RefitReport report{.corpus_rows = static_cast<std::size_t>(asked),
                      .corrections = corrections.size(),
                      .wordings = course.origin_of_correction.size(),

@@ -48,7 +48,7 @@ struct Classification {
   std::optional<std::size_t> critical_step{};
   std::optional<Duration> retry_after{};  // What the other side asked for.
   std::vector<std::size_t> loop_steps{};  // Indexes of one period of a detected loop.
-  Leaning leaning{};  // If the type is unknown although something was found.
+  Leaning leaning{};                      // If the type is unknown although something was found.
 
   friend bool operator==(const Classification&, const Classification&) = default;
 };
