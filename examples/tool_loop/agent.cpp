@@ -107,6 +107,12 @@ std::optional<triage::Failure> flaw(const Json& choice, const Json& message) {
   return std::nullopt;
 }
 
+// Some servers send null, or a text.
+std::uint64_t tokens(const Json& usage, const char* name) {
+  const auto found = usage.find(name);
+  return found != usage.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
 // One call of the model. Step, usage, codes and headers are recorded, whatever comes back.
 Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messages,
                  Attempt& attempt) {
@@ -137,8 +143,8 @@ Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messag
                    .reason = "bad_response"});
   }
   if (const Json usage = body.value("usage", Json()); usage.is_object()) {
-    attempt.record_usage({.input_tokens = usage.value("prompt_tokens", std::uint64_t{0}),
-                          .output_tokens = usage.value("completion_tokens", std::uint64_t{0})});
+    attempt.record_usage({.input_tokens = tokens(usage, "prompt_tokens"),
+                          .output_tokens = tokens(usage, "completion_tokens")});
   }
   Json message = choices[0]["message"];
   const Json content = message.value("content", Json());
@@ -152,9 +158,19 @@ Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messag
 
 // One call of a tool, as the model asks for it.
 Result<Json> call_tool(const Setup& setup, const Json& call, Attempt& attempt) {
-  const Json& function = call.at("function");
-  const std::string name = function.at("name");
-  const Json arguments = Json::parse(function.at("arguments").get<std::string>(), nullptr, false);
+  const Json function = call.is_object() ? call.value("function", Json()) : Json();
+  const Json named = function.is_object() ? function.value("name", Json()) : Json();
+  if (!named.is_string() || !call.value("id", Json()).is_string()) {
+    return failed(attempt, {.action = "call"},
+                  {.text = "a tool call without id, function or name: " + triage::show(call),
+                   .type = FailureType::schema_mismatch,
+                   .reason = "bad_arguments"});
+  }
+  const std::string name = named;
+  Json arguments = function.value("arguments", Json());  // A text of JSON; some send the JSON.
+  if (arguments.is_string()) {
+    arguments = Json::parse(arguments.get<std::string>(), nullptr, false);
+  }
   triage::Step step{.action = "call " + name, .tool_called = name};
   if (!arguments.is_discarded()) step.tool_input = arguments;
   const auto tool = std::find_if(setup.tools.begin(), setup.tools.end(),

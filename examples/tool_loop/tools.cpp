@@ -68,14 +68,25 @@ Result<Json> calculate(const Json& arguments) {
   return problem("operator is one of + - * /, and nothing is divided by 0");
 }
 
-// All of it or nothing: whether it happened can be seen afterwards.
+bool holds(const fs::path& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  return file && std::string(std::istreambuf_iterator<char>(file), {}) == text;
+}
+
+// All of it or nothing, and never over a file that is there: whether it happened can be seen
+// afterwards.
 std::string write_note(const fs::path& path, const std::string& text) {
   const fs::path unfinished = path.string() + ".part";
   std::ofstream file(unfinished, std::ios::binary);
   file << text;
   file.close();
   if (!file) throw triage::EffectNotDone("the note cannot be written to " + unfinished.string());
-  fs::rename(unfinished, path);
+  std::error_code taken;
+  fs::create_hard_link(unfinished, path, taken);  // Unlike rename(), it replaces nothing.
+  fs::remove(unfinished);
+  if (taken && !holds(path, text)) {
+    throw triage::EffectNotDone(path.string() + ": " + taken.message());
+  }
   return path.filename().string();
 }
 
@@ -92,9 +103,12 @@ Result<Json> save_note(const fs::path& folder, const Json& arguments, Attempt& a
   }
   const fs::path path = folder / (title + ".md");
   const std::string text = arguments.at("text");
-  const auto look = [path] {
-    return fs::exists(path) ? triage::Reconciled::done(path.filename().string())
-                            : triage::Reconciled::not_done();
+  if (fs::exists(path) && !holds(path, text)) {
+    return problem("there is a note with this title and another text");
+  }
+  const auto look = [path, text] {
+    return holds(path, text) ? triage::Reconciled::done(path.filename().string())
+                             : triage::Reconciled::not_done();
   };
   auto saved = attempt.try_effect("save_note:" + title, arguments,
                                   [&] { return write_note(path, text); }, {.reconcile = look});

@@ -260,6 +260,17 @@ TEST_CASE("odd responses: fields that are null, an error page, a message without
   CHECK(scene.trajectory.size() == 4);  // Every call of the model that failed is a step.
 }
 
+TEST_CASE("a call of a tool that is none is told to the model", "[examples][llm]") {
+  const Json nameless{{"id", "c1"}, {"type", "function"}, {"function", {{"arguments", "{}"}}}};
+  const Json without_id{{"function", {{"name", "count_words"}, {"arguments", "{}"}}}};
+  Json as_json = call("c2", "count_words", "{}");
+  as_json["function"]["arguments"] = {{"text", "one two"}};  // Not as a text, as it should be.
+  Scene scene({calls({nameless}), calls({without_id}), calls({as_json}), says("ok")});
+  REQUIRE_OK(scene.run());
+  CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback", "schema_mismatch -> rollback"});
+  CHECK(scene.tool_runs["count_words"] == 1);
+}
+
 TEST_CASE("a refusal is not asked again unchanged, and a second one ends in a marked answer",
           "[examples][llm]") {
   const ServerAnswer refusal =
@@ -337,6 +348,11 @@ TEST_CASE("the tools stay in their folder, and wrong inputs are told to the mode
   REQUIRE_OK(twice.run());
   CHECK_THAT(twice.messages(2)[4]["content"].get<std::string>(), ContainsSubstring("another text"));
   CHECK(read_text(twice.folder.file("sum.md")) == "42 words");
+  Scene taken({calls({note}), says("ok")});
+  std::ofstream(taken.folder.file("sum.md")) << "somebody's own";
+  REQUIRE_OK(taken.run());
+  CHECK_THAT(taken.messages(1)[2]["content"].get<std::string>(), ContainsSubstring("another text"));
+  CHECK(read_text(taken.folder.file("sum.md")) == "somebody's own");
 }
 
 TEST_CASE("the program answers, tells of its recoveries, and refuses wrong options",
