@@ -83,6 +83,9 @@ Result<void> check(const LlmOptions& options) {
   }
   TRIAGE_TRYV(check_json(options.extra, "llm: extra"));
   if (options.budget != nullptr) {
+    if (options.extra.contains("model")) {
+      return bad("extra", "with a \"model\"", "another one than `model` only without a budget");
+    }
     const auto price = options.prices.price(options.model);
     if (!price) return Error{Errc::invalid_argument, "llm: with a budget, " + price.error().detail};
   }
@@ -93,10 +96,20 @@ Classification abstain(std::string why) {
   return {.evidence = {{.source = "llm", .detail = std::move(why)}}};
 }
 
+// What `extra` says has the last word in the request, so here, too.
+std::uint64_t most_output_tokens(const LlmOptions& options) {
+  for (const char* name : {"max_completion_tokens", "max_tokens"}) {
+    const auto found = options.extra.find(name);
+    if (found == options.extra.end() || !found->is_number_integer()) continue;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, found->get<std::int64_t>()));
+  }
+  return options.max_output_tokens;
+}
+
 // Tokens and money that a call may cost at most, as far as one can tell before it.
 Usage estimate(const LlmOptions& options, const detail::LlmRequest& request) {
   Usage usage{.input_tokens = request.body.size() / bytes_per_token + 1,
-              .output_tokens = options.max_output_tokens};
+              .output_tokens = most_output_tokens(options)};
   usage.cost_usd = options.prices.cost(options.model, usage).value();
   return usage;
 }

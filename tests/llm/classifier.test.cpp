@@ -178,6 +178,17 @@ TEST_CASE("calls, tokens and money are reserved before a call and booked after i
     CHECK(server.requests().empty());
     CHECK(paid.budget->spent().calls == 0);
   }
+  SECTION("the tokens that the request really asks for") {
+    paid.budget = Budget::create({.max_tokens = 20'000}).value();
+    paid.extra = {{"max_tokens", nullptr}, {"max_completion_tokens", 20'000}};
+    check_abstained(ask(paid, overloaded), "was not asked");
+    CHECK(server.requests().empty());
+  }
+  SECTION("another model than the one that is priced") {
+    paid.budget = Budget::create({.max_calls = 2}).value();
+    paid.extra = {{"model", "dearer"}};
+    CHECK_ERRC(Errc::invalid_argument, LlmClassifier::create(paid));
+  }
   SECTION("money") {
     paid.budget = Budget::create({.max_cost_usd = 0.01}).value();
     check_abstained(ask(paid, overloaded), "was not asked");
