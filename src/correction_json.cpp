@@ -47,6 +47,14 @@ std::optional<WallTime> parse_seconds(const std::string& text) {
   const int read = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%c", &utc.tm_year, &utc.tm_mon,
                                &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &end);
   if (read != 7 || end != 'Z') return std::nullopt;
+  const auto within = [](int value, int least, int most) {
+    return value >= least && value <= most;
+  };
+  if (!within(utc.tm_year, 1970, 2200) || !within(utc.tm_mon, 1, 12) ||
+      !within(utc.tm_mday, 1, 31) || !within(utc.tm_hour, 0, 23) || !within(utc.tm_min, 0, 59) ||
+      !within(utc.tm_sec, 0, 60)) {
+    return std::nullopt;
+  }
   utc.tm_year -= 1900;
   utc.tm_mon -= 1;
   return std::chrono::time_point_cast<WallTime::duration>(
@@ -76,7 +84,9 @@ Result<std::string> text_of(const Json& row, const char* name) {
 Result<std::optional<int>> code_of(const Json& codes, const char* name) {
   const auto found = codes.find(name);
   if (found == codes.end() || found->is_null()) return outcome::success(std::optional<int>{});
-  if (found->is_number_integer()) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+  const bool huge = found->is_number_unsigned() && found->get<std::uint64_t>() > most;
+  if (found->is_number_integer() && !huge) {
     const auto code = found->get<std::int64_t>();
     if (code >= std::numeric_limits<int>::min() && code <= std::numeric_limits<int>::max()) {
       return outcome::success(std::optional<int>{static_cast<int>(code)});

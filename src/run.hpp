@@ -112,8 +112,6 @@ struct RunBody {
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
-  std::string token{};                           // Of that suspension, until it is handed over.
-  std::string spent_ticket{};     // Hash of the token of the suspension that the run went on from.
   int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
@@ -280,7 +278,8 @@ class Run {
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
   Input park();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
-  void tidy_keys();  // When the run ends or waits: what of its keys nobody will ask for again.
+  void tidy_keys(
+      bool finished);  // When the run ends or waits: what of its keys nobody will ask for again.
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);

@@ -334,11 +334,11 @@ Outcome Run::end() {
     }
   }
   if (!b.outcome && !b.suspension) {
-    if (has_store()) tidy_keys();
+    if (has_store()) tidy_keys(true);
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
-  if (has_store()) tidy_keys();
+  if (has_store()) tidy_keys(false);
   std::shared_ptr<const FailureContext> context;
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {

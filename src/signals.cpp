@@ -42,11 +42,11 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
 }
 
 // Answers are in the journal by now.
-void Run::tidy_keys() {
+void Run::tidy_keys(bool finished) {
   RunBody& b = *body_;
   if (b.detached || b.fenced || !b.started) return;
   if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
-  if (b.suspension) return;  // While a run goes on, a second signal must still be a conflict.
+  if (!finished) return;  // While a run may go on, a second signal must still be a conflict.
   for (const auto& [name, value] : b.journal.signals()) {
     const std::string key = key_of(id(), name);
     const auto sent = shielded([&] { return b.store->get(space, key); });

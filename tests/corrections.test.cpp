@@ -114,14 +114,18 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
       << "\n"
       << R"({"text": "x", "origin": "a", "label": "crashed", "codes": {"http_status": "x"}})"
       << "\n"
+      << R"({"text": "x", "origin": "a", "label": "crashed", "when": "9999-12-31T23:59:59Z"})"
+      << "\n"
+      << R"({"text": "x", "origin": "a", "label": "crashed", "codes": {"http_status": 18446744073709551615}})"
+      << "\n"
       << std::string(100'000, '[') << "\n"
       << good;
   const auto reading = Corrections(path).read();
   REQUIRE_OK(reading);
-  CHECK(reading.value().rows.size() == 2);
-  CHECK(reading.value().rows.back().line == 11);
+  CHECK(reading.value().rows.size() == 3);  // A time that is none counts as not given.
+  CHECK(reading.value().rows.back().line == 13);
   const auto& problems = reading.value().problems;
-  REQUIRE(problems.size() == 8);
+  REQUIRE(problems.size() == 9);
   CHECK_THAT(problems[0].detail, ContainsSubstring("line 2: is not valid JSON"));
   CHECK_THAT(problems[1].detail, ContainsSubstring("line 3: is no JSON object"));
   CHECK_THAT(problems[2].detail, ContainsSubstring("line 4: has no label; allowed are wrong_tool"));
@@ -129,7 +133,8 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
   CHECK_THAT(problems[4].detail, ContainsSubstring("line 7: text is \"3\""));
   CHECK_THAT(problems[5].detail, ContainsSubstring("line 8: origin is \"A\"; allowed are"));
   CHECK_THAT(problems[6].detail, ContainsSubstring("line 9: codes.http_status"));
-  CHECK(problems[7].line == 10);
+  CHECK_THAT(problems[7].detail, ContainsSubstring("line 11: codes.http_status"));
+  CHECK(problems[8].line == 12);
 }
 
 TEST_CASE("what a dying process left of a line stays a line of its own", "[corrections]") {

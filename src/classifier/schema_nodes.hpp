@@ -36,10 +36,6 @@ class SchemaNodes {
   }
 
  private:
-  struct Reference {
-    std::size_t from = 0;
-    std::size_t to = 0;
-  };
   Result<void> read_all(const Json& schema);
   Result<void> read_node(std::size_t index);
   Result<void> read_keyword(std::size_t index, const std::string& name, const Json& value);

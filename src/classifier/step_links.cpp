@@ -57,7 +57,10 @@ struct Collector {
     keep({.key = key, .text = text, .hash = canonical_hash(value)});
   }
   void keep(StepValue value) {
-    if (values.size() < most_values) values.push_back(std::move(value));
+    const bool known = std::any_of(values.begin(), values.end(), [&](const StepValue& one) {
+      return one.hash == value.hash && one.key == value.key;
+    });
+    if (!known && values.size() < most_values) values.push_back(std::move(value));
   }
 };
 
@@ -183,6 +186,8 @@ void StepLinks::find_givers() {
       }
       for (std::size_t earlier = 0; earlier < position && !value.text.empty(); ++earlier) {
         for (const StepValue& text : steps_[earlier].given) {
+          if (bytes_left == 0) break;
+          --bytes_left;  // Looking at a text costs, too.
           if (text.text.size() <= value.text.size() || text.text.size() > bytes_left) continue;
           bytes_left -= text.text.size();
           if (text.text.find(value.text) == std::string_view::npos) continue;
@@ -196,7 +201,10 @@ void StepLinks::find_givers() {
         tools_[step.tool].fed = true;
       }
     }
-    for (const StepValue& value : step.given) given.emplace(value.hash, position);
+    for (const StepValue& value : step.given) {
+      const auto [begin, end] = given.equal_range(value.hash);  // In the order they were added.
+      if (begin == end || std::prev(end)->second != position) given.emplace(value.hash, position);
+    }
   }
 }
 

@@ -159,6 +159,26 @@ TEST_CASE("the same corpus gives the same bytes, and a model that knows it",
   }
 }
 
+TEST_CASE("the corpus that is shipped is read, grammars and all", "[classifier][training]") {
+  const auto corpus = read_corpus(std::string(TRIAGE_SOURCE_DIR) + "/data/failures");
+  REQUIRE_OK(corpus);
+  std::size_t rows = 0;
+  std::size_t unknown = 0;
+  std::size_t wordings = 0;
+  for (const Row& row : corpus.value().rows) {
+    if (row.kind == RowKind::paraphrase) {
+      ++wordings;
+      continue;
+    }
+    ++rows;
+    unknown += row.label == FailureType::unknown ? 1U : 0U;
+  }
+  CHECK(rows >= 4000);
+  CHECK(4 * unknown >= rows);
+  CHECK(corpus.value().written_origins >= 120);
+  CHECK(wordings > rows);
+}
+
 TEST_CASE("thresholds are where the goals are reached", "[classifier][training]") {
   std::vector<Judged> judged;
   const auto add = [&](FailureType said, double confidence, FailureType label) {
