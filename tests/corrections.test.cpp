@@ -86,7 +86,8 @@ TEST_CASE("what nothing can be learned from, or has no proper origin, is refused
   Correction silent = correction(" \n");
   silent.failure = {.text = " \n"};
   CHECK_ERRC(Errc::invalid_argument, file.append(silent));
-  for (const std::string origin : {"", "Agent", "-a", "a b", std::string(65, 'a').c_str()}) {
+  for (const std::string& origin :
+       std::vector<std::string>{"", "Agent", "-a", "a b", std::string(65, 'a')}) {
     INFO(origin);
     Correction bad = correction("x");
     bad.origin = origin;
