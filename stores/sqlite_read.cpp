@@ -251,6 +251,21 @@ Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space
   });
 }
 
+std::uint64_t SqliteJournals::key_version(std::string_view space, std::string_view key) {
+  SQLite::Statement& get = statements_->get_value;
+  const StatementUse use(get);
+  bind_bytes(get, 1, space);
+  bind_bytes(get, 2, key);
+  return get.executeStep() ? static_cast<std::uint64_t>(get.getColumn(1).getInt64()) : 0;
+}
+
+Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
+                                    std::uint64_t expected) {
+  return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
+                                              std::to_string(stored) + ", expected " +
+                                              std::to_string(expected));
+}
+
 Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
                                              std::uint64_t expected, std::string_view bytes) {
   if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
@@ -259,18 +274,9 @@ Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string
   }
   return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
     database_->begin_write();
-    std::uint64_t stored = 0;
-    {
-      SQLite::Statement& get = statements_->get_value;
-      const StatementUse use(get);
-      bind_bytes(get, 1, space);
-      bind_bytes(get, 2, key);
-      if (get.executeStep()) stored = static_cast<std::uint64_t>(get.getColumn(1).getInt64());
-    }
+    const std::uint64_t stored = key_version(space, key);
     if (stored != expected) {
-      return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                                  std::to_string(stored) + ", expected " +
-                                                  std::to_string(expected));
+      return other_version(key, stored, expected);
     }
     SQLite::Statement& put = statements_->put_value;
     bind_bytes(put, 1, space);
@@ -288,18 +294,9 @@ Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view k
                                       std::uint64_t expected) {
   return guarded_write("removing a key", [&]() -> Result<void> {
     database_->begin_write();
-    std::uint64_t stored = 0;
-    {
-      SQLite::Statement& get = statements_->get_value;
-      const StatementUse use(get);
-      bind_bytes(get, 1, space);
-      bind_bytes(get, 2, key);
-      if (get.executeStep()) stored = static_cast<std::uint64_t>(get.getColumn(1).getInt64());
-    }
+    const std::uint64_t stored = key_version(space, key);
     if (stored != 0 && stored != expected) {
-      return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                                  std::to_string(stored) + ", expected " +
-                                                  std::to_string(expected));
+      return other_version(key, stored, expected);
     }
     SQLite::Statement& remove = statements_->remove_value;
     bind_bytes(remove, 1, space);

@@ -97,6 +97,11 @@ class SqliteJournals final : public SqliteStore {
     std::optional<Error> error{};  // Why nothing was written.
   };
 
+  // The version that a key has, 0 if it does not exist; and that it is not the expected one.
+  [[nodiscard]] std::uint64_t key_version(std::string_view space, std::string_view key);
+  [[nodiscard]] Error other_version(std::string_view key, std::uint64_t stored,
+                                    std::uint64_t expected);
+
   // Runs `f` under the lock; no exception leaves, and no transaction stays open after one.
   template <class F>
   auto guarded(std::string_view doing, F&& f) -> decltype(f()) {

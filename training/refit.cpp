@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -35,17 +33,6 @@ std::size_t group_of(FailureType type) {
 // An origin's or wording's number, a new one if it is not known.
 std::size_t number_of(std::map<std::string, std::size_t>& numbers, const std::string& name) {
   return numbers.try_emplace(name, numbers.size()).first->second;
-}
-
-// Which fold everything of one number belongs to. std::shuffle differs between libraries.
-std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds) {
-  std::mt19937 random(7);
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  std::vector<std::size_t> fold(count);
-  for (std::size_t i = 0; i < count; ++i) fold[order[i]] = i % folds;
-  return fold;
 }
 
 // Rows, what they teach, and in which fold they are left out.

@@ -233,17 +233,17 @@ bool has_codes(const Row& row) {
   return row.failure.http_status || row.failure.json_rpc_code || row.failure.grpc_status;
 }
 
-std::vector<std::size_t> fold_of_origins(std::size_t origins, std::size_t folds) {
+}  // namespace
+
+std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds) {
   std::mt19937 random(7);
-  std::vector<std::size_t> order(origins);
+  std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   shuffle(order, random);
-  std::vector<std::size_t> fold(origins);
-  for (std::size_t i = 0; i < origins; ++i) fold[order[i]] = i % folds;
+  std::vector<std::size_t> fold(count);
+  for (std::size_t i = 0; i < count; ++i) fold[order[i]] = i % folds;
   return fold;
 }
-
-}  // namespace
 
 Example make_example(const Row& row, const detail::ModelInputParts& parts) {
   const Trajectory none;
@@ -284,7 +284,7 @@ std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& exa
                                                  std::size_t count, std::size_t origins,
                                                  std::size_t folds, unsigned threads) {
   folds = std::min(folds, origins);
-  const std::vector<std::size_t> fold = fold_of_origins(origins, folds);
+  const std::vector<std::size_t> fold = shuffled_folds(origins, folds);
   std::vector<detail::Posterior> posteriors(count);
   const auto work = [&](std::size_t first) {
     detail::ModelInput input;

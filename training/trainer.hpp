@@ -43,6 +43,9 @@ struct TrainingOptions {
 [[nodiscard]] detail::ModelParameters fit(const std::vector<const Example*>& examples,
                                           const TrainingOptions& options = {});
 
+// The fold, below `folds`, in which each of `count` origins is left out: shuffled, always alike.
+[[nodiscard]] std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds);
+
 // Posteriors of examples, by a model fitted to all examples of other origins; several origins are
 // left out at a time if `folds` is smaller than the number of origins. `count` examples from the
 // front are asked, except those that only teach; all of them teach. Uses `threads` threads; the

@@ -46,13 +46,12 @@ TEST_CASE("a corpus row without a label is refused with its place", "[classifier
   const test::TempFolder folder;
   const std::string path = folder.file("rows.jsonl");
   std::ofstream(path) << row("x", "a", "crashed") << row("x", "a", "none");
-  CHECK_ERRC(Errc::invalid_argument, read_corpus(path.substr(0, path.rfind('/'))));
-  CHECK_THAT(read_corpus(path.substr(0, path.rfind('/'))).error().detail,
-             ContainsSubstring("rows.jsonl:2"));
+  CHECK_ERRC(Errc::invalid_argument, read_corpus(folder.path().string()));
+  CHECK_THAT(read_corpus(folder.path().string()).error().detail, ContainsSubstring("rows.jsonl:2"));
   for (const std::string bad : {"", "[]", "{", "{\"label\": 3}", "{\"text\": []}"}) {
     INFO(bad);
     std::ofstream(path) << bad << "\n";
-    CHECK_ERRC(Errc::invalid_argument, read_corpus(path.substr(0, path.rfind('/'))));
+    CHECK_ERRC(Errc::invalid_argument, read_corpus(folder.path().string()));
   }
   CHECK_ERRC(Errc::not_found, read_corpus("/nowhere"));
 }
@@ -96,12 +95,11 @@ TEST_CASE("a grammar that is no grammar is refused with its line", "[classifier]
 TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier][training]") {
   const test::TempFolder folder;
   const std::string path = folder.file("rows.jsonl");
-  const std::string parent = path.substr(0, path.rfind('/'));
   std::ofstream(path) << small_corpus();
-  std::ofstream(parent + "/more.grammar")
+  std::ofstream(folder.file("more.grammar"))
       << "timeout\ttimed_out\t[one|two|three|four] [minutes|hours|days|weeks] [and more|] "
          "[went|passed] by\n";
-  const auto corpus = read_corpus(parent);
+  const auto corpus = read_corpus(folder.path().string());
   REQUIRE_OK(corpus);
   CHECK(corpus.value().written_origins == 6);
   CHECK(corpus.value().origins.size() == 7);
@@ -114,8 +112,8 @@ TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier
     const double sum = std::accumulate(posteriors[i].begin(), posteriors[i].end(), 0.0);
     CHECK((sum > 0.5) == !examples[i].only_teaches);
   }
-  std::ofstream(parent + "/more.grammar") << "what\n";
-  CHECK_ERRC(Errc::invalid_argument, read_corpus(parent));
+  std::ofstream(folder.file("more.grammar")) << "what\n";
+  CHECK_ERRC(Errc::invalid_argument, read_corpus(folder.path().string()));
 }
 
 TEST_CASE("a wording that a row says already is not used", "[classifier][training]") {
@@ -129,12 +127,11 @@ TEST_CASE("a wording that a row says already is not used", "[classifier][trainin
 
   const test::TempFolder folder;
   const std::string path = folder.file("rows.jsonl");
-  const std::string parent = path.substr(0, path.rfind('/'));
   std::ofstream(path) << small_corpus();
-  std::ofstream(parent + "/more.grammar")
+  std::ofstream(folder.file("more.grammar"))
       << "wrong_tool_called\tr\t[why|how]: the tool a does not exist\n"
          "timeout\tr\twaited too long for it\n";
-  const auto corpus = read_corpus(parent);
+  const auto corpus = read_corpus(folder.path().string());
   REQUIRE_OK(corpus);
   CHECK(corpus.value().rows.size() == 19);
   CHECK(corpus.value().rows.back().label == FailureType::timeout);
@@ -145,7 +142,7 @@ TEST_CASE("the same corpus gives the same bytes, and a model that knows it",
   const test::TempFolder folder;
   const std::string path = folder.file("rows.jsonl");
   std::ofstream(path) << small_corpus();
-  const auto corpus = read_corpus(path.substr(0, path.rfind('/')));
+  const auto corpus = read_corpus(folder.path().string());
   REQUIRE_OK(corpus);
   CHECK(corpus.value().origins.size() == 6);
   const std::vector<Example> examples = make_examples(corpus.value(), {});
