@@ -279,6 +279,19 @@ TEST_CASE("what is kept of a token or a signal is removed when nobody needs it a
     CHECK(kept("triage/suspensions") == 0);
     CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 5));  // Nobody waits any more.
   }
+  SECTION("no signal of a run that ended without finishing: it may be resumed") {
+    const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                              const auto value = attempt.wait("paid", kit.clock->wall_now() + 48h);
+                              if (value) throw std::runtime_error("no");
+                              return -1;
+                            },
+                            answers({RecoveryAction::abort()}), kit.on_disk()};
+    CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+    REQUIRE_OK(agent.signal("r", "paid", 5));
+    CHECK_ERRC(Errc::aborted, agent.resume_due().value().at(0).result);
+    CHECK(kept("triage/signals") == 1);
+    CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 6));
+  }
   SECTION("a store that refuses to remove changes nothing else") {
     const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
     const std::string token = token_of(agent.run("x"));
