@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent_core.hpp"
 
+#include "classifier/contract_return.hpp"
 #include "digest.hpp"
 #include "run.hpp"
 #include "triage/detail/try.hpp"
@@ -155,8 +156,7 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->fingerprint = fingerprint(policy, options);
   if (!options.contract.empty()) {
     core->contract = std::make_shared<const AgentContract>(options.contract);
-    core->judges_return =
-        !options.contract.subgoals.empty() || !options.contract.output_schema.empty();
+    core->judges_return = judges_return(options.contract);
   }
   core->policy = std::move(policy);
   core->options = std::move(options);

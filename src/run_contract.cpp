@@ -23,26 +23,24 @@ const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
 bool Run::judges_return() const noexcept {
   const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
   if (extras == nullptr || !extras->contract) return core_.judges_return;
-  return !extras->contract->subgoals.empty() || !extras->contract->output_schema.empty();
+  return detail::judges_return(*extras->contract);
 }
 
 Input Run::judge_return() {
   RunBody& b = *body_;
   Json result;
-  if (!contract()->output_schema.empty()) {
-    std::string problem = "has no conversion to JSON";
-    bool converted = false;
-    try {
-      converted = call_.table->result_json(call_.frame, result);
-    } catch (...) {
-      problem = "was not converted to JSON: " + current_exception_text();
-    }
-    if (!converted) {
-      b.sticky = Error{Errc::invalid_argument,
-                       "the contract's output_schema cannot be checked: the agent's result " +
-                           problem + "; give its type to_json and from_json"};
-      return Input::succeeded;  // The sticky error ends the run.
-    }
+  std::string problem = "has no conversion to JSON";
+  bool converted = false;
+  try {
+    converted = call_.table->result_json(call_.frame, result);
+  } catch (...) {
+    problem = "was not converted to JSON: " + current_exception_text();
+  }
+  if (!converted && !contract()->output_schema.empty()) {
+    b.sticky = Error{Errc::invalid_argument,
+                     "the contract's output_schema cannot be checked: the agent's result " +
+                         problem + "; give its type to_json and from_json"};
+    return Input::succeeded;  // The sticky error ends the run.
   }
   static const Failure nothing_reported;
   std::optional<Classification> broken = broken_return({.failure = nothing_reported,

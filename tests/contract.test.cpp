@@ -230,6 +230,52 @@ TEST_CASE("a strategy without a hint gets the sentence of the contract", "[contr
   CHECK_THAT(hint, ContainsSubstring("forbidden pattern") && ContainsSubstring("Make a new plan"));
 }
 
+TEST_CASE("forbidden texts in what is returned fail the attempt", "[contract]") {
+  const auto found_in = [](Json first) {
+    std::string hint;
+    const TriageAgent agent{
+        [&](int, Attempt& attempt) -> Json {
+          if (attempt.number() == 1) return first;
+          CHECK(attempt.recovery()->failure_type == FailureType::constraint_ignored);
+          hint = attempt.recovery()->hint;
+          return "fine";
+        },
+        again(),
+        bare_with({.constraints = {"Internal Only"}, .forbidden_patterns = {R"(\b\d{16}\b)"}})};
+    const Result<Json> result = agent.run(1);
+    REQUIRE_OK(result);
+    CHECK(result.value() == (hint.empty() ? first : Json("fine")));
+    return hint;
+  };
+  CHECK(found_in("this is INTERNAL ONLY") ==
+        "The result contains the forbidden text \"Internal Only\".");
+  CHECK_THAT(found_in({{"cards", {{{"number", "card 4111111111111111"}}}}}),
+             ContainsSubstring("The result matches the forbidden pattern"));
+  CHECK_FALSE(found_in({{"internal only", 1}}).empty());
+  CHECK(found_in({{"number", 4111111111111111}, {"note", "for everybody"}}).empty());
+}
+
+TEST_CASE("what the model said last before the callable returned is judged, too", "[contract]") {
+  std::vector<std::string> hints;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            if (attempt.number() == 1) {
+                              attempt.record_step({.llm_output = "Internal only: it is late."});
+                              attempt.record_step({.tool_called = "send"});
+                            } else {
+                              hints.push_back(attempt.recovery()->hint);
+                              attempt.record_step({.llm_output = "Internal only. No, again:"});
+                              attempt.record_step({.llm_output = "It is late."});
+                            }
+                            return NoJson{attempt.number()};
+                          },
+                          again(), bare_with({.constraints = {"internal only"}})};
+  const auto result = agent.run(1);
+  REQUIRE_OK(result);
+  CHECK(result.value().value == 2);
+  CHECK(hints == std::vector<std::string>{
+                     "The model's output contains the forbidden text \"internal only\"."});
+}
+
 TEST_CASE("a contract with schemas changes the fingerprint", "[contract]") {
   Kit kit;
   const auto agent_with = [&](AgentContract contract) {

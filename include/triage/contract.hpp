@@ -23,8 +23,9 @@ struct ToolContract {
   JsonSchema output_schema{};  // Of Step::tool_output of a step that did not fail; null: unchecked.
 };
 
-// A regular expression, compiled once, that must not match Step::llm_output. RE2 syntax, letters in
-// any case. A value; copies share what was compiled. Thread-safe as a constant.
+// A regular expression, compiled once, that must match neither Step::llm_output nor a text of the
+// result. RE2 syntax, letters in any case. A value; copies share what was compiled. Thread-safe as
+// a constant.
 class ForbiddenPattern {
  public:
   ForbiddenPattern() = default;           // Matches nothing.
@@ -43,10 +44,12 @@ class ForbiddenPattern {
 };
 
 // Checked when an attempt fails, against the steps that it recorded, and when the callable returns
-// a value, which fails all the same if it breaks output_schema or leaves a subgoal open.
+// a value, which fails all the same if it breaks output_schema, leaves a subgoal open, or if the
+// value or the newest Step::llm_output has a forbidden text.
 struct AgentContract {
-  std::vector<ToolContract> tools{};       // Empty: any tool may be called.
-  std::vector<std::string> constraints{};  // Texts that must not appear in Step::llm_output.
+  std::vector<ToolContract> tools{};  // Empty: any tool may be called.
+  // Texts that must not appear in Step::llm_output or the result, in any case.
+  std::vector<std::string> constraints{};
   // What must be done before the callable returns: see Attempt::complete_subgoal.
   std::vector<std::string> subgoals{};
   std::uint64_t context_limit = 0;  // Tokens of one call to a model; 0: none. What a call took is

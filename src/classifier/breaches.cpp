@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/contract_return.hpp"
 #include "classifier/findings.hpp"
+#include "classifier/forbidden_texts.hpp"
 #include "classifier/loops.hpp"
 
 #include <algorithm>
@@ -11,9 +12,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t newest_calls_checked = 32;
+constexpr std::size_t most_broken_calls = 32;  // More would only repeat themselves.
 constexpr std::size_t newest_steps_read = 256;
-constexpr std::size_t most_output_bytes_read = 4U << 20U;
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
@@ -106,6 +106,7 @@ std::optional<Finding> broken_schema(const Step& step, bool input, const ToolCon
 void check_calls(const ClassifierInput& input, Findings& findings) {
   if (input.contract->tools.empty()) return;
   std::size_t calls = 0;
+  std::size_t broken = 0;
   std::size_t steps = 0;
   const auto failed = last_failed_step(input);
   const auto add = [&](std::size_t index, Finding finding) {
@@ -113,6 +114,7 @@ void check_calls(const ClassifierInput& input, Findings& findings) {
     finding.evidence.confidence = calls == 1 || failed == index ? 0.97 : 0.6;
     finding.evidence.step = index;
     findings.list.push_back(std::move(finding));
+    ++broken;
   };
   const auto check = [&](std::size_t index, const Step& step) {
     if (step.tool_called && !step.tool_called->empty()) {
@@ -127,7 +129,7 @@ void check_calls(const ClassifierInput& input, Findings& findings) {
         if (wrong_output) add(index, std::move(*wrong_output));
       }
     }
-    return calls < newest_calls_checked && ++steps < newest_steps_read;
+    return broken < most_broken_calls && ++steps < newest_steps_read;
   };
   visit_newest_first(input.trajectory, input.restored_steps, check);
 }
@@ -172,59 +174,6 @@ void check_context(const ClassifierInput& input, Findings& findings) {
            .facts = {{"tokens", std::to_string(tokens)}, {"limit", std::to_string(limit)}}}});
 }
 
-bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
-// The first text or pattern of the contract that the output must not have: "phrase" or "pattern",
-// and what it is.
-std::optional<std::pair<std::string, std::string>> forbidden_in(const AgentContract& contract,
-                                                                std::string_view output) {
-  for (const std::string& constraint : contract.constraints) {
-    if (!constraint.empty() && contains_ignoring_case(output, constraint)) {
-      return std::make_pair(std::string("phrase"), constraint);
-    }
-  }
-  for (const ForbiddenPattern& pattern : contract.forbidden_patterns) {
-    if (pattern.matches(output)) return std::make_pair(std::string("pattern"), pattern.text());
-  }
-  return std::nullopt;
-}
-
-void check_constraints(const ClassifierInput& input, Findings& findings) {
-  const AgentContract& contract = *input.contract;
-  if (contract.constraints.empty() && contract.forbidden_patterns.empty()) return;
-  std::size_t outputs = 0;
-  std::size_t steps = 0;
-  std::size_t bytes_left = most_output_bytes_read;
-  const auto check = [&](std::size_t index, const Step& step) {
-    if (step.llm_output) {
-      ++outputs;
-      const std::string_view output = std::string_view(*step.llm_output).substr(0, bytes_left);
-      if (const auto forbidden = forbidden_in(contract, output)) {
-        const std::string shown = printable(forbidden->second.substr(0, longest_compared_name));
-        const bool phrase = forbidden->first == "phrase";
-        findings.list.push_back(
-            {.kind = FindingKind::contract,
-             .reason = phrase ? "forbidden_text" : "forbidden_pattern",
-             .evidence = {.source = "contract",
-                          .suggests = FailureType::constraint_ignored,
-                          .detail = std::string("The model's output ") +
-                                    (phrase ? "contains the forbidden text \""
-                                            : "matches the forbidden pattern \"") +
-                                    shown + "\"",
-                          .confidence = outputs == 1 ? 0.95 : 0.6,
-                          .step = index,
-                          .facts = {{forbidden->first, shown}}}});
-      }
-      bytes_left -= output.size();
-    }
-    return bytes_left > 0 && ++steps < newest_steps_read;
-  };
-  visit_newest_first(input.trajectory, input.restored_steps, check);
-}
-
 }  // namespace
 
 void find_breaches(const ClassifierInput& input, Findings& findings) {
@@ -232,7 +181,7 @@ void find_breaches(const ClassifierInput& input, Findings& findings) {
   check_return(input, findings);
   check_calls(input, findings);
   check_context(input, findings);
-  check_constraints(input, findings);
+  check_outputs(input, findings);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/contract_return.hpp"
 
+#include "classifier/forbidden_texts.hpp"
 #include "triage/step.hpp"
 
 #include <algorithm>
@@ -44,7 +45,24 @@ void check_subgoals(const ClassifierInput& input, Findings& findings) {
       {.kind = FindingKind::contract, .reason = "subgoals_open", .evidence = std::move(evidence)});
 }
 
+void check_shape(const ClassifierInput& input, Findings& findings) {
+  const JsonSchema& schema = input.contract->output_schema;
+  if (schema.empty()) return;
+  const auto checked = schema.check(*input.result);
+  if (!checked) {
+    findings.notes.push_back(
+        {.source = "contract", .detail = "The result was not checked: " + checked.error().detail});
+  } else if (checked.value()) {
+    findings.list.push_back(mismatch("The result", "result_mismatch", *checked.value(), ""));
+  }
+}
+
 }  // namespace
+
+bool judges_return(const AgentContract& contract) noexcept {
+  return !contract.subgoals.empty() || !contract.output_schema.empty() ||
+         !contract.constraints.empty() || !contract.forbidden_patterns.empty();
+}
 
 std::vector<std::string> open_subgoals(const AgentContract& contract,
                                        const Trajectory& trajectory) {
@@ -76,20 +94,14 @@ Finding mismatch(std::string_view what, std::string_view reason, const SchemaBre
 void check_return(const ClassifierInput& input, Findings& findings) {
   if (input.result == nullptr) return;
   check_subgoals(input, findings);
-  const JsonSchema& schema = input.contract->output_schema;
-  if (schema.empty()) return;
-  const auto checked = schema.check(*input.result);
-  if (!checked) {
-    findings.notes.push_back(
-        {.source = "contract", .detail = "The result was not checked: " + checked.error().detail});
-  } else if (checked.value()) {
-    findings.list.push_back(mismatch("The result", "result_mismatch", *checked.value(), ""));
-  }
+  check_shape(input, findings);
+  check_result_texts(input, findings);
 }
 
 std::optional<Classification> broken_return(const ClassifierInput& input) {
   Findings findings;
   check_return(input, findings);
+  check_last_output(input, findings);
   if (findings.list.empty()) return std::nullopt;
   Classification found{.type = findings.list.front().evidence.suggests,
                        .reason = std::string(findings.list.front().reason),

@@ -16,10 +16,13 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] std::vector<std::string> open_subgoals(const AgentContract& contract,
                                                      const Trajectory& trajectory);
 
-// Of the result in the input, if there is one: subgoals that are open, a shape that is wrong.
+// Whether a contract can be broken by an agent that returns a value.
+[[nodiscard]] bool judges_return(const AgentContract& contract) noexcept;
+
+// Of the result in the input, if there is one: open subgoals, a wrong shape, forbidden texts.
 void check_return(const ClassifierInput& input, Findings& findings);
 
-// Why a value that was returned is no success; nothing if it is one.
+// Why a value that was returned, or what was said before, is no success; nothing if it is one.
 [[nodiscard]] std::optional<Classification> broken_return(const ClassifierInput& input);
 
 // A value that breaks its schema; `tool` may be empty.

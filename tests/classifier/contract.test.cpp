@@ -49,6 +49,14 @@ TEST_CASE("restored calls are not held against the agent", "[classifier][contrac
         FailureType::unknown);
 }
 
+TEST_CASE("a failed call is found however many calls came after it", "[classifier][contract]") {
+  std::vector<Step> steps;
+  for (int i = 0; i < 200; ++i)
+    steps.push_back({.tool_called = i % 2 == 0 ? "search" : "fetch", .tool_input = i});
+  steps[3] = {.tool_called = "serch", .error = "no"};
+  CHECK(judge(manifest, steps).type == FailureType::wrong_tool_called);
+}
+
 TEST_CASE("forbidden text in the model's output is an ignored constraint",
           "[classifier][contract]") {
   const AgentContract contract{.constraints = {"", "Internal Only"}};

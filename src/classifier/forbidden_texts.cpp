@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/forbidden_texts.hpp"
+
+#include "classifier/loops.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t newest_steps_read = 256;
+constexpr std::size_t most_bytes_read = 4U << 20U;
+constexpr std::size_t longest_shown = 64;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+struct Forbidden {
+  bool phrase = true;  // Else a pattern.
+  std::string_view text{};
+};
+
+// The first one of the contract that stands in `said`.
+std::optional<Forbidden> forbidden_in(const AgentContract& contract, std::string_view said) {
+  for (const std::string& constraint : contract.constraints) {
+    if (!constraint.empty() && contains_ignoring_case(said, constraint)) {
+      return Forbidden{true, constraint};
+    }
+  }
+  for (const ForbiddenPattern& pattern : contract.forbidden_patterns) {
+    if (pattern.matches(said)) return Forbidden{false, pattern.text()};
+  }
+  return std::nullopt;
+}
+
+Finding said_by(std::string_view who, const Forbidden& forbidden) {
+  const std::string shown = printable(forbidden.text.substr(0, longest_shown));
+  const std::string_view how =
+      forbidden.phrase ? " contains the forbidden text \"" : " matches the forbidden pattern \"";
+  return {.kind = FindingKind::contract,
+          .reason = forbidden.phrase ? "forbidden_text" : "forbidden_pattern",
+          .evidence = {.source = "contract",
+                       .suggests = FailureType::constraint_ignored,
+                       .detail = std::string(who).append(how).append(shown) + "\"",
+                       .confidence = 0.95,
+                       .facts = {{forbidden.phrase ? "phrase" : "pattern", shown}}}};
+}
+
+bool forbids_texts(const ClassifierInput& input) {
+  return !input.contract->constraints.empty() || !input.contract->forbidden_patterns.empty();
+}
+
+void check_newest_outputs(const ClassifierInput& input, std::size_t most, Findings& findings) {
+  std::size_t outputs = 0;
+  std::size_t steps = 0;
+  std::size_t bytes_left = most_bytes_read;
+  const auto check = [&](std::size_t index, const Step& step) {
+    if (step.llm_output) {
+      ++outputs;
+      const std::string_view output = std::string_view(*step.llm_output).substr(0, bytes_left);
+      if (const auto forbidden = forbidden_in(*input.contract, output)) {
+        Finding finding = said_by("The model's output", *forbidden);
+        // Outputs before the newest one were survived.
+        if (outputs > 1) finding.evidence.confidence = 0.6;
+        finding.evidence.step = index;
+        findings.list.push_back(std::move(finding));
+      }
+      bytes_left -= output.size();
+    }
+    return outputs < most && bytes_left > 0 && ++steps < newest_steps_read;
+  };
+  visit_newest_first(input.trajectory, input.restored_steps, check);
+}
+
+}  // namespace
+
+void check_outputs(const ClassifierInput& input, Findings& findings) {
+  if (forbids_texts(input)) check_newest_outputs(input, newest_steps_read, findings);
+}
+
+void check_last_output(const ClassifierInput& input, Findings& findings) {
+  if (forbids_texts(input)) check_newest_outputs(input, 1, findings);
+}
+
+void check_result_texts(const ClassifierInput& input, Findings& findings) {
+  if (input.result == nullptr || !forbids_texts(input)) return;
+  std::size_t bytes_left = most_bytes_read;
+  const auto said = [&](std::string_view text) {
+    text = text.substr(0, bytes_left);
+    bytes_left -= text.size();
+    const auto forbidden = forbidden_in(*input.contract, text);
+    if (forbidden) findings.list.push_back(said_by("The result", *forbidden));
+    return forbidden.has_value() || bytes_left == 0;
+  };
+  // A stack of our own: a value may be nested deeper than the thread's.
+  std::vector<const Json*> open{input.result};
+  while (!open.empty()) {
+    const Json& value = *open.back();
+    open.pop_back();
+    if (value.is_string() && said(value.get_ref<const std::string&>())) return;
+    if (!value.is_structured()) continue;
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      if (value.is_object() && said(member.key())) return;
+      open.push_back(&*member);
+    }
+  }
+}
+
+}  // namespace triage::inline v0_1::detail
