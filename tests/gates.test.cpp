@@ -123,7 +123,9 @@ TEST_CASE("a spent retry budget ends the retries of a run", "[gates]") {
                           patient(), options};
   for (int run = 0; run < 100; ++run) CHECK_ERRC(Errc::escalated, agent.run("x"));
   CHECK(calls <= 120);
-  CHECK(agent.run("x").error().detail.find("retry budget") != std::string::npos);
+  const std::string detail = agent.run("x").error().detail;
+  CHECK_THAT(detail, ContainsSubstring("retry budget"));
+  CHECK_THAT(detail, ContainsSubstring("named no time to ask again"));  // Not one attempt more.
 }
 
 TEST_CASE("three nested wrappers hardly multiply the calls of one", "[gates]") {

@@ -150,6 +150,29 @@ TEST_CASE("a gap that says what is missing is no damage, an unexplained one is",
   }
 }
 
+TEST_CASE("a record whose body cannot be read is damage, whatever comes after it", "[journal]") {
+  Journal live = started();
+  JournalReading reading{.info = {.id = "r"}};
+  reading.records.push_back(Journal("r").add(RecordKind::run_started, now,
+                                             Json{{"task", "t"}, {"auto_checkpoint", true}}));
+  live.change_state({{"lost", 1}}, now);
+  const auto body = GENERATE(std::string("\xff"), std::string("\x01"));  // No CBOR; no object.
+  reading.records.emplace_back(2, RecordKind::state_changed, now,
+                               std::make_shared<const std::string>(body));
+  reading.records.push_back(live.change_state({{"kept", 1}}, now));
+  reading.records.push_back(
+      live.add(RecordKind::effect_intended, now, Json{{"key", "pay"}, {"generation", 1}}));
+  reading.records.push_back(live.add(RecordKind::effect_completed, now,
+                                     Json{{"key", "pay"}, {"generation", 1}, {"result", 7}}));
+  reading.info.last = live.last();
+  const Journal folded = Journal::fold(reading).value();
+  CHECK(folded.broken_at() == 2U);
+  CHECK(folded.state().json() == Json::object());
+  // Effects are never rewound, so none behind the damage may be forgotten.
+  REQUIRE(folded.effects().contains("pay"));
+  CHECK(folded.effects().at("pay").status == EffectState::Status::completed);
+}
+
 TEST_CASE("stored bodies with other types than ours are survived", "[journal]") {
   Journal journal = started();
   for (const RecordKind kind :

@@ -200,6 +200,15 @@ TEST_CASE("any step comes back as it was", "[record]") {
   }
 }
 
+TEST_CASE("fields that a later minor version adds to a step are skipped", "[record]") {
+  std::string bytes;
+  detail::encode_cbor(Json{{"a", "search"}, {"later", {{"deep", {1, 2}}}}, {"t", "web"}}, bytes);
+  const auto step = detail::decode_step(bytes);
+  REQUIRE_OK(step);
+  CHECK(step.value().action == "search");
+  CHECK(step.value().tool_called == "web");
+}
+
 TEST_CASE("nesting is read up to the limit and refused beyond it", "[record]") {
   REQUIRE_OK(detail::decode_cbor(nested(max_json_depth)));
   CHECK_ERRC(Errc::corrupt, detail::decode_cbor(nested(max_json_depth + 1)));

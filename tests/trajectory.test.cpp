@@ -108,6 +108,18 @@ TEST_CASE("copies may be appended to by several threads", "[trajectory]") {
   }
 }
 
+TEST_CASE("chunks grow to their largest size and no further", "[trajectory]") {
+  const Trajectory trajectory = of_length(1000);
+  std::size_t begin = 1000;
+  for (auto chunk = trajectory.tail(); chunk != nullptr; chunk = chunk->previous()) {
+    CHECK(chunk->capacity() <= detail::StepChunk::largest);
+    CHECK(begin - chunk->first() <= chunk->capacity());
+    begin = chunk->first();
+  }
+  CHECK(begin == 0);
+  CHECK(of_length(3).tail()->capacity() == detail::StepChunk::smallest);
+}
+
 TEST_CASE("steps from a store stay encoded until someone looks, from any thread", "[trajectory]") {
   std::shared_ptr<detail::StepChunk> tail;
   std::size_t size = 0;
