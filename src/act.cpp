@@ -56,17 +56,17 @@ Decision Run::escalate(const RecoveryAction& action) {
     record_action(action);
     failures.push_back("nothing was undone: " + *std::move(doubt));
     const std::scoped_lock lock(mutex_);
-    body_->context.notes.push_back(failures.back());
+    body_->context().notes.push_back(failures.back());
   }
   for (const std::string& failure : failures) detail += "; " + failure;
-  const std::string& text = body_->context.text;
+  const std::string& text = body_->context().text;
   if (!text.empty()) detail += "; the failure was: " + text;
   return end_with(Errc::escalated, RunStatus::escalated, std::move(detail));
 }
 
 void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
   RunBody& b = *body_;
-  const Classification& why = b.context.classification;
+  const Classification& why = b.context().classification;
   std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
     b.journal.take_action({why.type, action.kind, why.reason, std::move(who)});
@@ -87,7 +87,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
 
 void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   RunBody& b = *body_;
-  const Classification& why = b.context.classification;
+  const Classification& why = b.context().classification;
   if (!b.recovery) b.recovery = std::make_unique<Recovery>();
   Recovery& told = *b.recovery;  // Every member is set: nothing of the last one survives.
   told.action = action.kind;
@@ -97,8 +97,8 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   told.subgoal = action.subgoal;
   told.evidence = why.evidence;
   told.checkpoint_id = std::move(checkpoint);
-  told.tools = b.context.tools;
-  told.contract = b.context.contract;
+  told.tools = b.context().tools;
+  told.contract = b.context().contract;
   b.restored_steps = b.journal.trajectory().size();
 }
 
@@ -130,9 +130,9 @@ Decision Run::start_again(const RecoveryAction& action) {
 
 // Where the attempt failed, which may be behind the step that is to blame.
 std::optional<std::size_t> Run::failed_step() const {
-  const RunBody& b = *body_;
+  RunBody& b = *body_;
   return last_failed_step({.failure = b.failure,
-                           .trajectory = b.context.trajectory,
+                           .trajectory = b.context().trajectory,
                            .restored_steps = b.restored_steps});
 }
 
@@ -261,7 +261,7 @@ Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
 }
 
 std::optional<std::string> Run::too_late(Duration delay) const {
-  const auto& remaining = body_->context.remaining;
+  const auto& remaining = body_->context().remaining;
   if (delay <= Duration::zero() || !remaining || delay < *remaining) return std::nullopt;
   char text[96];
   std::snprintf(text, sizeof text,

@@ -97,7 +97,7 @@ std::vector<std::string> Effects::compensate_after(Sequence target) {
     std::string text = effect_name(key) + " could not be undone: " + *problem;
     {
       const Lock lock(run_.mutex_);
-      run_.body_->context.notes.push_back(text);
+      run_.body_->context().notes.push_back(text);
     }
     run_.emit(EventKind::compensation_failed, {.text = text});
     failures.push_back(std::move(text));

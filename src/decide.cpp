@@ -56,7 +56,7 @@ bool reruns(RecoveryAction::Kind kind) noexcept {
 Decision Run::decide() {
   classify();
   leave_attempt(false);
-  const FailureContext& context = body_->context;
+  const FailureContext& context = body_->context();
   emit(EventKind::failure_classified, {.failure = &context});
   const auto& hook = core_.options.hooks.on_failure;
   if (hook) call_hook("on_failure", [&] { hook(context); });
@@ -67,7 +67,7 @@ Decision Run::decide() {
 }
 
 void Run::announce(const RecoveryAction& action) {
-  const FailureContext& context = body_->context;
+  const FailureContext& context = body_->context();
   emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
   const auto& hook = core_.options.hooks.on_recovery;
   if (hook) call_hook("on_recovery", [&] { hook(context, action); });
@@ -76,13 +76,13 @@ void Run::announce(const RecoveryAction& action) {
 void Run::classify() {
   complete_context();
   RunBody& b = *body_;
-  Classification& found = b.context.classification;
+  Classification& found = b.context().classification;
   found = ask_classifier();
   b.classified_attempt = attempt_;
   if (!found.critical_step) {
-    found.critical_step = last_failed_step(b.context.trajectory, b.restored_steps);
+    found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
-  if (found.critical_step && *found.critical_step >= b.context.trajectory.size()) {
+  if (found.critical_step && *found.critical_step >= b.context().trajectory.size()) {
     found.critical_step.reset();
   }
   if (!b.store) {
@@ -92,21 +92,21 @@ void Run::classify() {
   Json fields{{"type", to_string(found.type)},
               {"reason", found.reason},
               {"confidence", found.confidence},
-              {"text", b.context.text},
-              {"exception_type", b.context.exception_type},
+              {"text", b.context().text},
+              {"exception_type", b.context().exception_type},
               {"evidence", evidence_json(found.evidence)}};
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
   if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
   if (b.failure.grpc_status) fields["grpc_status"] = *b.failure.grpc_status;
-  if (!b.context.notes.empty()) fields["notes"] = b.context.notes;
+  if (!b.context().notes.empty()) fields["notes"] = b.context().notes;
   record_fact(RecordKind::failure_classified, std::move(fields));
 }
 
 void Run::complete_context() {
   RunBody& b = body();
-  FailureContext& context = b.context;
+  FailureContext& context = b.context();
   const TimePoint instant = now();
   if (!b.started_at) b.started_at = began_.value_or(instant);
   if (context.task.empty()) context.task = task_text();
@@ -170,14 +170,14 @@ Classification Run::ask_classifier() {
   }
   const ClassifierInput input{
       .failure = b.failure,
-      .trajectory = b.context.trajectory,
-      .task = b.context.task,
+      .trajectory = b.context().trajectory,
+      .task = b.context().task,
       .restored_steps = b.restored_steps,
       .contract = contract().get(),
-      .deadline_passed = b.context.remaining && *b.context.remaining <= Duration::zero(),
+      .deadline_passed = b.context().remaining && *b.context().remaining <= Duration::zero(),
       .rolled_back_step = b.rolled_back_step,
       .newest_call_tokens = b.newest_call_tokens,
-      .remaining = b.context.remaining,
+      .remaining = b.context().remaining,
       .stop_token = stop_token(),
       .clock = core_.clock.get()};
   try {
@@ -190,7 +190,7 @@ Classification Run::ask_classifier() {
 }
 
 std::optional<std::string> Run::exhausted_limit() const {
-  const FailureContext& context = body_->context;
+  const FailureContext& context = body_->context();
   if (attempt_ >= limits().max_attempts) {
     return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
   }
@@ -228,12 +228,12 @@ RecoveryAction Run::choose() {
   if (auto limit = exhausted_limit()) {
     return before_escalation(
         RecoveryAction::escalate(*limit + " after " +
-                                 std::string(to_string(body_->context.type()))),
+                                 std::string(to_string(body_->context().type()))),
         true);
   }
   if (const RunExtras* extras = body_->made_extras.get();
       extras != nullptr && extras->asked &&
-      body_->context.classification.reason == needs_approval) {
+      body_->context().classification.reason == needs_approval) {
     return *extras->asked;
   }
   return within_limits();
@@ -251,10 +251,10 @@ RecoveryAction Run::within_limits() {
 
 RecoveryAction Run::ask_policy() {
   try {
-    return core_.policy.decide(body_->context);
+    return core_.policy.decide(body_->context());
   } catch (...) {
     const std::string text = current_exception_text();
-    note("the strategy for " + std::string(to_string(body_->context.type())) + " threw: " + text);
+    note("the strategy for " + std::string(to_string(body_->context().type())) + " threw: " + text);
     return RecoveryAction::escalate("the strategy threw: " + text);
   }
 }
@@ -266,7 +266,7 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
   if (!hook) return action;
   if (std::exchange(body_->escalation_asked, true)) return action;
   std::optional<RecoveryAction> instead;
-  call_hook("on_escalate", [&] { instead = hook(body_->context); });
+  call_hook("on_escalate", [&] { instead = hook(body_->context()); });
   if (!instead) return action;
   if (by_limit && reruns(instead->kind)) {
     note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " +
@@ -280,12 +280,12 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
   return *std::move(instead);
 }
 
-std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
                                            const RecoveryAction& action) {
   if (!core.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
   std::string steps;
   std::size_t index = 0;
-  for (const Step& step : body.context.trajectory) {
+  for (const Step& step : body.context().trajectory) {
     if (!step.idempotent && index >= body.restored_steps) {
       steps += (steps.empty() ? "" : ", ") + ("step " + std::to_string(index)) + " \"" +
                printable(step.action) + "\"";

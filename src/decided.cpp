@@ -56,7 +56,7 @@ void restore(TakenOver& taken) {
   Continuation& opened = *taken.opened;
   const AgentCore& core = opened.core;
   RunBody& b = *opened.body;
-  FailureContext& context = b.context;
+  FailureContext& context = b.context();
   restore_failure(taken.reading, context);
   const Journal& journal = taken.journal;
   opened.attempts = journal.attempts();
@@ -119,7 +119,7 @@ std::optional<std::string> unsafe_now(const TakenOver& taken, const RecoveryActi
   RunBody& b = *taken.opened->body;
   const Json suspended = newest_body(taken.reading, RecordKind::suspended);
   b.restored_steps = number_field<std::size_t>(suspended, "restored_steps", 0);
-  b.context.trajectory = taken.journal.trajectory();
+  b.context().trajectory = taken.journal.trajectory();
   return unsafe_to_rerun(taken.opened->core, b, action);
 }
 

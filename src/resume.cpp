@@ -98,8 +98,8 @@ Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointSto
   b.task = opened->task;
   if (journal.broken_at()) {
     b.damaged_at = *journal.broken_at();
-    b.context.notes.push_back("record " + std::to_string(*journal.broken_at()) +
-                              " is damaged or missing; going on from what is intact before it");
+    b.context().notes.push_back("record " + std::to_string(*journal.broken_at()) +
+                                " is damaged or missing; going on from what is intact before it");
   }
   return TakenOver{std::move(opened), std::move(journal), std::move(reading)};
 }

@@ -81,13 +81,13 @@ void Run::deliver(EventKind kind, Event& event) {
     static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
     if (!body_) return;
-    auto& notes = body_->context.notes;
+    auto& notes = body_->context().notes;
     if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
   }
 }
 
 void Run::note(std::string text) {
-  body().context.notes.push_back(text);
+  body().context().notes.push_back(text);
   emit(EventKind::callback_failed, {.text = text});
 }
 
@@ -165,7 +165,7 @@ Result<void> Run::set_up(bool* recorded) {
   }
   b.detached = true;
   b.writer.failure = started.error();
-  b.context.notes.push_back("the store failed at the start: " + started.error().detail);
+  b.context().notes.push_back("the store failed at the start: " + started.error().detail);
   emit(EventKind::store_detached, {.error = &started.error()});
   return outcome::success();
 }
@@ -272,7 +272,7 @@ Result<void> Run::drain_or_degrade() {
   if (!was_detached) {
     {
       const std::scoped_lock lock(mutex_);
-      b.context.notes.push_back("the store failed: " + error.detail);
+      b.context().notes.push_back("the store failed: " + error.detail);
     }
     emit(EventKind::store_detached, {.error = &error});
   }
@@ -289,7 +289,7 @@ Input Run::drain() {
     Error& error = drained.error();
     if (!body_->failure.text.empty()) {
       if (body_->classified_attempt != attempt_) {  // The store was to be written first.
-        body_->context.classification = {};
+        body_->context().classification = {};
         complete_context();
       }
       error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";

@@ -85,16 +85,22 @@ struct RunBody {
   }
   std::unique_ptr<RunExtras> made_extras{};  // Null: none of it was needed yet.
 
+  // Of the newest failure; its history grows with each. Made like the extras.
+  [[nodiscard]] FailureContext& context() {
+    if (!made_context) made_context = std::make_unique<FailureContext>();
+    return *made_context;
+  }
+  std::unique_ptr<FailureContext> made_context{};  // Null: nothing has failed yet.
+
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  bool started = false;      // The store knows the run and we hold its lease.
-  bool detached = false;     // The store failed; the run goes on from memory.
-  bool fenced = false;       // Another owner has the run: nothing is written any more.
-  Sequence damaged_at = 0;   // First record that could not be used when the run was resumed.
-  std::mutex flushing{};     // One flush of this run at a time; taken before the run's mutex.
-  FailureContext context{};  // Of the newest failure; its history grows with each.
-  Failure failure{};         // As the current attempt reported it.
+  bool started = false;     // The store knows the run and we hold its lease.
+  bool detached = false;    // The store failed; the run goes on from memory.
+  bool fenced = false;      // Another owner has the run: nothing is written any more.
+  Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
+  std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
+  Failure failure{};        // As the current attempt reported it.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
@@ -112,13 +118,13 @@ struct RunBody {
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
-  int classified_attempt = -1;    // Whose failure `context` describes; -1: there was none yet.
+  int classified_attempt = -1;    // Whose failure context() describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
 };
 
 // Why strict_idempotency forbids an action, if it does.
-[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const RunBody& body,
+[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
                                                          const RecoveryAction& action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 

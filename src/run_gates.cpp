@@ -51,8 +51,8 @@ std::optional<Input> Run::enter_attempt() {
   RunBody& b = body();
   GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
   if (b.classified_attempt >= 0) {
-    request.after = b.context.classification.type;
-    request.after_reason = b.context.classification.reason;
+    request.after = b.context().classification.type;
+    request.after_reason = b.context().classification.reason;
   }
   const GateAnswer answer = pass_gates(request, b.extras().permit);
   if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
@@ -72,7 +72,7 @@ void Run::leave_attempt(bool succeeded) {
   if (succeeded) {
     permit.succeeded();
   } else {
-    const Classification& found = body_->context.classification;
+    const Classification& found = body_->context().classification;
     permit.failed(found.type, found.reason, found.retry_after);
   }
 }

@@ -230,7 +230,7 @@ void Run::prepare_attempt() {
   }
   b.newest_call_tokens = 0;
   // What set-up had to say belongs to the first failure.
-  if (b.classified_attempt >= 0) b.context.notes.clear();
+  if (b.classified_attempt >= 0) b.context().notes.clear();
   if (b.journal.attempts() >= attempt_) return;
   if (b.store) {
     record_fact(RecordKind::attempt_started, Json{{"number", attempt_}});
@@ -278,7 +278,7 @@ Input Run::settle(Input result) {
 
 Input Run::wait(TimePoint until) {
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
-  emit(EventKind::wait_started, {.failure = &body_->context, .number = left});
+  emit(EventKind::wait_started, {.failure = &body_->context(), .number = left});
   if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
   const bool woke = core_.clock->sleep_until(until, stop_token());
   emit(EventKind::wait_ended);
@@ -307,7 +307,7 @@ void Run::record_result(bool degraded) {
 void Run::end_in_store(RunStatus status, Json fields) {
   if (!has_store()) return;
   fields["status"] = to_string(status);
-  fields["type"] = to_string(body_->context.type());
+  fields["type"] = to_string(body_->context().type());
   record_fact(RecordKind::stopped, std::move(fields), status);
 }
 
@@ -342,8 +342,8 @@ Outcome Run::end() {
   std::shared_ptr<const FailureContext> context;
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
-    if (b.context.run_id.empty() && id_) b.context.run_id = *id_;
-    context = std::make_shared<const FailureContext>(b.context);
+    if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
+    context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);

@@ -42,7 +42,7 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
   return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
 }
 
-Result<void> check_safe(const AgentCore& core, const RunBody& body, const RecoveryAction& action) {
+Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
   auto problem = unsafe_to_rerun(core, body, action);
   if (!problem) return outcome::success();
   return Error{Errc::invalid_argument, *std::move(problem)};
@@ -58,7 +58,7 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   Json fields{{"message", action.message},
               {"allowed_actions", action.allowed_actions},
               {"status", to_string(RunStatus::suspended)},
-              {"type", to_string(b.context.type())},
+              {"type", to_string(b.context().type())},
               {"restored_steps", b.restored_steps}};
   if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
   if (b.started_at) fields["elapsed_ns"] = (now() - *b.started_at).count();
@@ -68,7 +68,7 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   }
   if (options_.limits) fields["limits"] = limits_json(*options_.limits);
   const RunExtras* extras = b.made_extras.get();
-  if (extras != nullptr && extras->asked && b.context.classification.reason == needs_approval) {
+  if (extras != nullptr && extras->asked && b.context().classification.reason == needs_approval) {
     fields["proposed"] = extras->proposed;
   }
   return fields;
