@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What must hold for any bytes that the classifier is given, as a text and as a line of
+// `triage classify`, and bytes to begin with.
+
+#include "failure_json.hpp"
+#include "triage/classifier.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::test {
+
+// Classifies `bytes` in every way. Aborts if an answer is no answer or another the second time: a
+// fuzzer's way to say so.
+inline void classify_and_check(std::string_view bytes) {
+  const auto answer = [](const ClassifierInput& input) {
+    const std::string line = cli::classification_line(default_classifier()->classify(input));
+    const Json read = Json::parse(line, nullptr, false);
+    if (!read.is_object() || !parse_failure_type(read.value("type", ""))) std::abort();
+    const double confidence = read.value("confidence", -1.0);
+    if (!(confidence >= 0.0 && confidence <= 1.0)) std::abort();
+    return line;
+  };
+  const std::string text(bytes);
+  const Failure failure{
+      .text = text, .exception_type = text, .headers = {{"retry-after", text}, {text, text}}};
+  const Trajectory none;
+  if (const ClassifierInput input{.failure = failure, .trajectory = none};
+      answer(input) != answer(input)) {
+    std::abort();
+  }
+  const auto reported = cli::read_reported_failure(bytes);
+  if (!reported) {
+    const std::string refused = cli::unreadable_line(1, reported.error().detail);
+    if (!Json::parse(refused, nullptr, false).is_object()) std::abort();
+    return;
+  }
+  const cli::ReportedFailure& given = reported.value();
+  answer({.failure = given.failure,
+          .trajectory = given.trajectory,
+          .task = given.task,
+          .contract = given.contract.empty() ? nullptr : &given.contract,
+          .result = given.result.is_null() ? nullptr : &given.result});
+}
+
+// Lines with every field, and some that must be refused.
+inline std::vector<std::string> classify_seeds() {
+  return {
+      "",
+      "{",
+      "\xff\xfe",
+      std::string("\0{}", 3),
+      R"(HTTP/1.1 429 Too Many Requests: retry after 1m30s, resets Fri, 01 Jan 2100 00:00:00 GMT)",
+      R"({"error":"MCP error -32602: Unknown tool: get_wether","json_rpc_code":-32602})",
+      R"({"error":{"message":"insufficient_quota","code":429},"http_status":"429"})",
+      R"({"error":"x","headers":{"Retry-After":"Wed, 21 Oct 2099 07:28:00 GMT"},"grpc_status":8})",
+      R"({"error":"a\ud800b\u0000c","exception_type":"pkg.ReadTimeout","task":"t","result":[1]})",
+      R"({"error":"e","steps":[{"action":"a","tool_called":"fetch","tool_input":{"url":5},)"
+      R"("error":"boom","metadata":{"tokens":99}},{"tool_called":"ftch","tool_output":[null]}],)"
+      R"("contract":{"tools":[{"name":"fetch","input_schema":{"type":"object","required":["url"],)"
+      R"("properties":{"url":{"type":"string","pattern":"^h(t|p)+s?"}},"if":{"minProperties":2},)"
+      R"("then":{"$ref":"#/definitions/d"},"definitions":{"d":{"uniqueItems":true}}}}],)"
+      R"("constraints":["never",{"pattern":"a+b"}],"subgoals":["s"],"context_limit":10,)"
+      R"("output_schema":{"oneOf":[{"const":1.0},{"multipleOf":0.01}]}},"result":{"a":[1,1.0]}})"};
+}
+
+}  // namespace triage::test
