@@ -237,7 +237,6 @@ TEST_CASE("rule 8: effects and labelled checkpoints are strict even where a run 
   options.store = store;
   int paid = 0;
   std::optional<Errc> label_error;
-  std::optional<std::size_t> rolled_back_to;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "one"});
                             store->break_down();

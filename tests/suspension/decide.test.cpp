@@ -145,10 +145,11 @@ TEST_CASE("a decision whose acknowledgement got lost is carried out once", "[sus
   const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
   const std::string token = token_of(agent.run("x", {.run_id = "r"}));
   kit.break_operation(3, FlakyStore::Fault::forgets_to_answer);
-  CHECK_ERRC(Errc::io, agent.decide(token, RecoveryAction::resume()));
+  CHECK_ERRC(Errc::io, agent.decide(token, RecoveryAction::resume(), {.who = "ops"}));
   kit.durable->repair();
   CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::retry()));
   CHECK(agent.resume_run("r").value() == 12);
+  CHECK(stored_journal(*kit.durable, "r").history().at(0).decided_by == "ops");
 }
 
 TEST_CASE("a decision that was durable before its process died is carried out later",

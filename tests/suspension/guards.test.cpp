@@ -143,6 +143,29 @@ TEST_CASE("a step that must be asked about suspends the run until it is approved
   }
 }
 
+TEST_CASE("an approval holds for one tool with one input", "[guard]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.guard = std::make_shared<FixedGuard>(GuardVerdict::Kind::ask);
+  std::vector<int> paid;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) -> Result<int> {
+        for (const int amount : {100, 100, 101}) {
+          const auto may = attempt.propose_step(step("pay", {{"amount", amount}}));
+          if (!may) return may.error();
+          paid.push_back(amount);
+        }
+        return 1;
+      },
+      answers({RecoveryAction::retry()}), options};
+  const std::string token = token_of(agent.run("x"));
+  const auto again = agent.decide(token, RecoveryAction::retry());
+  CHECK_ERRC(Errc::suspended, again);  // About the other amount.
+  CHECK(paid == std::vector<int>{100, 100});
+  CHECK(agent.decide(token_of(again), RecoveryAction::retry()).value() == 1);
+  CHECK(paid == std::vector<int>{100, 100, 100, 100, 101});
+}
+
 TEST_CASE("a guard that throws is understood as asking", "[guard]") {
   Kit kit;
   AgentOptions options = kit.options();
