@@ -93,6 +93,32 @@ TEST_CASE("a failed commit keeps its records in order, and the next drain writes
   for (Sequence seq = 1; seq <= 3; ++seq) CHECK(reading.records[seq - 1].seq() == seq);
 }
 
+TEST_CASE("records that come while a commit fails stay behind those of the commit", "[queue]") {
+  // Fails while another record is being enqueued.
+  struct Busy final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Busy() override { stop_queue(); }
+    void append_group(std::span<AppendBatch> batches) override {
+      if (!during) return ForwardingStore::append_group(batches);
+      during();
+      for (AppendBatch& batch : batches) batch.outcome = Error{Errc::io, "the disk is full"};
+    }
+    std::function<void()> during{};
+  };
+  const auto memory = MemoryStore::create();
+  Busy store(memory);
+  Writer run(store, "r");
+  run.record();
+  run.record();
+  store.during = [&] { run.record(); };
+  CHECK_ERRC(Errc::io, store.queue().drain(run.writer));
+  store.during = {};
+  REQUIRE_OK(store.queue().drain(run.writer));
+  const JournalReading reading = memory->read("r", {}).value();
+  REQUIRE(reading.records.size() == 3);
+  for (Sequence seq = 1; seq <= 3; ++seq) CHECK(reading.records[seq - 1].seq() == seq);
+}
+
 TEST_CASE("many threads and runs: everything arrives, in order, once", "[queue]") {
   const auto memory = MemoryStore::create();
   FlakyStore store(memory, GENERATE(Durability::none, Durability::process));

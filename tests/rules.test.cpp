@@ -202,6 +202,21 @@ TEST_CASE("rule 3: checkpoints of an earlier attempt stay targets after a retry 
   CHECK(result.value() == 3);
 }
 
+TEST_CASE("rule 4: whatever a callable throws is a failure", "[rules]") {
+  Kit kit;
+  for (const int kind : {0, 1, 2}) {
+    int calls = 0;
+    const TriageAgent agent{[&](const std::string&) {
+                              if (++calls > 1) return calls;
+                              if (kind == 0) throw 42;
+                              if (kind == 1) throw std::string("text");
+                              throw Kit();
+                            },
+                            answers({RecoveryAction::retry()}), kit.bare()};
+    CHECK(agent.run("x").value() == 2);
+  }
+}
+
 TEST_CASE("rule 4: an exception's type, text, nested causes and code are evidence", "[rules]") {
   struct Keeper final : Classifier {
     Classification classify(const ClassifierInput& input) override {

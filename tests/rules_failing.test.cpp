@@ -99,9 +99,26 @@ TEST_CASE("rule 6: a backoff ends at a cancellation", "[rules]") {
                           },
                           answers({RecoveryAction::retry("", std::chrono::hours(1))}),
                           kit.options()};
-  CHECK_ERRC(Errc::cancelled, agent.run("x", {.run_id = "r", .stop_token = stop.get_token()}));
+  const auto cancelled = agent.run("x", {.run_id = "r", .stop_token = stop.get_token()});
+  CHECK_ERRC(Errc::cancelled, cancelled);
+  CHECK_THAT(cancelled.error().detail, ContainsSubstring("while waiting"));
   CHECK(calls == 1);
   CHECK(kit.store->run("r").value().status == RunStatus::cancelled);
+}
+
+TEST_CASE("rule 6: the longest backoff waits for ever, not for nothing", "[rules]") {
+  Kit kit;
+  std::stop_source stop;
+  TimePoint until{};
+  kit.clock->on_sleep = [&](TimePoint when) {
+    until = when;
+    stop.request_stop();
+  };
+  const TriageAgent agent{
+      [&](const std::string&) -> int { throw std::runtime_error("external_fault"); },
+      answers({RecoveryAction::retry("", Duration::max())}), kit.bare()};
+  CHECK_ERRC(Errc::cancelled, agent.run("x", {.stop_token = stop.get_token()}));
+  CHECK(until == TimePoint::max());
 }
 
 TEST_CASE("rule 7: an exception from a classifier, strategy or hook is reported beside the failure",

@@ -241,6 +241,25 @@ TEST_CASE("strict_idempotency escalates before anything is done again, naming th
   CHECK(calls == 3);
 }
 
+TEST_CASE("strict_idempotency is about what the failed attempt did, not about what it was given",
+          "[limits]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  int calls = 0;
+  const auto agent = [&](RecoveryAction action) {
+    return TriageAgent{[&](const std::string&, Attempt& attempt) {
+                         attempt.record_step({.action = "send mail", .idempotent = ++calls > 1});
+                         if (calls < 4) throw std::runtime_error("timeout");
+                       },
+                       answers({action, action}), options};
+  };
+  CHECK_ERRC(Errc::escalated, agent(RecoveryAction::escalate()).run("x", {.run_id = "r"}));
+  options.strict_idempotency = true;
+  const auto resumed = agent(RecoveryAction::resume()).resume_run("r", {.accept_changed = true});
+  REQUIRE_OK(resumed);
+  CHECK(calls == 4);
+}
+
 TEST_CASE("hooks see the failure and the action, in order, and nothing on success", "[hooks]") {
   Kit kit;
   std::vector<std::string> order;

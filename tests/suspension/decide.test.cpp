@@ -120,7 +120,9 @@ TEST_CASE("a token is bound to its agent", "[suspension]") {
   AgentOptions options = kit.options();
   options.name = "other";
   const TriageAgent other{&fails_once, answers({asking()}), options};
-  CHECK_ERRC(Errc::conflict, other.decide(token, RecoveryAction::retry()));
+  const auto refused = other.decide(token, RecoveryAction::retry(), {.accept_changed = true});
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("of another agent"));
   options = kit.options();
   options.version = "2";
   const TriageAgent newer{&fails_once, answers({asking()}), options};
