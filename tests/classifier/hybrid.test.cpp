@@ -112,7 +112,7 @@ TEST_CASE("the second opinion decides where the base leans and it says the same"
   const auto base = scripted([](const auto&) { return leaning(FailureType::external_fault, 0.8); });
   const auto second =
       scripted([](const auto&) { return opinion(FailureType::external_fault, 0.99); });
-  const Classification found = ask(base, second);
+  const Classification found = ask(base, second, {.least_leaning = 0.8});
   CHECK(found.type == FailureType::external_fault);
   CHECK(found.reason == "overloaded");
   // 0.8 and a witness who counts 0.9: 0.72 / (0.72 + 0.02).
