@@ -46,12 +46,10 @@ struct Cut {
   double overrides = 0;
 };
 
-// The cut with the most right guesses, where a wrong one costs as much as `price` right ones.
-// guesses: the most confident first.
-Cut best_cut(const std::vector<Guess>& guesses, double price) {
-  Cut best;
+// Every place where the guesses can be cut, the shortest first. guesses: the most confident first.
+template <class Visit>
+void for_each_cut(const std::vector<Guess>& guesses, Visit&& visit) {
   Cut here;
-  double best_gain = 0;
   for (std::size_t i = 0; i < guesses.size() && guesses[i].confidence >= least_threshold; ++i) {
     here.threshold = guesses[i].confidence;
     here.said += 1;
@@ -59,35 +57,53 @@ Cut best_cut(const std::vector<Guess>& guesses, double price) {
     here.overrides += guesses[i].overrides ? 1 : 0;
     // Equal confidences cannot be cut apart.
     if (i + 1 < guesses.size() && guesses[i + 1].confidence == here.threshold) continue;
+    visit(here);
+  }
+}
+
+// The cut with the most right guesses, where a wrong one costs as much as `price` right ones.
+Cut best_cut(const std::vector<Guess>& guesses, double price) {
+  Cut best;
+  double best_gain = 0;
+  for_each_cut(guesses, [&](const Cut& here) {
     const double gain = here.right - price * (here.said - here.right);
-    if (gain <= best_gain) continue;
+    if (gain <= best_gain) return;
     best_gain = gain;
     best = here;
-  }
+  });
   return best;
 }
 
+// The longest cut that reaches the goals.
+Cut longest_cut(const std::vector<Guess>& guesses, double precision, double most_overridden) {
+  Cut longest;
+  for_each_cut(guesses, [&](const Cut& here) {
+    if (here.right >= precision * here.said && here.overrides <= most_overridden) longest = here;
+  });
+  return longest;
+}
+
+void set_threshold(const Group& group, const Cut& cut, Calibration& calibration) {
+  for (const FailureType type : group.types) {
+    calibration.thresholds[static_cast<std::size_t>(type)] = cut.threshold;
+  }
+}
+
 // Thresholds for the groups at the lowest price of a wrong guess at which the goals are reached.
-// Returns how many unknown rows they override.
-double set_thresholds(const std::vector<Group>& groups, double precision, double most_overridden,
-                      Calibration& calibration) {
+void set_thresholds(const std::vector<Group>& groups, double precision, double most_overridden,
+                    Calibration& calibration) {
   constexpr double highest_price = 1000;
-  double overrides = 0;
   for (double price = 0.5; price < highest_price; price *= 1.03) {
     Cut all;
     for (const Group& group : groups) {
       const Cut cut = best_cut(group.guesses, price);
-      for (const FailureType type : group.types) {
-        calibration.thresholds[static_cast<std::size_t>(type)] = cut.threshold;
-      }
+      set_threshold(group, cut, calibration);
       all.said += cut.said;
       all.right += cut.right;
       all.overrides += cut.overrides;
     }
-    overrides = all.overrides;
     if (all.right >= precision * all.said && all.overrides <= most_overridden) break;
   }
-  return overrides;
 }
 
 }  // namespace
@@ -117,7 +133,7 @@ Calibration calibrate(const std::vector<Judged>& judged, const CalibrationGoals&
     calibration.temperature = temperature;
   }
   // The routing-sensitive types share one threshold, each of the others has its own.
-  std::vector<Group> routing(1);
+  Group routing;
   std::vector<Group> others;
   std::array<std::vector<Guess>, failure_type_count> guesses;
   double unknown_rows = 0;
@@ -131,21 +147,21 @@ Calibration calibrate(const std::vector<Judged>& judged, const CalibrationGoals&
   for (const FailureType type : all_failure_types) {
     if (type == FailureType::unknown) continue;
     if (!is_routing_sensitive(type)) others.emplace_back();
-    Group& group = is_routing_sensitive(type) ? routing.front() : others.back();
+    Group& group = is_routing_sensitive(type) ? routing : others.back();
     const std::vector<Guess>& own = guesses[static_cast<std::size_t>(type)];
     group.types.push_back(type);
     group.guesses.insert(group.guesses.end(), own.begin(), own.end());
   }
-  for (std::vector<Group>* groups : {&routing, &others}) {
-    for (Group& group : *groups) {
-      std::stable_sort(group.guesses.begin(), group.guesses.end(),
-                       [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
-    }
-  }
+  const auto sort = [](Group& group) {
+    std::stable_sort(group.guesses.begin(), group.guesses.end(),
+                     [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
+  };
+  sort(routing);
+  std::for_each(others.begin(), others.end(), sort);
   const double most_overridden = goals.most_overridden * unknown_rows;
-  const double spent =
-      set_thresholds(routing, goals.routing_precision, most_overridden / 2, calibration);
-  set_thresholds(others, goals.other_precision, most_overridden - spent, calibration);
+  const Cut cut = longest_cut(routing.guesses, goals.routing_precision, most_overridden / 2);
+  set_threshold(routing, cut, calibration);
+  set_thresholds(others, goals.other_precision, most_overridden - cut.overrides, calibration);
   calibration.thresholds[static_cast<std::size_t>(FailureType::unknown)] = 0;
   return calibration;
 }

@@ -22,7 +22,7 @@ using detail::ModelParameters;
 constexpr std::size_t types = failure_type_count;
 constexpr std::size_t row_size = ModelParameters::row_size;
 constexpr float codes_only_weight = 0.25F;  // A code without its text teaches little.
-constexpr float wording_weight = 0.6F;      // Of a grammar; a row was seen.
+constexpr float wording_weight = 0.35F;     // Of a grammar; a row was seen.
 
 // How much the groups count beside each other. Found by leaving origins out.
 constexpr std::array<float, feature_group_count> group_scales{1.0F, 0.5F, 1.0F, 1.0F, 1.0F,

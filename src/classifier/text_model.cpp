@@ -16,7 +16,7 @@ std::string_view model_bytes() noexcept;
 namespace {
 
 constexpr std::string_view magic = "triageTM";
-constexpr std::uint32_t format_version = 2;
+constexpr std::uint32_t format_version = 3;
 constexpr float vector_length = 6;  // Of the features of one text, after normalisation.
 constexpr float least_length = 2;   // Of very short texts before it: they say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
@@ -36,7 +36,7 @@ void visit_numbers(Parameters& parameters, Visit&& visit) {
 
 std::string header() {
   const std::uint32_t numbers[] = {format_version, feature_version, built_in_lexicon_checksum(),
-                                   ModelParameters::bucket_bits,
+                                   ModelParameters::buckets,
                                    static_cast<std::uint32_t>(failure_type_count)};
   std::string bytes(magic);
   bytes.append(reinterpret_cast<const char*>(numbers), sizeof numbers);

@@ -18,9 +18,9 @@ using Posterior = std::array<double, failure_type_count>;
 
 // The parameters in full, as the trainer knows them. docs/classification.md describes the file.
 struct ModelParameters {
-  static constexpr std::uint32_t bucket_bits = 15;
+  static constexpr std::uint32_t buckets = 3U << 14U;
   static constexpr std::size_t bucket_rows = 4;  // Together a cache line.
-  static constexpr std::size_t table_rows = bucket_rows << bucket_bits;
+  static constexpr std::size_t table_rows = bucket_rows * buckets;
   static constexpr std::size_t row_size = 16;  // failure_type_count weights, padding, the tag.
   static constexpr std::size_t tag_place = 14;
 
@@ -35,7 +35,8 @@ struct ModelParameters {
 
 // The first row of the bucket that a feature's row stands in, if it has one.
 [[nodiscard]] constexpr std::size_t bucket_begin(std::uint32_t hash) noexcept {
-  const std::uint32_t bucket = (hash * 2654435761U) >> (32U - ModelParameters::bucket_bits);
+  const std::uint64_t bucket =
+      (std::uint64_t{hash * 2654435761U} * ModelParameters::buckets) >> 32U;
   return bucket * ModelParameters::bucket_rows;
 }
 // Tells the features of one bucket apart; 0 marks a free row. Of two features that have never met
