@@ -85,12 +85,12 @@ struct RunBody {
   }
   std::unique_ptr<RunExtras> made_extras{};  // Null: none of it was needed yet.
 
-  // Of the newest failure; its history grows with each. Made like the extras.
+  // Of the newest failure; its history grows with each. Made by whichever thread needs it first.
   [[nodiscard]] FailureContext& context() {
-    if (!made_context) made_context = std::make_unique<FailureContext>();
-    return *made_context;
+    if (FailureContext* made = made_context.get()) return *made;
+    return made_context.offer(std::make_unique<FailureContext>());
   }
-  std::unique_ptr<FailureContext> made_context{};  // Null: nothing has failed yet.
+  MadeOnce<FailureContext> made_context{};  // Null: nothing has failed yet.
 
   Journal journal{};
   RunWriter writer{};

@@ -28,24 +28,29 @@ bool Run::judges_return() const noexcept {
 
 Input Run::judge_return() {
   RunBody& b = *body_;
+  const AgentContract& held_to = *contract();
   Json result;
-  std::string problem = "has no conversion to JSON";
-  bool converted = false;
-  try {
-    converted = call_.table->result_json(call_.frame, result);
-  } catch (...) {
-    problem = "was not converted to JSON: " + current_exception_text();
-  }
-  if (!converted && !contract()->output_schema.empty()) {
-    b.sticky = Error{Errc::invalid_argument,
-                     "the contract's output_schema cannot be checked: the agent's result " +
-                         problem + "; give its type to_json and from_json"};
-    return Input::succeeded;  // The sticky error ends the run.
+  if (judges_result(held_to)) {
+    std::string problem = "has no conversion to JSON";
+    bool checkable = false;
+    try {
+      // A value without a conversion has no texts that could be forbidden, but also no shape.
+      checkable = call_.table->result_json(call_.frame, result) || held_to.output_schema.empty();
+    } catch (...) {
+      problem = "was not converted to JSON: " + current_exception_text();
+    }
+    if (!checkable) {
+      b.sticky =
+          Error{Errc::invalid_argument, "the contract cannot be checked: the agent's result " +
+                                            problem + "; give its type to_json and from_json"};
+      return Input::succeeded;  // The sticky error ends the run.
+    }
   }
   static const Failure nothing_reported;
   std::optional<Classification> broken = broken_return({.failure = nothing_reported,
                                                         .trajectory = b.journal.trajectory(),
-                                                        .contract = contract().get(),
+                                                        .restored_steps = b.restored_steps,
+                                                        .contract = &held_to,
                                                         .result = &result});
   if (!broken) return Input::succeeded;
   b.failure = Failure{.text = broken->evidence.front().detail};

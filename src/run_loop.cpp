@@ -164,6 +164,7 @@ std::optional<Input> Run::refuse_to_start() {
 Input Run::too_late_to_start(std::string text) {
   RunBody& b = body();
   b.failure = Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  if (b.made_extras) b.made_extras->broken_return.reset();
   b.child.reset();
   b.escalation_asked = false;
   b.no_time = true;
@@ -307,7 +308,8 @@ void Run::record_result(bool degraded) {
 void Run::end_in_store(RunStatus status, Json fields) {
   if (!has_store()) return;
   fields["status"] = to_string(status);
-  fields["type"] = to_string(body_->context().type());
+  const FailureContext* failed = body_->made_context.get();
+  fields["type"] = to_string(failed != nullptr ? failed->type() : FailureType::unknown);
   record_fact(RecordKind::stopped, std::move(fields), status);
 }
 

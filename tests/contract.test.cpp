@@ -76,7 +76,9 @@ TEST_CASE("a result without a conversion to JSON is refused, not waved through",
   const TriageAgent agent{[](int) { return NoJson{1}; }, again(), bare_with(report_contract)};
   const auto result = agent.run(1);
   CHECK_ERRC(Errc::invalid_argument, result);
-  CHECK_THAT(result.error().detail, ContainsSubstring("output_schema cannot be checked"));
+  CHECK_THAT(
+      result.error().detail,
+      ContainsSubstring("the contract cannot be checked: the agent's result has no conversion"));
 }
 
 TEST_CASE("open subgoals make a returned value an incomplete plan", "[contract]") {
@@ -274,6 +276,57 @@ TEST_CASE("what the model said last before the callable returned is judged, too"
   CHECK(result.value().value == 2);
   CHECK(hints == std::vector<std::string>{
                      "The model's output contains the forbidden text \"internal only\"."});
+}
+
+TEST_CASE("what was said before a resumption is not held against what is returned", "[contract]") {
+  const TriageAgent agent{[&](int, Attempt& attempt) -> Result<int> {
+                            if (attempt.number() > 1) return attempt.number();
+                            attempt.record_step({.llm_output = "Internal only."});
+                            return attempt.fail({.text = "it broke"});
+                          },
+                          answers({RecoveryAction::resume()}),
+                          bare_with({.constraints = {"internal only"}})};
+  CHECK(agent.run(1).value() == 2);
+}
+
+TEST_CASE("a model that says nothing beside a call of a tool has said what it said before",
+          "[contract]") {
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            attempt.record_step({.llm_output = "Internal only."});
+                            attempt.record_step({.tool_called = "send", .llm_output = ""});
+                            return attempt.number();
+                          },
+                          answers({RecoveryAction::escalate()}),
+                          bare_with({.constraints = {"internal only"}})};
+  CHECK_ERRC(Errc::escalated, agent.run(1));
+}
+
+TEST_CASE("a refusal to start is not taken for the fault of the attempt before", "[contract]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.contract = {.constraints = {"internal only"}};
+  options.classifier = nullptr;
+  options.expected_duration = std::chrono::seconds(10);
+  std::vector<FailureType> types;
+  options.hooks.on_failure = [&](const FailureContext& context) {
+    types.push_back(context.type());
+  };
+  const TriageAgent agent{[&](int, Attempt&) {
+                            kit.clock->advance(std::chrono::seconds(10));
+                            return std::string("internal only");
+                          },
+                          again(), options};
+  CHECK_ERRC(Errc::escalated,
+             agent.run(1, {.deadline = kit.clock->now() + std::chrono::seconds(15)}));
+  CHECK(types == std::vector<FailureType>{FailureType::constraint_ignored, FailureType::timeout});
+}
+
+TEST_CASE("a conversion that throws is refused, not waved through", "[contract]") {
+  Json deep = "internal only";
+  for (int i = 0; i < 300; ++i) deep = Json::array({std::move(deep)});
+  const TriageAgent agent{[&](int) { return deep; }, again(),
+                          bare_with({.constraints = {"internal only"}})};
+  CHECK_FALSE(agent.run(1).has_value());
 }
 
 TEST_CASE("a contract with schemas changes the fingerprint", "[contract]") {

@@ -48,7 +48,8 @@ class ForbiddenPattern {
 // value or the newest Step::llm_output has a forbidden text.
 struct AgentContract {
   std::vector<ToolContract> tools{};  // Empty: any tool may be called.
-  // Texts that must not appear in Step::llm_output or the result, in any case.
+  // Texts that must not appear in Step::llm_output or the result, ASCII letters in any case. Of a
+  // result without a conversion to JSON nothing is read.
   std::vector<std::string> constraints{};
   // What must be done before the callable returns: see Attempt::complete_subgoal.
   std::vector<std::string> subgoals{};

@@ -12,6 +12,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
+constexpr std::size_t most_notes = 8;
 constexpr std::size_t most_broken_calls = 32;  // More would only repeat themselves.
 constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t longest_compared_name = 64;
@@ -94,6 +95,7 @@ std::optional<Finding> broken_schema(const Step& step, bool input, const ToolCon
   const std::string what = std::string("The ") + (input ? "input" : "output") + " of the tool \"" +
                            printable(tool.name.substr(0, longest_compared_name)) + "\"";
   if (!checked) {
+    if (findings.notes.size() >= most_notes) return std::nullopt;
     findings.notes.push_back(
         {.source = "contract", .detail = what + " was not checked: " + checked.error().detail});
     return std::nullopt;

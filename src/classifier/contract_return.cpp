@@ -59,9 +59,13 @@ void check_shape(const ClassifierInput& input, Findings& findings) {
 
 }  // namespace
 
+bool judges_result(const AgentContract& contract) noexcept {
+  return !contract.output_schema.empty() || !contract.constraints.empty() ||
+         !contract.forbidden_patterns.empty();
+}
+
 bool judges_return(const AgentContract& contract) noexcept {
-  return !contract.subgoals.empty() || !contract.output_schema.empty() ||
-         !contract.constraints.empty() || !contract.forbidden_patterns.empty();
+  return judges_result(contract) || !contract.subgoals.empty();
 }
 
 std::vector<std::string> open_subgoals(const AgentContract& contract,

@@ -16,7 +16,8 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] std::vector<std::string> open_subgoals(const AgentContract& contract,
                                                      const Trajectory& trajectory);
 
-// Whether a contract can be broken by an agent that returns a value.
+// Whether a contract says anything about a result, and whether one can be broken by returning.
+[[nodiscard]] bool judges_result(const AgentContract& contract) noexcept;
 [[nodiscard]] bool judges_return(const AgentContract& contract) noexcept;
 
 // Of the result in the input, if there is one: open subgoals, a wrong shape, forbidden texts.

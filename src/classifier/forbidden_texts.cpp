@@ -64,7 +64,7 @@ void check_newest_outputs(const ClassifierInput& input, std::size_t most, Findin
   std::size_t steps = 0;
   std::size_t bytes_left = most_bytes_read;
   const auto check = [&](std::size_t index, const Step& step) {
-    if (step.llm_output) {
+    if (step.llm_output && !step.llm_output->empty()) {  // Beside calls of tools nothing is said.
       ++outputs;
       const std::string_view output = std::string_view(*step.llm_output).substr(0, bytes_left);
       if (const auto forbidden = forbidden_in(*input.contract, output)) {
@@ -99,19 +99,26 @@ void check_result_texts(const ClassifierInput& input, Findings& findings) {
     bytes_left -= text.size();
     const auto forbidden = forbidden_in(*input.contract, text);
     if (forbidden) findings.list.push_back(said_by("The result", *forbidden));
-    return forbidden.has_value() || bytes_left == 0;
+    return forbidden.has_value();
   };
-  // A stack of our own: a value may be nested deeper than the thread's.
-  std::vector<const Json*> open{input.result};
-  while (!open.empty()) {
-    const Json& value = *open.back();
-    open.pop_back();
-    if (value.is_string() && said(value.get_ref<const std::string&>())) return;
-    if (!value.is_structured()) continue;
-    for (auto member = value.begin(); member != value.end(); ++member) {
-      if (value.is_object() && said(member.key())) return;
-      open.push_back(&*member);
+  struct Level {
+    const Json* value;
+    Json::const_iterator next;
+  };
+  std::vector<Level> open;  // Not the thread's stack: a value may be nested deeper than that.
+  const auto visit = [&](const Json& value) {
+    if (value.is_structured()) open.push_back({&value, value.begin()});
+    return value.is_string() && said(value.get_ref<const std::string&>());
+  };
+  if (visit(*input.result)) return;
+  while (!open.empty() && bytes_left > 0) {
+    Level& level = open.back();
+    if (level.next == level.value->end()) {
+      open.pop_back();
+      continue;
     }
+    const Json::const_iterator member = level.next++;
+    if ((level.value->is_object() && said(member.key())) || visit(*member)) return;
   }
 }
 

@@ -161,14 +161,43 @@ inline const Json& part_at(const Json& value, const Context& context) {
   return *part;
 }
 
+// A total order of values in which 1 is 1.0 and no integer is rounded: -1, 0 or 1. JSON's own
+// operator< compares integers with doubles as doubles, which orders no three numbers beyond 2^53.
+inline int order_of(const Json& a, const Json& b) {
+  const auto sign = [](const auto& x, const auto& y) { return (y < x ? 1 : 0) - (x < y ? 1 : 0); };
+  const auto kind = [](const Json& value) {
+    return static_cast<int>(value.is_number() ? Json::value_t::number_float : value.type());
+  };
+  if (kind(a) != kind(b)) return sign(kind(a), kind(b));
+  if (a.is_number()) {
+    const auto exact = [](const Json& number) {  // 64 bits of mantissa, where we are built for.
+      return number.is_number_unsigned()  ? static_cast<long double>(number.get<std::uint64_t>())
+             : number.is_number_integer() ? static_cast<long double>(number.get<std::int64_t>())
+                                          : static_cast<long double>(number.get<double>());
+    };
+    const long double x = exact(a);
+    const long double y = exact(b);
+    if (std::isnan(x) || std::isnan(y)) return sign(std::isnan(y), std::isnan(x));
+    return sign(x, y);
+  }
+  if (!a.is_structured()) return sign(a, b);
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end(); ++x, ++y) {
+    const int names = a.is_object() ? sign(x.key(), y.key()) : 0;
+    if (names != 0) return names;
+    if (const int values = order_of(*x, *y); values != 0) return values;
+  }
+  return sign(a.size(), b.size());
+}
+
 // valijson compares each with each.
 inline bool are_unique(const Json& array) {
   std::vector<const Json*> elements;
   elements.reserve(array.size());
   for (const Json& element : array) elements.push_back(&element);
-  std::sort(elements.begin(), elements.end(), [](const Json* a, const Json* b) { return *a < *b; });
+  std::sort(elements.begin(), elements.end(),
+            [](const Json* a, const Json* b) { return order_of(*a, *b) < 0; });
   return std::adjacent_find(elements.begin(), elements.end(), [](const Json* a, const Json* b) {
-           return *a == *b;
+           return order_of(*a, *b) == 0;
          }) == elements.end();
 }
 

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "triage/clock.hpp"
 
+#include <limits>
+
 using namespace triage;
 
 namespace {
@@ -247,6 +249,24 @@ TEST_CASE("uniqueness of many elements is no matter of their square", "[classifi
   CHECK(fits(schema, many));
   many.push_back(77.0);
   CHECK_FALSE(fits(schema, many));
+}
+
+TEST_CASE("elements are told apart exactly, however large and of whatever kind",
+          "[classifier][schema]") {
+  const JsonSchema schema{{"uniqueItems", true}};
+  const std::int64_t large = std::int64_t{1} << 53;
+  CHECK(fits(schema, {large, large + 1, static_cast<double>(large) + 2}));
+  CHECK_FALSE(fits(schema, {large + 1, static_cast<double>(large), large}));
+  CHECK(fits(schema, {{{"n", large + 1}}, {{"n", static_cast<double>(large)}}}));
+  CHECK(fits(schema, {-1, std::numeric_limits<std::uint64_t>::max(), 1.8e19}));
+  CHECK(fits(schema, {1, "1", true, nullptr, {1}, {{"1", 1}}, {1, 1}, {{"1", 1}, {"2", 1}}}));
+  CHECK_FALSE(fits(schema, {{1, 2}, {1.0, 2.0}}));
+  Json many = Json::array();
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    many.push_back(large + 2 * i + 1);
+    many.push_back(static_cast<double>(large + 2 * i));
+  }
+  CHECK(fits(schema, many));
 }
 
 TEST_CASE("schemas of later drafts are read as far as they agree", "[classifier][schema]") {
