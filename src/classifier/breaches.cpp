@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "classifier/ascii.hpp"
 #include "classifier/contract_return.hpp"
 #include "classifier/findings.hpp"
 #include "classifier/forbidden_texts.hpp"
@@ -17,8 +18,6 @@ constexpr std::size_t most_broken_calls = 32;  // More would only repeat themsel
 constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 const ToolContract* find_tool(const AgentContract& contract, const std::string& name) {
   const auto found =

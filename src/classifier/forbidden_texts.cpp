@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/forbidden_texts.hpp"
 
+#include "classifier/ascii.hpp"
 #include "classifier/loops.hpp"
 
 #include <algorithm>
@@ -16,8 +17,6 @@ namespace {
 constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t most_bytes_read = 4U << 20U;
 constexpr std::size_t longest_shown = 64;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };

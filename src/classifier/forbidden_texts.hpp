@@ -10,8 +10,7 @@ namespace triage::inline v0_1::detail {
 void check_outputs(const ClassifierInput& input, Findings& findings);
 // Of the newest of them only: what an agent said before it returned.
 void check_last_output(const ClassifierInput& input, Findings& findings);
-// Of the result in the input, if there is one: every text in it, names of members too; at most 4
-// MB.
+// Of the result in the input, if there is one: texts in it and names of members, at most 4 MB.
 void check_result_texts(const ClassifierInput& input, Findings& findings);
 
 }  // namespace triage::inline v0_1::detail

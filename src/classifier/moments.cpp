@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/moments.hpp"
 
+#include "classifier/ascii.hpp"
+
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -23,7 +25,6 @@ constexpr Zone zones[] = {{"z", 0},      {"utc", 0},    {"gmt", 0},    {"pst", -
                           {"mst", -420}, {"mdt", -360}, {"cst", -360}, {"cdt", -300}, {"est", -300},
                           {"edt", -240}, {"cet", 60},   {"cest", 120}, {"jst", 540}};
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/retry_after.hpp"
 
+#include "classifier/ascii.hpp"
 #include "classifier/moments.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
