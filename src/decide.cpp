@@ -119,6 +119,7 @@ void Run::complete_context() {
   context.text = b.failure.text;
   context.exception_type = b.failure.exception_type;
   context.usage = b.journal.usage();
+  tell_of_observer();
   context.remaining.reset();
   if (const auto until = deadline()) context.remaining = *until - instant;
   if (limits().max_elapsed != Duration::zero()) {

@@ -77,13 +77,16 @@ void Run::deliver(EventKind kind, Event& event) {
   try {
     observer()->on_event(event);
   } catch (...) {
-    // An observer must not change the run it looks at; the failure's notes say that it threw.
-    static constexpr std::string_view threw = "the observer threw an exception";
-    const std::scoped_lock lock(mutex_);
-    if (!body_) return;
-    auto& notes = body_->context().notes;
-    if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
+    // An observer must not change the run it looks at; the failure's notes will say that it threw.
+    if (RunBody* made = body_.get()) made->observer_threw.store(true, std::memory_order_relaxed);
   }
+}
+
+void Run::tell_of_observer() {
+  static constexpr std::string_view threw = "the observer threw an exception";
+  if (!body_->observer_threw.exchange(false, std::memory_order_relaxed)) return;
+  auto& notes = body_->context().notes;
+  if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
 }
 
 void Run::note(std::string text) {

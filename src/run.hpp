@@ -110,6 +110,7 @@ struct RunBody {
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
   Json task{};                                // Null if it is not stored.
+  std::atomic<bool> observer_threw{false};    // … since the failure's notes were written.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
   bool no_time = false;      // The attempt could not have ended before the deadline.
@@ -227,6 +228,7 @@ class Run {
   }
   void deliver(EventKind kind, Event& event);
   void note(std::string text);  // Reported beside the failure that is being handled.
+  void tell_of_observer();      // Whichever thread it threw on: only the driver writes notes.
   Result<Record> run_started();
   // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);

@@ -346,6 +346,7 @@ Outcome Run::end() {
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
     context = std::make_shared<const FailureContext>(b.context());
+    tell_of_observer();
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);

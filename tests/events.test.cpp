@@ -4,9 +4,12 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <atomic>
 #include <fstream>
+#include <latch>
 #include <set>
 #include <sstream>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -87,6 +90,34 @@ TEST_CASE("an observer that throws changes nothing, and the failure's notes tell
                           answers({RecoveryAction::escalate()}), options};
   CHECK(agent.run("good").value() == 20);
   const auto result = agent.run("bad");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->notes ==
+        std::vector<std::string>{"the observer threw an exception"});
+}
+
+TEST_CASE("an observer may throw on any thread while a failure is handled", "[events][threads]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.observer = observe([](const Event&) { throw std::runtime_error("observer broke"); });
+  std::atomic<bool> enough{false};
+  std::latch recording(1);
+  std::thread recorder;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            if (attempt.number() == 2) {
+                              enough = true;
+                              recorder.join();
+                              throw std::runtime_error("timeout");
+                            }
+                            recorder = std::thread([&] {
+                              attempt.record_step({.action = "s"});
+                              recording.count_down();
+                              while (!enough) attempt.record_step({.action = "s"});
+                            });
+                            recording.wait();
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::retry(), RecoveryAction::escalate()}), options};
+  const auto result = agent.run("x");
   CHECK_ERRC(Errc::escalated, result);
   CHECK(result.error().failure()->notes ==
         std::vector<std::string>{"the observer threw an exception"});
