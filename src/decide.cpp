@@ -175,6 +175,7 @@ Classification Run::ask_classifier() {
       .task = b.context().task,
       .restored_steps = b.restored_steps,
       .contract = contract().get(),
+      .breaches = breaches(),
       .deadline_passed = b.context().remaining && *b.context().remaining <= Duration::zero(),
       .rolled_back_step = b.rolled_back_step,
       .newest_call_tokens = b.newest_call_tokens,

@@ -54,6 +54,7 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::run_cancelled: return "run_cancelled";
     case EventKind::run_failed: return "run_failed";
     case EventKind::step_refused: return "step_refused";
+    case EventKind::contract_broken: return "contract_broken";
   }
   return "unknown";
 }

@@ -66,6 +66,7 @@ struct RunExtras {
   ProvenArguments proven_arguments{};
   Permit permit{};  // Of the attempt under way, if the agent has gates.
   std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
+  std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
@@ -109,8 +110,8 @@ struct RunBody {
   std::size_t restored_steps = 0;        // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  Json task{};                                // Null if it is not stored.
   std::atomic<bool> observer_threw{false};    // … since the failure's notes were written.
+  Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
   bool no_time = false;      // The attempt could not have ended before the deadline.
@@ -227,15 +228,18 @@ class Run {
       deliver(kind, event);
   }
   void deliver(EventKind kind, Event& event);
-  void note(std::string text);  // Reported beside the failure that is being handled.
   void tell_of_observer();      // Whichever thread it threw on: only the driver writes notes.
+  void note(std::string text);  // Reported beside the failure that is being handled.
   Result<Record> run_started();
   // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
   void record_state();          // Likewise: the state that the next attempt begins with.
   void enqueue(Record record);  // The caller holds mutex_.
   void snapshot_if_due();       // Likewise.
-  void make_room();             // Likewise; before a record is made.
+  [[nodiscard]] std::size_t newest_step() const {
+    return body_->journal.trajectory().size() - 1;  // Likewise.
+  }
+  void make_room();  // Likewise; before a record is made.
   Result<void> start_in_store();
   Result<void> flush();             // What the drains below share.
   Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
@@ -270,6 +274,11 @@ class Run {
   // --- run_contract.cpp
   // Null if there is none.
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
+  // What a step breaks. Gives the lock up meanwhile.
+  [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
+  void tell_of_breaches(const std::vector<StepBreach>& broken, const Step& step, std::size_t index);
+  // What the attempt's steps broke; null if the contract says nothing about steps.
+  [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
   // Whether the value that the callable returned must be looked at.
   [[nodiscard]] bool judges_return() const noexcept;
   // What `succeeded` becomes when the value breaks the contract.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a run holds its callable to: the contract, and a value that breaks it.
 #include "classifier/contract_return.hpp"
+#include "classifier/step_breaches.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 
@@ -18,6 +19,30 @@ void Run::set_contract(int attempt, AgentContract contract) {
 const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
   const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
   return extras != nullptr && extras->contract ? extras->contract : core_.contract;
+}
+
+std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
+  const std::shared_ptr<const AgentContract> held_to = contract();
+  lock.unlock();  // A schema and patterns take their time, and belong to nobody else.
+  std::vector<StepBreach> broken = judge_step(*held_to, step);
+  lock.lock();
+  return broken;
+}
+
+void Run::tell_of_breaches(const std::vector<StepBreach>& broken, const Step& step,
+                           std::size_t index) {
+  for (const StepBreach& breach : broken) {
+    if (breach.evidence.suggests == FailureType::unknown) continue;  // It was not checked.
+    emit(EventKind::contract_broken,
+         {.step = &step, .text = breach.evidence.detail, .number = index});
+  }
+}
+
+const std::vector<StepBreach>* Run::breaches() const noexcept {
+  static const std::vector<StepBreach> none;
+  if (!contract() || !judges_steps(*contract())) return nullptr;
+  const RunExtras* extras = body_->made_extras.get();
+  return extras != nullptr ? &extras->breaches : &none;
 }
 
 bool Run::judges_return() const noexcept {

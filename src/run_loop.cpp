@@ -227,6 +227,7 @@ void Run::prepare_attempt() {
   if (b.made_extras) {
     b.made_extras->asked.reset();
     b.made_extras->parked.reset();
+    b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
   }
   b.newest_call_tokens = 0;
@@ -345,8 +346,8 @@ Outcome Run::end() {
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
-    context = std::make_shared<const FailureContext>(b.context());
     tell_of_observer();
+    context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
+#include "classifier/step_breaches.hpp"
 #include "run.hpp"
 #include "triage/detail/try.hpp"
 
@@ -124,9 +125,16 @@ void Run::record_step(int attempt, Step&& step) {
   Lock lock(mutex_);
   if (is_late(attempt)) return;
   if (refused(checked)) return;
+  std::vector<StepBreach> broken;
+  if (const AgentContract* held_to = contract().get(); held_to != nullptr && judges_steps(*held_to))
+      [[unlikely]] {
+    broken = judge_unlocked(step, lock);
+    if (is_late(attempt)) return;
+  }
   RunBody& b = body();
   if (!b.store && observer() == nullptr) {
     b.journal.take_step(std::move(step), WallTime());
+    if (!broken.empty()) keep_breaches(std::move(broken), newest_step(), b.extras().breaches);
     return;
   }
   make_room();
@@ -134,14 +142,17 @@ void Run::record_step(int attempt, Step&& step) {
       b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
   if (observer() != nullptr) [[unlikely]] {
     const StepRef ref = *record.step_ref();
-    const std::size_t index = b.journal.trajectory().size() - 1;
+    const std::size_t index = newest_step();
     if (b.store) enqueue(std::move(record));
+    if (!broken.empty()) keep_breaches(broken, index, b.extras().breaches);
     lock.unlock();
     emit(EventKind::step_recorded, {.step = &ref.step(), .number = index});
+    tell_of_breaches(broken, ref.step(), index);
     if (!b.store) return;
     lock.lock();
   } else {
     enqueue(std::move(record));
+    if (!broken.empty()) keep_breaches(std::move(broken), newest_step(), b.extras().breaches);
   }
   write_through(attempt, std::move(lock));
 }

@@ -156,6 +156,15 @@ Result<Json> ask(const Setup& setup, crawl::HttpClient& http, const Json& messag
   return triage::outcome::success(std::move(message));
 }
 
+// A text of JSON, as the protocol says; some send the JSON, some nothing. What cannot be read stays
+// a text, which fits no schema of arguments.
+Json arguments_in(const Json& given) {
+  if (given.is_null()) return Json::object();
+  if (!given.is_string()) return given;
+  const Json parsed = Json::parse(given.get_ref<const std::string&>(), nullptr, false);
+  return parsed.is_discarded() ? given : parsed;
+}
+
 // One call of a tool, as the model asks for it.
 Result<Json> call_tool(const Setup& setup, const Json& call, Attempt& attempt) {
   const Json function = call.is_object() ? call.value("function", Json()) : Json();
@@ -167,26 +176,17 @@ Result<Json> call_tool(const Setup& setup, const Json& call, Attempt& attempt) {
                    .reason = "bad_arguments"});
   }
   const std::string name = named;
-  Json arguments = function.value("arguments", Json());  // A text of JSON; some send the JSON.
-  if (arguments.is_string()) {
-    arguments = Json::parse(arguments.get<std::string>(), nullptr, false);
+  triage::Step step{.action = "call " + name,
+                    .tool_called = name,
+                    .tool_input = arguments_in(function.value("arguments", Json()))};
+  // What breaks the contract is not called. Nobody needs to be told why that failed: a step that is
+  // recorded is held against the contract anyway.
+  if (const auto broken = judge_step(contract(setup.tools), step); !broken.empty()) {
+    return failed(attempt, std::move(step), {.text = broken.front().evidence.detail});
   }
-  triage::Step step{.action = "call " + name, .tool_called = name};
-  if (!arguments.is_discarded()) step.tool_input = arguments;
   const auto tool = std::find_if(setup.tools.begin(), setup.tools.end(),
-                                 [&](const Tool& one) { return one.name == name; });
-  if (tool == setup.tools.end()) {
-    // The contract says the rest: that there is no such tool, and which names are near.
-    return failed(attempt, std::move(step), {.text = "the model called the tool " + name});
-  }
-  const std::string problem = problem_with(*tool, arguments);
-  if (!problem.empty()) {
-    return failed(attempt, std::move(step),
-                  {.text = name + ": " + problem,
-                   .type = FailureType::schema_mismatch,
-                   .reason = "bad_arguments"});
-  }
-  TRIAGE_TRY(output, tool->run(arguments, attempt));
+                                 [&](const Tool& one) { return one.promise.name == name; });
+  TRIAGE_TRY(output, tool->run(step.tool_input, attempt));
   step.tool_output = output;
   attempt.record_step(std::move(step));
   return triage::outcome::success(

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -119,68 +120,58 @@ Result<Json> save_note(const fs::path& folder, const Json& arguments, Attempt& a
   return std::move(saved).error();
 }
 
+// The schema of an object with these members, each of this type, all of them required.
+triage::JsonSchema takes(const std::map<std::string, std::string>& types) {
+  Json properties = Json::object();
+  Json required = Json::array();
+  for (const auto& [name, type] : types) {
+    properties[name] = {{"type", type}};
+    required.push_back(name);
+  }
+  return Json{{"type", "object"}, {"properties", properties}, {"required", required}};
+}
+
 }  // namespace
 
 std::vector<Tool> make_tools(const fs::path& folder) {
-  return {{"list_folder",
-           "Names of the files in a folder; \".\" is the top.",
-           {{"path", "string"}},
+  return {{{.name = "list_folder",
+            .description = "Names of the files in a folder; \".\" is the top.",
+            .input_schema = takes({{"path", "string"}})},
            [folder](const Json& in, Attempt&) { return list_folder(folder, in); }},
-          {"read_file",
-           "The beginning of a file, at most 64 KB.",
-           {{"path", "string"}},
+          {{.name = "read_file",
+            .description = "The beginning of a file, at most 64 KB.",
+            .input_schema = takes({{"path", "string"}})},
            [folder](const Json& in, Attempt&) { return read_file(folder, in); }},
-          {"count_words",
-           "How many words a text has.",
-           {{"text", "string"}},
+          {{.name = "count_words",
+            .description = "How many words a text has.",
+            .input_schema = takes({{"text", "string"}})},
            [](const Json& in, Attempt&) { return count_words(in); }},
-          {"calculate",
-           "a operator b, with one of + - * /.",
-           {{"a", "number"}, {"operator", "string"}, {"b", "number"}},
+          {{.name = "calculate",
+            .description = "a operator b, with one of + - * /.",
+            .input_schema = takes({{"a", "number"}, {"operator", "string"}, {"b", "number"}})},
            [](const Json& in, Attempt&) { return calculate(in); }},
-          {"save_note",
-           "Saves a text for people to read. A title can be used once.",
-           {{"title", "string"}, {"text", "string"}},
+          {{.name = "save_note",
+            .description = "Saves a text for people to read. A title can be used once.",
+            .input_schema = takes({{"title", "string"}, {"text", "string"}})},
            [folder](const Json& in, Attempt& attempt) { return save_note(folder, in, attempt); }}};
 }
 
 Json describe(const std::vector<Tool>& tools) {
   Json all = Json::array();
   for (const Tool& tool : tools) {
-    Json properties = Json::object();
-    Json required = Json::array();
-    for (const auto& [name, type] : tool.parameters.items()) {
-      properties[name] = {{"type", type}};
-      required.push_back(name);
-    }
     all.push_back({{"type", "function"},
                    {"function",
-                    {{"name", tool.name},
-                     {"description", tool.description},
-                     {"parameters",
-                      {{"type", "object"}, {"properties", properties}, {"required", required}}}}}});
+                    {{"name", tool.promise.name},
+                     {"description", tool.promise.description},
+                     {"parameters", tool.promise.input_schema.json()}}}});
   }
   return all;
 }
 
 triage::AgentContract contract(const std::vector<Tool>& tools) {
   triage::AgentContract promise;
-  for (const Tool& tool : tools) {
-    promise.tools.push_back({.name = tool.name, .description = tool.description});
-  }
+  for (const Tool& tool : tools) promise.tools.push_back(tool.promise);
   return promise;
-}
-
-std::string problem_with(const Tool& tool, const Json& arguments) {
-  if (!arguments.is_object()) return "the arguments are no JSON object";
-  for (const auto& [name, type] : tool.parameters.items()) {
-    const auto found = arguments.find(name);
-    if (found == arguments.end()) return "the argument \"" + name + "\" is missing";
-    if (type == "number" ? !found->is_number() : !found->is_string()) {
-      return "the argument \"" + name + "\" must be a " + type.get<std::string>();
-    }
-  }
-  return {};
 }
 
 }  // namespace tool_loop

@@ -13,10 +13,9 @@
 namespace tool_loop {
 
 struct Tool {
-  std::string name{};
-  std::string description{};
-  triage::Json parameters{};  // {"name": "string" or "number"}; all of them are required.
-  // The output goes to the model, {"error": …} too; an error of the library ends the attempt.
+  triage::ToolContract promise{};  // Name, description, schema of the arguments; no aliases.
+  // The arguments fit the schema. The output goes to the model, {"error": …} too; an error of the
+  // library ends the attempt.
   std::function<triage::Result<triage::Json>(const triage::Json& arguments, triage::Attempt&)>
       run{};
 };
@@ -25,9 +24,8 @@ struct Tool {
 [[nodiscard]] std::vector<Tool> make_tools(const std::filesystem::path& folder);
 // As the OpenAI protocol wants them: names, descriptions, JSON Schemas.
 [[nodiscard]] triage::Json describe(const std::vector<Tool>& tools);
-// The same as a promise: a call of anything else is recognised without reading any text.
+// The same as a promise: a call of anything else, or with other arguments, is recognised without
+// reading any text.
 [[nodiscard]] triage::AgentContract contract(const std::vector<Tool>& tools);
-// What is wrong with these arguments; empty if nothing is.
-[[nodiscard]] std::string problem_with(const Tool& tool, const triage::Json& arguments);
 
 }  // namespace tool_loop

@@ -22,6 +22,9 @@ struct ClassifierInput {
   std::size_t restored_steps =
       0;  // How many of them a rollback or resume restored: no new evidence.
   const AgentContract* contract = nullptr;
+  // What the steps since restored_steps broke of it, in their order, if they were judged as they
+  // were recorded. Null: the classifier judges the newest 256 of them itself.
+  const std::vector<StepBreach>* breaches = nullptr;
   bool deadline_passed = false;  // Facts that the run loop knows.
   // The step before which the last attempt failed, if it was rolled back and its trajectory went on
   // from there: failing at the same step again is a repetition.

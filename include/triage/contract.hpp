@@ -2,8 +2,10 @@
 #pragma once
 // What an agent promises about itself, so that breaking it can be seen without reading any text.
 
+#include "triage/classification.hpp"
 #include "triage/json.hpp"
 #include "triage/json_schema.hpp"
+#include "triage/step.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -43,9 +45,10 @@ class ForbiddenPattern {
   std::shared_ptr<const Body> body_{};
 };
 
-// Checked when an attempt fails, against the steps that it recorded, and when the callable returns
-// a value, which fails all the same if it breaks output_schema, leaves a subgoal open, or if the
-// value or the newest Step::llm_output has a forbidden text.
+// Every step is checked as it is recorded: EventKind::contract_broken tells at once, and when the
+// attempt fails, what its steps broke is evidence. A value that the callable returns is checked,
+// too: the attempt fails all the same if the value breaks output_schema, leaves a subgoal open, or
+// if the value or the newest Step::llm_output has a forbidden text.
 struct AgentContract {
   std::vector<ToolContract> tools{};  // Empty: any tool may be called.
   // Texts that must not appear in Step::llm_output or the result, ASCII letters in any case. Of a
@@ -68,5 +71,19 @@ struct AgentContract {
 // Errors: Errc::invalid_argument for a schema or a pattern with a problem; names the place:
 // "tools[1] (fetch).input_schema: the schema is wrong at /properties/url/type: …".
 [[nodiscard]] Result<void> check_contract(const AgentContract& contract);
+
+// Something in one step that broke the contract.
+struct StepBreach {
+  // "tool_not_in_manifest", "tool_input_mismatch", "forbidden_text", …; of static lifetime.
+  std::string_view reason{};
+  // Source "contract". `suggests` is unknown if something could not be checked: that is no breach.
+  Evidence evidence{};
+};
+
+// What a step breaks by itself: its tool is not in the manifest, or the tool's input or, unless the
+// step failed, its output has a wrong shape; the model said something that is forbidden. Of
+// llm_output the first 4 MB are read. `evidence.step` is left empty. To be asked before a tool is
+// called, for instance; record_step asks by itself.
+[[nodiscard]] std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& step);
 
 }  // namespace triage::inline v0_1

@@ -46,6 +46,10 @@ class JsonSchema {
   // deeper than max_json_depth or is no JSON; Errc::unsupported if the check would take more than
   // a million rules or 2 MB of stack.
   [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value) const;
+  // Several checks that share what they may take: each takes the rules it looked at away.
+  [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value,
+                                                          std::size_t& rules_left) const;
+  static constexpr std::size_t most_rules = 1'000'000;
 
  private:
   struct Body;

@@ -56,8 +56,9 @@ enum class EventKind : std::uint8_t {
   run_cancelled,
   run_failed,
   step_refused,
+  contract_broken,
 };
-inline constexpr std::size_t event_kind_count = 34;
+inline constexpr std::size_t event_kind_count = 35;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 

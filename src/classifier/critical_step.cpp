@@ -2,6 +2,7 @@
 #include "classifier/critical_step.hpp"
 
 #include "classifier/findings.hpp"
+#include "classifier/step_breaches.hpp"
 #include "classifier/step_links.hpp"
 #include "classifier/tokens.hpp"
 
@@ -150,7 +151,8 @@ class Search {
     for (const Evidence& one : result_.evidence) {
       if (one.source != "contract" || !one.step || *one.step < steps_.front().index) continue;
       const std::size_t position = *one.step - steps_.front().index;
-      if (one.suggests == FailureType::wrong_tool_called) continue;
+      const bool is_breach = one.suggests != FailureType::unknown;  // Else: not checked.
+      if (!is_breach || one.suggests == FailureType::wrong_tool_called) continue;
       if (!first || position < *first) first = position;
     }
     for (std::size_t i = 0; i < first.value_or(steps_.size()); ++i) {
@@ -162,12 +164,8 @@ class Search {
   }
 
   [[nodiscard]] bool in_manifest(const std::string& name) const {
-    if (input_.contract == nullptr || input_.contract->tools.empty()) return true;
-    const auto& tools = input_.contract->tools;
-    return std::any_of(tools.begin(), tools.end(), [&](const ToolContract& tool) {
-      return tool.name == name ||
-             std::find(tool.aliases.begin(), tool.aliases.end(), name) != tool.aliases.end();
-    });
+    return input_.contract == nullptr || input_.contract->tools.empty() ||
+           find_tool(*input_.contract, name) != nullptr;
   }
 
   // The result that takes more room than all others together, and at least so much.

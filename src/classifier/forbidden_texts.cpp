@@ -2,7 +2,6 @@
 #include "classifier/forbidden_texts.hpp"
 
 #include "classifier/ascii.hpp"
-#include "classifier/loops.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +13,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t most_bytes_read = 4U << 20U;
 constexpr std::size_t longest_shown = 64;
 
@@ -54,44 +52,20 @@ Finding said_by(std::string_view who, const Forbidden& forbidden) {
                        .facts = {{forbidden.phrase ? "phrase" : "pattern", shown}}}};
 }
 
-bool forbids_texts(const ClassifierInput& input) {
-  return !input.contract->constraints.empty() || !input.contract->forbidden_patterns.empty();
-}
-
-void check_newest_outputs(const ClassifierInput& input, std::size_t most, Findings& findings) {
-  std::size_t outputs = 0;
-  std::size_t steps = 0;
-  std::size_t bytes_left = most_bytes_read;
-  const auto check = [&](std::size_t index, const Step& step) {
-    if (step.llm_output && !step.llm_output->empty()) {  // Beside calls of tools nothing is said.
-      ++outputs;
-      const std::string_view output = std::string_view(*step.llm_output).substr(0, bytes_left);
-      if (const auto forbidden = forbidden_in(*input.contract, output)) {
-        Finding finding = said_by("The model's output", *forbidden);
-        // Outputs before the newest one were survived.
-        if (outputs > 1) finding.evidence.confidence = 0.6;
-        finding.evidence.step = index;
-        findings.list.push_back(std::move(finding));
-      }
-      bytes_left -= output.size();
-    }
-    return outputs < most && bytes_left > 0 && ++steps < newest_steps_read;
-  };
-  visit_newest_first(input.trajectory, input.restored_steps, check);
-}
-
 }  // namespace
 
-void check_outputs(const ClassifierInput& input, Findings& findings) {
-  if (forbids_texts(input)) check_newest_outputs(input, newest_steps_read, findings);
+bool forbids_texts(const AgentContract& contract) noexcept {
+  return !contract.constraints.empty() || !contract.forbidden_patterns.empty();
 }
 
-void check_last_output(const ClassifierInput& input, Findings& findings) {
-  if (forbids_texts(input)) check_newest_outputs(input, 1, findings);
+std::optional<Finding> forbidden_output(const AgentContract& contract, std::string_view output) {
+  const auto forbidden = forbidden_in(contract, output);
+  if (!forbidden) return std::nullopt;
+  return said_by("The model's output", *forbidden);
 }
 
 void check_result_texts(const ClassifierInput& input, Findings& findings) {
-  if (input.result == nullptr || !forbids_texts(input)) return;
+  if (input.result == nullptr || !forbids_texts(*input.contract)) return;
   std::size_t bytes_left = most_bytes_read;
   const auto said = [&](std::string_view text) {
     text = text.substr(0, bytes_left);

@@ -4,12 +4,15 @@
 
 #include "classifier/findings.hpp"
 
+#include <optional>
+#include <string_view>
+
 namespace triage::inline v0_1::detail {
 
-// Of the outputs of models that the steps recorded, the newest first; at most 256 steps, 4 MB.
-void check_outputs(const ClassifierInput& input, Findings& findings);
-// Of the newest of them only: what an agent said before it returned.
-void check_last_output(const ClassifierInput& input, Findings& findings);
+[[nodiscard]] bool forbids_texts(const AgentContract& contract) noexcept;
+// The first text or pattern that the contract forbids, of what a model said.
+[[nodiscard]] std::optional<Finding> forbidden_output(const AgentContract& contract,
+                                                      std::string_view output);
 // Of the result in the input, if there is one: texts in it and names of members, at most 4 MB.
 void check_result_texts(const ClassifierInput& input, Findings& findings);
 

@@ -62,10 +62,16 @@ const std::optional<Error>& JsonSchema::problem() const noexcept {
 }
 
 Result<std::optional<SchemaBreach>> JsonSchema::check(const Json& value) const {
+  std::size_t rules_left = most_rules;
+  return check(value, rules_left);
+}
+
+Result<std::optional<SchemaBreach>> JsonSchema::check(const Json& value,
+                                                      std::size_t& rules_left) const {
   if (body_ == nullptr) return outcome::success(std::optional<SchemaBreach>{});
   if (body_->problem) return *body_->problem;
   TRIAGE_TRYV(check_json(value, "the value to check", NonFinite::allowed));
-  return body_->checker->check(value);
+  return body_->checker->check(value, rules_left);
 }
 
 std::string describe(const SchemaBreach& breach) {

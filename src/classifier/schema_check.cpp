@@ -46,9 +46,11 @@ class Checker final : public SchemaChecker {
     return outcome::success();
   }
 
-  Result<std::optional<SchemaBreach>> check(const Json& value) const override {
+  Result<std::optional<SchemaBreach>> check(const Json& value,
+                                            std::size_t& rules_left) const override {
     Watch watch{.value = value,
-                .stack_begin = static_cast<const char*>(__builtin_frame_address(0))};
+                .stack_begin = static_cast<const char*>(__builtin_frame_address(0)),
+                .rules_left = rules_left};
     try {
       auto visitor = visitor_of(Target(value), {as_context(&watch)});
       if (visitor.validateSchema(*subschemas_[nodes_.all().front().target])) {
@@ -57,7 +59,7 @@ class Checker final : public SchemaChecker {
     } catch (const Exhausted&) {
       return Error{Errc::unsupported,
                    "checking the value against its schema takes too much work: more than " +
-                       std::to_string(most_rules) + " rules or " +
+                       std::to_string(JsonSchema::most_rules) + " rules or " +
                        std::to_string(most_stack >> 20) + " MB of stack"};
     } catch (const std::exception& e) {
       return Error{Errc::unsupported, std::string("the value cannot be checked: ") + e.what()};

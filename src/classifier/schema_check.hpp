@@ -16,7 +16,8 @@ class SchemaChecker {
   [[nodiscard]] static Result<std::unique_ptr<const SchemaChecker>> make(const SchemaNodes& nodes);
   virtual ~SchemaChecker() = default;
   // The value has been through check_json. Errors: Errc::unsupported; see JsonSchema::check.
-  [[nodiscard]] virtual Result<std::optional<SchemaBreach>> check(const Json& value) const = 0;
+  [[nodiscard]] virtual Result<std::optional<SchemaBreach>> check(
+      const Json& value, std::size_t& rules_left) const = 0;
 };
 
 }  // namespace triage::inline v0_1::detail

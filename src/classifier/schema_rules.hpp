@@ -31,7 +31,6 @@ using Target = valijson::adapters::NlohmannJsonAdapter;
 using Context = std::vector<std::string>;
 using Pattern = std::shared_ptr<const re2::RE2>;
 
-inline constexpr std::size_t most_rules = 1'000'000;
 inline constexpr std::ptrdiff_t most_stack = 2 << 20;
 
 struct Place {
@@ -50,7 +49,7 @@ struct Broken {
 struct Watch {
   const Json& value;
   const char* stack_begin = nullptr;
-  std::size_t rules_left = most_rules;
+  std::size_t& rules_left;
   std::optional<Broken> broken{};
   // What valijson would keep compiled patterns in; no pattern ever reaches it.
   std::unordered_map<std::string, std::basic_regex<char>> no_patterns{};
@@ -80,7 +79,8 @@ inline valijson::ValidationVisitor<Target> visitor_of(const Target& target,
 // Stack and work are looked at before every rule.
 inline void spend(Watch& watch) {
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
-  if (watch.rules_left-- == 0 || std::abs(watch.stack_begin - here) > most_stack) throw Exhausted{};
+  if (watch.rules_left == 0 || std::abs(watch.stack_begin - here) > most_stack) throw Exhausted{};
+  --watch.rules_left;
 }
 
 // One keyword of one subschema. All of valijson's rules are wrapped in one, so that it is known

@@ -57,7 +57,8 @@ struct Scene {
              .tools = tool_loop::make_tools(folder.path())};
     // Counts how often each tool really runs.
     for (tool_loop::Tool& tool : setup.tools) {
-      tool.run = [this, name = tool.name, run = tool.run](const Json& in, Attempt& attempt) {
+      tool.run = [this, name = tool.promise.name, run = tool.run](const Json& in,
+                                                                  Attempt& attempt) {
         ++tool_runs[name];
         return run(in, attempt);
       };
@@ -174,10 +175,10 @@ TEST_CASE("a side effect in the message of a broken call happens once", "[exampl
 
 TEST_CASE("broken arguments: the model is told what was wrong, and goes on", "[examples][llm]") {
   for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"path": "a.t)", "no JSON object"},
-           {"[]", "no JSON object"},
-           {"{}", "\"path\" is missing"},
-           {R"({"path": 7})", "\"path\" must be a string"}}) {
+           {R"({"path": "a.t)", R"(expected {"type":"object"})"},
+           {"[]", R"(expected {"type":"object"}, found [])"},
+           {"{}", R"(expected {"required":["path"]}, found {})"},
+           {R"({"path": 7})", R"(at /path: expected {"type":"string"}, found 7)"}}) {
     INFO(arguments);
     Scene scene({calls({note}), calls({call("c2", "read_file", arguments)}),
                  calls({call("c3", "read_file", R"({"path": "a.txt"})")}), says("3")});
