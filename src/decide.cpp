@@ -208,7 +208,7 @@ std::optional<std::string> Run::exhausted_limit() const {
   if (deadline() && context.remaining && *context.remaining <= Duration::zero()) {
     return "the deadline has passed";
   }
-  if (body_->no_time) return "the deadline leaves no time for an attempt";
+  if (body_->no_attempt != nullptr) return body_->no_attempt;
   if (body_->gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
   if (limits().max_tokens != 0 && context.usage.tokens() >= limits().max_tokens) {
     return "limits.max_tokens (" + std::to_string(limits().max_tokens) + ") reached: used " +

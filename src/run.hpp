@@ -77,6 +77,8 @@ struct RunExtras {
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
 };
 
+inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
+
 // What a run has beside its frame. Outlives it when the run is suspended.
 struct RunBody {
   // Made under the run's lock while an attempt is open.
@@ -114,8 +116,8 @@ struct RunBody {
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
-  bool no_time = false;      // The attempt could not have ended before the deadline.
-  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
+  const char* no_attempt = nullptr;  // Why none can be started any more; static.
+  bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
   std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
@@ -262,7 +264,10 @@ class Run {
   Input settle(Input result);
   Input wait(TimePoint until);
   [[nodiscard]] std::optional<Input> refuse_to_start();
+  // Classified and escalated like any failure.
+  Input refuse_attempt(Failure failure, const char* why);
   Input too_late_to_start(std::string text);
+  [[nodiscard]] bool in_circle() const;
   [[nodiscard]] Duration expected_duration() const noexcept;
   void learn_duration() noexcept;
   Input cancel(std::string detail);

@@ -11,6 +11,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
+// As often as a call must repeat to be a loop: RulesOptions::loop_window.
+constexpr std::size_t turns_of_a_circle = 3;
+
 EventKind end_event(Errc code) noexcept {
   switch (code) {
     case Errc::escalated:
@@ -142,6 +145,15 @@ void Run::announce_start() {
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
+  if (options_.parent != nullptr && in_circle()) {
+    return refuse_attempt(
+        {.text = "agents start one another in a circle: the agent \"" + core_.options.name +
+                 "\" was given the same task " + std::to_string(turns_of_a_circle) +
+                 " times, each within an attempt at the one before",
+         .type = FailureType::loop_detected,
+         .reason = "agents_in_a_circle"},
+        "the agent is at work on the same task further up");
+  }
   if (const std::optional<TimePoint> until = deadline()) {
     // Nothing that takes time lies between the start of a run without set-up and its first attempt.
     const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
@@ -160,15 +172,35 @@ std::optional<Input> Run::refuse_to_start() {
   return core_.gates.empty() ? std::nullopt : enter_attempt();
 }
 
-// Classified and escalated like any failure; the deadline is a limit.
-Input Run::too_late_to_start(std::string text) {
+Input Run::refuse_attempt(Failure failure, const char* why) {
   RunBody& b = body();
-  b.failure = Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  b.failure = std::move(failure);
   if (b.made_extras) b.made_extras->broken_return.reset();
   b.child.reset();
   b.escalation_asked = false;
-  b.no_time = true;
+  b.no_attempt = why;
   return Input::failed;
+}
+
+Input Run::too_late_to_start(std::string text) {
+  return refuse_attempt(
+      {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"}, no_time_left);
+}
+
+// Agents that start one another with the same tasks, each within the attempt of the one before,
+// would do so until the stack ends.
+bool Run::in_circle() const {
+  const std::string mine = task_text();
+  if (mine.empty()) return false;  // It cannot be compared.
+  std::size_t turns = 1;
+  for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
+    const Run& above = *up->run_;
+    const bool same_agent =
+        &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
+                                   above.core_.options.name == core_.options.name);
+    if (same_agent && above.task_text() == mine) ++turns;
+  }
+  return turns >= turns_of_a_circle;
 }
 
 Duration Run::expected_duration() const noexcept {
@@ -222,7 +254,7 @@ void Run::prepare_attempt() {
   b.sticky.reset();
   b.escalation_asked = false;
   b.undoing_refused = false;
-  b.no_time = false;
+  b.no_attempt = nullptr;
   b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();

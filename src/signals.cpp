@@ -88,7 +88,7 @@ Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::stri
   const Duration left = std::min<WallTime::duration>(until - core_.clock->wall_now(), longest_wait);
   if (const auto until_deadline = deadline(); until_deadline && left >= *until_deadline - now()) {
     const std::scoped_lock lock(mutex_);
-    body().no_time = true;
+    body().no_attempt = no_time_left;
     body_->failure = Failure{.text = "the attempt would wait beyond the deadline",
                              .type = FailureType::timeout,
                              .reason = "deadline"};

@@ -3,6 +3,8 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <functional>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -137,4 +139,77 @@ TEST_CASE("a child stops with its parent, with a stop token of its own or withou
                            answers({RecoveryAction::retry()}), kit.bare()};
   CHECK_ERRC(Errc::cancelled, parent.run("p", {.stop_token = parents.get_token()}));
   CHECK(calls == 1);
+}
+
+namespace {
+
+// Two agents that hand a task back and forth until `most` of them are at work.
+struct HandingOver {
+  Kit kit{};
+  int started = 0;
+  int most = 10;
+  std::string names = "writer";  // Of the first one; the other one is "critic".
+  std::function<std::string(int)> task_of = [](int) { return std::string("write it"); };
+
+  Result<int> start(bool writes, Attempt* parent) {
+    AgentOptions options = kit.bare();
+    options.name = writes ? names : "critic";
+    const TriageAgent agent{[this, writes](const std::string&, Attempt& attempt) -> Result<int> {
+                              if (started >= most) return started;
+                              return start(!writes, &attempt);
+                            },
+                            escalating(), options};
+    const std::string task = task_of(started++);
+    return parent == nullptr ? agent.run(task) : agent.run(task, {.parent = parent});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("agents that start one another in a circle are a loop to all of them", "[nested]") {
+  HandingOver scene;
+  const auto result = scene.start(true, nullptr);
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(scene.started == 5);  // The writer's third turn does not begin.
+  REQUIRE(result.error().failure());
+  CHECK(result.error().failure()->type() == FailureType::loop_detected);
+  CHECK(result.error().failure()->classification.reason == "agents_in_a_circle");
+  CHECK_THAT(result.error().detail, ContainsSubstring("the agent \"writer\" was given the same"));
+}
+
+TEST_CASE("agents that start one another with other tasks, or without a name, are no loop",
+          "[nested]") {
+  HandingOver scene;
+  SECTION("every task is another one") {
+    scene.task_of = [](int started) { return "page " + std::to_string(started); };
+  }
+  SECTION("unnamed agents may be any agents") { scene.names = AgentOptions().name; }
+  SECTION("two turns are none") { scene.most = 4; }
+  if (scene.names == AgentOptions().name) {
+    // The critics have a name: two of them may be at work.
+    scene.most = 5;
+  }
+  CHECK(scene.start(true, nullptr).value() == scene.most);
+}
+
+TEST_CASE("an agent that is in a circle is not started again by its policy", "[nested]") {
+  Kit kit;
+  int calls = 0;
+  AgentOptions options = kit.bare();
+  options.name = "digger";
+  std::function<Result<int>(Attempt*)> dig;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) -> Result<int> {
+        ++calls;
+        return dig(&attempt);
+      },
+      answers({RecoveryAction::retry(), RecoveryAction::retry(), RecoveryAction::escalate()}),
+      options};
+  dig = [&](Attempt* parent) {
+    return parent == nullptr ? agent.run("down") : agent.run("down", {.parent = parent});
+  };
+  const auto result = dig(nullptr);
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::loop_detected);
+  CHECK(calls < 20);
 }
