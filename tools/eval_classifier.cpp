@@ -63,6 +63,8 @@ class LeftOut {
   LeftOut(const Corpus& corpus, const detail::ModelInputParts& parts, std::size_t folds)
       : corpus_(corpus) {
     const std::vector<Example> examples = make_examples(corpus, parts);
+    std::transform(examples.begin(), examples.end(), std::back_inserter(kinds_),
+                   [](const Example& example) { return example.kind; });
     posteriors_ = leave_origins_out(examples, corpus.rows.size(), corpus.written_origins, folds,
                                     std::max(1U, std::thread::hardware_concurrency()));
     for (std::size_t group = 0; group < groups; ++group) {
@@ -72,12 +74,7 @@ class LeftOut {
 
   [[nodiscard]] detail::ModelOpinion opinion(std::size_t row) const {
     const Calibration& calibration = calibrations_[corpus_.rows[row].origin % groups];
-    const detail::Posterior tempered = at_temperature(posteriors_[row], calibration.temperature);
-    const auto best = static_cast<std::size_t>(std::max_element(tempered.begin(), tempered.end()) -
-                                               tempered.begin());
-    return {.type = decide(posteriors_[row], calibration),
-            .likeliest = all_failure_types[best],
-            .confidence = tempered[best]};
+    return training::opinion(posteriors_[row], kinds_[row], calibration);
   }
 
  private:
@@ -88,12 +85,13 @@ class LeftOut {
     for (std::size_t i = 0; i < corpus_.rows.size(); ++i) {
       const Row& row = corpus_.rows[i];
       if (row.origin % groups == group || row.kind == RowKind::paraphrase) continue;
-      judged.push_back({posteriors_[i], row.label});
+      judged.push_back({posteriors_[i], row.label, kinds_[i]});
     }
     return calibrate(judged);
   }
 
   const Corpus& corpus_;
+  std::vector<detail::TextKind> kinds_{};
   std::vector<detail::Posterior> posteriors_{};
   std::array<Calibration, groups> calibrations_{};
 };

@@ -33,18 +33,21 @@ Result<std::string> train(const std::string& folder) {
                         std::max(1U, std::thread::hardware_concurrency()));
   std::vector<Judged> judged;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind != RowKind::paraphrase) judged.push_back({posteriors[i], rows[i].label});
+    if (rows[i].kind != RowKind::paraphrase)
+      judged.push_back({posteriors[i], rows[i].label, examples[i].kind});
   }
   const Calibration calibration = calibrate(judged);
   std::vector<const Example*> teaching;
   for (const Example& example : examples) teaching.push_back(&example);
   detail::ModelParameters parameters = fit(teaching);
   apply(calibration, parameters);
-  std::printf("%zu rows of %zu origins; temperature %.2f; thresholds:\n", rows.size(), origins,
-              calibration.temperature);
+  std::printf(
+      "%zu rows of %zu origins; temperatures %.2f %.2f; thresholds for messages, programs:\n",
+      rows.size(), origins, calibration.temperatures[0], calibration.temperatures[1]);
   for (const FailureType type : all_failure_types) {
-    std::printf("  %s %.3f\n", std::string(to_string(type)).c_str(),
-                calibration.thresholds[static_cast<std::size_t>(type)]);
+    const auto i = static_cast<std::size_t>(type);
+    std::printf("  %s %.3f %.3f\n", std::string(to_string(type)).c_str(),
+                calibration.thresholds[0][i], calibration.thresholds[1][i]);
   }
   return outcome::success(detail::TextModel::serialize(parameters));
 }

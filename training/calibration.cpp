@@ -9,6 +9,8 @@ namespace {
 
 using detail::Posterior;
 
+constexpr std::array text_kinds{detail::TextKind::message, detail::TextKind::program};
+
 FailureType most_likely(const Posterior& posterior) {
   const auto best = std::max_element(posterior.begin(), posterior.end()) - posterior.begin();
   return all_failure_types[static_cast<std::size_t>(best)];
@@ -18,12 +20,27 @@ double share(const Posterior& posterior, FailureType type) {
   return posterior[static_cast<std::size_t>(type)];
 }
 
-double surprise(const std::vector<Judged>& judged, double temperature) {
+std::size_t number(detail::TextKind kind) { return static_cast<std::size_t>(kind); }
+
+double surprise(const std::vector<Judged>& judged, detail::TextKind kind, double temperature) {
   double sum = 0;
   for (const Judged& row : judged) {
+    if (row.kind != kind) continue;
     sum -= std::log(std::max(1e-12, share(at_temperature(row.posterior, temperature), row.label)));
   }
   return sum;
+}
+
+double best_temperature(const std::vector<Judged>& judged, detail::TextKind kind) {
+  double best = 1;
+  double least = surprise(judged, kind, best);
+  for (double temperature = 0.5; temperature < 5; temperature *= 1.05) {
+    const double here = surprise(judged, kind, temperature);
+    if (here >= least) continue;
+    least = here;
+    best = temperature;
+  }
+  return best;
 }
 
 struct Guess {
@@ -74,18 +91,36 @@ Cut best_cut(const std::vector<Guess>& guesses, double price) {
   return best;
 }
 
-// The longest cut that reaches the goals.
-Cut longest_cut(const std::vector<Guess>& guesses, double precision, double most_overridden) {
-  Cut longest;
-  for_each_cut(guesses, [&](const Cut& here) {
-    if (here.right >= precision * here.said && here.overrides <= most_overridden) longest = here;
-  });
+using CutPair = std::array<Cut, detail::text_kind_count>;
+
+// Where to cut the guesses of both kinds of text, so that together they reach the goals and as many
+// right ones as possible stay.
+CutPair longest_cuts(const std::array<Group, detail::text_kind_count>& groups, double precision,
+                     double most_overridden) {
+  CutPair longest;
+  double most_right = 0;
+  const auto try_second = [&](const Cut& first) {
+    const auto try_both = [&](const Cut& second) {
+      const double right = first.right + second.right;
+      if (right <= most_right || right < precision * (first.said + second.said) ||
+          first.overrides + second.overrides > most_overridden) {
+        return;
+      }
+      most_right = right;
+      longest = {first, second};
+    };
+    try_both({});
+    for_each_cut(groups[1].guesses, try_both);
+  };
+  try_second({});
+  for_each_cut(groups[0].guesses, try_second);
   return longest;
 }
 
-void set_threshold(const Group& group, const Cut& cut, Calibration& calibration) {
+void set_threshold(const Group& group, const Cut& cut, detail::TextKind kind,
+                   Calibration& calibration) {
   for (const FailureType type : group.types) {
-    calibration.thresholds[static_cast<std::size_t>(type)] = cut.threshold;
+    calibration.thresholds[number(kind)][static_cast<std::size_t>(type)] = cut.threshold;
   }
 }
 
@@ -97,7 +132,7 @@ void set_thresholds(const std::vector<Group>& groups, double precision, double m
     Cut all;
     for (const Group& group : groups) {
       const Cut cut = best_cut(group.guesses, price);
-      set_threshold(group, cut, calibration);
+      for (const detail::TextKind kind : text_kinds) set_threshold(group, cut, kind, calibration);
       all.said += cut.said;
       all.right += cut.right;
       all.overrides += cut.overrides;
@@ -125,59 +160,67 @@ Posterior at_temperature(const Posterior& posterior, double temperature) noexcep
 
 Calibration calibrate(const std::vector<Judged>& judged, const CalibrationGoals& goals) {
   Calibration calibration;
-  double least = surprise(judged, 1);
-  for (double temperature = 0.5; temperature < 5; temperature *= 1.05) {
-    const double here = surprise(judged, temperature);
-    if (here >= least) continue;
-    least = here;
-    calibration.temperature = temperature;
+  for (const detail::TextKind kind : text_kinds) {
+    calibration.temperatures[number(kind)] = best_temperature(judged, kind);
   }
-  // The routing-sensitive types share one threshold, each of the others has its own.
-  Group routing;
+  std::array<Group, detail::text_kind_count> routing;
   std::vector<Group> others;
-  std::array<std::vector<Guess>, failure_type_count> guesses;
-  double unknown_rows = 0;
-  for (const Judged& row : judged) {
-    const Posterior posterior = at_temperature(row.posterior, calibration.temperature);
-    const FailureType guess = most_likely(posterior);
-    if (row.label == FailureType::unknown) ++unknown_rows;
-    guesses[static_cast<std::size_t>(guess)].push_back(
-        {share(posterior, guess), guess == row.label, row.label == FailureType::unknown});
-  }
   for (const FailureType type : all_failure_types) {
     if (type == FailureType::unknown) continue;
-    if (!is_routing_sensitive(type)) others.emplace_back();
-    Group& group = is_routing_sensitive(type) ? routing : others.back();
-    const std::vector<Guess>& own = guesses[static_cast<std::size_t>(type)];
-    group.types.push_back(type);
-    group.guesses.insert(group.guesses.end(), own.begin(), own.end());
+    if (is_routing_sensitive(type)) {
+      for (Group& group : routing) group.types.push_back(type);
+    } else {
+      others.push_back({.types = {type}});
+    }
+  }
+  double unknown_rows = 0;
+  for (const Judged& row : judged) {
+    const Posterior posterior =
+        at_temperature(row.posterior, calibration.temperatures[number(row.kind)]);
+    const FailureType type = most_likely(posterior);
+    const bool is_unknown = row.label == FailureType::unknown;
+    if (is_unknown) ++unknown_rows;
+    const Guess guess{share(posterior, type), type == row.label, is_unknown};
+    if (is_routing_sensitive(type)) routing[number(row.kind)].guesses.push_back(guess);
+    for (Group& group : others) {
+      if (group.types.front() == type) group.guesses.push_back(guess);
+    }
   }
   const auto sort = [](Group& group) {
     std::stable_sort(group.guesses.begin(), group.guesses.end(),
                      [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
   };
-  sort(routing);
+  std::for_each(routing.begin(), routing.end(), sort);
   std::for_each(others.begin(), others.end(), sort);
-  const double most_overridden = goals.most_overridden * unknown_rows;
-  const Cut cut = longest_cut(routing.guesses, goals.routing_precision, most_overridden / 2);
-  set_threshold(routing, cut, calibration);
-  set_thresholds(others, goals.other_precision, most_overridden - cut.overrides, calibration);
-  calibration.thresholds[static_cast<std::size_t>(FailureType::unknown)] = 0;
+  double most_overridden = goals.most_overridden * unknown_rows;
+  const CutPair cuts = longest_cuts(routing, goals.routing_precision, most_overridden / 2);
+  for (const detail::TextKind kind : text_kinds) {
+    set_threshold(routing[number(kind)], cuts[number(kind)], kind, calibration);
+    most_overridden -= cuts[number(kind)].overrides;
+  }
+  set_thresholds(others, goals.other_precision, most_overridden, calibration);
   return calibration;
 }
 
-FailureType decide(const Posterior& posterior, const Calibration& calibration) noexcept {
-  const Posterior tempered = at_temperature(posterior, calibration.temperature);
+detail::ModelOpinion opinion(const Posterior& posterior, detail::TextKind kind,
+                             const Calibration& calibration) noexcept {
+  const Posterior tempered = at_temperature(posterior, calibration.temperatures[number(kind)]);
   const FailureType guess = most_likely(tempered);
-  const double least = calibration.thresholds[static_cast<std::size_t>(guess)];
-  return share(tempered, guess) >= least ? guess : FailureType::unknown;
+  const double confidence = share(tempered, guess);
+  const double least = calibration.thresholds[number(kind)][static_cast<std::size_t>(guess)];
+  return {.type = confidence >= least ? guess : FailureType::unknown,
+          .likeliest = guess,
+          .confidence = confidence};
 }
 
 void apply(const Calibration& calibration, detail::ModelParameters& parameters) {
-  parameters.temperature = static_cast<float>(calibration.temperature);
-  std::transform(calibration.thresholds.begin(), calibration.thresholds.end(),
-                 parameters.thresholds.begin(),
-                 [](double threshold) { return static_cast<float>(threshold); });
+  const auto as_float = [](double value) { return static_cast<float>(value); };
+  for (const detail::TextKind kind : text_kinds) {
+    const std::size_t i = number(kind);
+    parameters.temperatures[i] = as_float(calibration.temperatures[i]);
+    std::transform(calibration.thresholds[i].begin(), calibration.thresholds[i].end(),
+                   parameters.thresholds[i].begin(), as_float);
+  }
 }
 
 }  // namespace triage::training

@@ -2,6 +2,7 @@
 #pragma once
 // From posteriors on left-out rows to what may be said: temperature and thresholds.
 
+#include "classifier/findings.hpp"
 #include "classifier/text_model.hpp"
 
 #include <vector>
@@ -12,6 +13,7 @@ namespace triage::training {
 struct Judged {
   detail::Posterior posterior{};
   FailureType label = FailureType::unknown;
+  detail::TextKind kind = detail::TextKind::message;
 };
 
 // Goals on the rows it is given; a little stricter than those of the evaluation.
@@ -21,9 +23,11 @@ struct CalibrationGoals {
   double most_overridden = 0.034;  // Share of the unknown rows that get a type.
 };
 
+// By kind of text.
 struct Calibration {
-  double temperature = 1;
-  std::array<double, failure_type_count> thresholds{};  // Of the posterior after the temperature.
+  std::array<double, detail::text_kind_count> temperatures{1, 1};
+  // Of the posterior after the temperature.
+  std::array<std::array<double, failure_type_count>, detail::text_kind_count> thresholds{};
 };
 
 // wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete.
@@ -32,13 +36,15 @@ struct Calibration {
 // The posterior at another temperature.
 [[nodiscard]] detail::Posterior at_temperature(const detail::Posterior& posterior,
                                                double temperature) noexcept;
-// The temperature that makes the labels most likely, then thresholds that reach the goals and leave
-// as many right answers as they can: first for the routing-sensitive types, then for the others.
+// The temperatures that make the labels most likely, then thresholds that reach the goals and leave
+// as many right answers as they can: first for the routing-sensitive types, which share one for
+// each kind of text, then for the others, of which each has its own for both.
 [[nodiscard]] Calibration calibrate(const std::vector<Judged>& judged,
                                     const CalibrationGoals& goals = {});
-// The most likely type if it reaches its threshold, else unknown.
-[[nodiscard]] FailureType decide(const detail::Posterior& posterior,
-                                 const Calibration& calibration) noexcept;
+// What a calibrated model says: the most likely type if it reaches its threshold, else unknown.
+[[nodiscard]] detail::ModelOpinion opinion(const detail::Posterior& posterior,
+                                           detail::TextKind kind,
+                                           const Calibration& calibration) noexcept;
 // Writes the calibration into a model.
 void apply(const Calibration& calibration, detail::ModelParameters& parameters);
 

@@ -66,8 +66,9 @@ void ask(const detail::TextModel& model, const Lesson& lesson, std::size_t fold,
   for (std::size_t i = 0; i < lesson.corpus.rows.size(); ++i) {
     const Example& example = lesson.examples[i];
     if (example.only_teaches || lesson.fold_of(example) != fold) continue;
-    input.features.features = lesson.examples[i].features;
-    input.hints = lesson.examples[i].hints;
+    input.features.features = example.features;
+    input.features.kind = example.kind;
+    input.hints = example.hints;
     posteriors[i] = model.posterior(input);
   }
 }
@@ -104,7 +105,7 @@ void judge(const Lesson& lesson, const Posteriors& posteriors, std::size_t fold_
     const Row& row = lesson.corpus.rows[i];
     if (row.kind == RowKind::paraphrase) continue;
     if (lesson.fold_of(lesson.examples[i]) == fold_left_out) continue;
-    judged.push_back({posteriors[i], row.label});
+    judged.push_back({posteriors[i], row.label, lesson.examples[i].kind});
   }
 }
 
@@ -119,17 +120,11 @@ Calibration calibration_without(const Course& course, const Opinions& opinions, 
 
 // What the classifier would answer: the model, codes where it abstains.
 FailureType answer(const Failure& failure, const detail::Posterior& posterior,
-                   const Calibration& calibration) {
-  const detail::Posterior tempered = at_temperature(posterior, calibration.temperature);
-  const auto best = static_cast<std::size_t>(std::max_element(tempered.begin(), tempered.end()) -
-                                             tempered.begin());
+                   detail::TextKind kind, const Calibration& calibration) {
   const Trajectory none;
   detail::Findings findings;
   detail::find_hints({.failure = failure, .trajectory = none}, findings);
-  return detail::decide(std::move(findings), {.type = decide(posterior, calibration),
-                                              .likeliest = all_failure_types[best],
-                                              .confidence = tempered[best]})
-      .type;
+  return detail::decide(std::move(findings), opinion(posterior, kind, calibration)).type;
 }
 
 std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteriors,
@@ -140,7 +135,7 @@ std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteri
       all.push_back(unknown);  // Nobody asks.
       continue;
     }
-    all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i],
+    all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i], lesson.examples[i].kind,
                          calibrations[lesson.fold_of(lesson.examples[i])]));
   }
   return all;

@@ -254,6 +254,7 @@ Example make_example(const Row& row, const detail::ModelInputParts& parts) {
   detail::collect_model_input(input, findings, parts, model_input);
   return {.features = std::move(model_input.features.features),
           .hints = model_input.hints,
+          .kind = model_input.features.kind,
           .label = row.label,
           .origin = row.origin,
           .weight = row.kind == RowKind::paraphrase ? wording_weight : 1.0F,
@@ -299,6 +300,7 @@ std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& exa
       for (std::size_t i = 0; i < count; ++i) {
         if (examples[i].only_teaches || fold[examples[i].origin] != left_out) continue;
         input.features.features = examples[i].features;
+        input.features.kind = examples[i].kind;
         input.hints = examples[i].hints;
         posteriors[i] = model.value().posterior(input);
       }

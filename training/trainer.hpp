@@ -14,6 +14,7 @@ namespace triage::training {
 struct Example {
   std::vector<detail::Feature> features{};
   std::array<float, detail::hint_input_count> hints{};
+  detail::TextKind kind = detail::TextKind::message;
   FailureType label = FailureType::unknown;
   std::size_t origin = 0;
   float weight = 1;           // How much it counts in training.

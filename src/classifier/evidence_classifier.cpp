@@ -45,7 +45,7 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
   const detail::Posterior posterior = model.posterior(input);
   const auto best = static_cast<std::size_t>(std::max_element(posterior.begin(), posterior.end()) -
                                              posterior.begin());
-  return {.type = model.decide(posterior),
+  return {.type = model.decide(posterior, input.features.kind),
           .likeliest = all_failure_types[best],
           .confidence = posterior[best]};
 }

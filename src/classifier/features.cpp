@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/features.hpp"
 
+#include "classifier/file_kinds.hpp"
 #include "classifier/rules.hpp"
 
 #include <algorithm>
@@ -107,9 +108,14 @@ void extract_line(std::string_view line, const Lexicon& lexicon, FeatureBuffer& 
   buffer.tokens.clear();
   if (is_stack_frame(line)) {
     buffer.add(FeatureGroup::word, mark_hash("<frame>"));
+    buffer.kind = TextKind::program;
     return;
   }
   tokenize_line(line, lexicon, buffer.tokens);
+  const bool names_source =
+      std::any_of(buffer.tokens.begin(), buffer.tokens.end(),
+                  [](const Token& token) { return token.hash == source_file_mark; });
+  if (names_source) buffer.kind = TextKind::program;
   LineFeatures(buffer.tokens, buffer).run();
 }
 
@@ -121,6 +127,7 @@ void FeatureBuffer::clear() noexcept {
     seen[bit / 64] = 0;
   }
   features.clear();
+  kind = TextKind::message;
 }
 
 void FeatureBuffer::add(FeatureGroup group, std::uint32_t hash) {
@@ -146,6 +153,18 @@ void extract_features(std::string_view text, const Lexicon& lexicon, FeatureBuff
 void extract_type_features(std::string_view type_name, const Lexicon& lexicon,
                            FeatureBuffer& buffer) {
   extract_line(last_name_component(type_name.substr(0, 256)), lexicon, buffer);
+}
+
+void add_program_features(FeatureBuffer& buffer) {
+  if (buffer.kind != TextKind::program) return;
+  const std::size_t count = buffer.features.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Feature feature = buffer.features[i];
+    if (feature.group != FeatureGroup::meaning && feature.group != FeatureGroup::meaning_pair) {
+      continue;
+    }
+    buffer.add(feature.group, mix(11, feature.hash));
+  }
 }
 
 void extract_code_features(std::string_view kind, int code, FeatureBuffer& buffer) {

@@ -26,7 +26,13 @@ enum class FeatureGroup : std::uint8_t {
 };
 inline constexpr std::size_t feature_group_count = 9;
 // Grows with every change of what a text's features are: models of another version do not fit.
-inline constexpr std::uint32_t feature_version = 2;
+inline constexpr std::uint32_t feature_version = 3;
+
+// What a text is about: one that names source files or lines of a stack trace speaks of a program.
+// There the same words are less sure signs: an interpreter says of a bug what a parser says of its
+// input.
+enum class TextKind : std::uint8_t { message, program };
+inline constexpr std::size_t text_kind_count = 2;
 
 struct Feature {
   std::uint32_t hash = 0;
@@ -38,6 +44,7 @@ struct FeatureBuffer {
   static constexpr std::uint32_t seen_bits = 1U << 17U;
 
   std::vector<Feature> features{};  // Each at most once.
+  TextKind kind = TextKind::message;
   std::vector<Token> tokens{};
   std::vector<std::uint64_t> seen = std::vector<std::uint64_t>(seen_bits / 64, 0);
 
@@ -50,7 +57,10 @@ void extract_features(std::string_view text, const Lexicon& lexicon, FeatureBuff
 // The same for the name of an exception's type.
 void extract_type_features(std::string_view type_name, const Lexicon& lexicon,
                            FeatureBuffer& buffer);
-// The same for a code. `kind` is one of "http", "rpc", "grpc".
+// Where the texts speak of a program, their concepts count once more, as what they mean there.
+// Source: H. Daumé III, "Frustratingly easy domain adaptation", ACL 2007.
+void add_program_features(FeatureBuffer& buffer);
+// Adds the features of a code. `kind` is one of "http", "rpc", "grpc".
 void extract_code_features(std::string_view kind, int code, FeatureBuffer& buffer);
 
 }  // namespace triage::inline v0_1::detail

@@ -61,6 +61,7 @@ void collect_model_input(const ClassifierInput& input, const Findings& findings,
     if (step != nullptr && step->exception_type) {
       extract_type_features(*step->exception_type, lexicon, model_input.features);
     }
+    add_program_features(model_input.features);
   }
   if (parts.codes) {
     read_codes(input.failure, model_input.features);

@@ -16,7 +16,7 @@ std::string_view model_bytes() noexcept;
 namespace {
 
 constexpr std::string_view magic = "triageTM";
-constexpr std::uint32_t format_version = 3;
+constexpr std::uint32_t format_version = 4;
 constexpr float vector_length = 6;  // Of the features of one text, after normalisation.
 constexpr float least_length = 2;   // Of very short texts before it: they say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
@@ -26,11 +26,11 @@ constexpr std::size_t table_bytes = ModelParameters::table_rows * ModelParameter
 // little-endian with IEEE floats on everything that the library is built for.
 template <class Parameters, class Visit>
 void visit_numbers(Parameters& parameters, Visit&& visit) {
-  visit(&parameters.temperature, sizeof parameters.temperature);
+  visit(parameters.temperatures.data(), sizeof parameters.temperatures);
+  visit(parameters.thresholds.data(), sizeof parameters.thresholds);
   visit(parameters.group_scales.data(), sizeof parameters.group_scales);
   visit(parameters.bias.data(), sizeof parameters.bias);
   visit(parameters.weight_scales.data(), sizeof parameters.weight_scales);
-  visit(parameters.thresholds.data(), sizeof parameters.thresholds);
   visit(parameters.hint_weights.data(), sizeof parameters.hint_weights);
 }
 
@@ -146,25 +146,24 @@ Posterior TextModel::posterior(const ModelInput& input) const noexcept {
       scores[type] += input.hints[hint] * parameters_.hint_weights[hint][type];
     }
   }
+  const float temperature = parameters_.temperatures[static_cast<std::size_t>(input.features.kind)];
   const float best = *std::max_element(scores.begin(), scores.end());
   Posterior posterior{};
   double sum = 0;
   for (std::size_t type = 0; type < failure_type_count; ++type) {
-    posterior[type] =
-        std::exp(static_cast<double>((scores[type] - best) / parameters_.temperature));
+    posterior[type] = std::exp(static_cast<double>((scores[type] - best) / temperature));
     sum += posterior[type];
   }
   for (double& share : posterior) share /= sum;
   return posterior;
 }
 
-FailureType TextModel::decide(const Posterior& posterior) const noexcept {
+FailureType TextModel::decide(const Posterior& posterior, TextKind kind) const noexcept {
   const auto best = static_cast<std::size_t>(std::max_element(posterior.begin(), posterior.end()) -
                                              posterior.begin());
-  if (posterior[best] < static_cast<double>(parameters_.thresholds[best])) {
-    return FailureType::unknown;
-  }
-  return all_failure_types[best];
+  const float least = parameters_.thresholds[static_cast<std::size_t>(kind)][best];
+  return posterior[best] < static_cast<double>(least) ? FailureType::unknown
+                                                      : all_failure_types[best];
 }
 
 const TextModel& built_in_model() {

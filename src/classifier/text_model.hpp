@@ -24,11 +24,13 @@ struct ModelParameters {
   static constexpr std::size_t row_size = 16;  // failure_type_count weights, padding, the tag.
   static constexpr std::size_t tag_place = 14;
 
-  float temperature = 1;  // Scores are divided by it: calibration.
+  // Calibration, for each kind of text: scores are divided by the temperature …
+  std::array<float, text_kind_count> temperatures{1, 1};
+  // … and a posterior below its threshold means unknown.
+  std::array<std::array<float, failure_type_count>, text_kind_count> thresholds{};
   std::array<float, feature_group_count> group_scales{};
   std::array<float, failure_type_count> bias{};
   std::array<float, failure_type_count> weight_scales{};  // Of one unit in the table.
-  std::array<float, failure_type_count> thresholds{};     // Least posterior; else unknown.
   std::array<std::array<float, failure_type_count>, hint_input_count> hint_weights{};
   std::string table{};  // table_rows * row_size signed bytes.
 };
@@ -64,7 +66,7 @@ class TextModel {
 
   [[nodiscard]] Posterior posterior(const ModelInput& input) const noexcept;
   // The most likely type if it reaches its threshold, else unknown.
-  [[nodiscard]] FailureType decide(const Posterior& posterior) const noexcept;
+  [[nodiscard]] FailureType decide(const Posterior& posterior, TextKind kind) const noexcept;
 
  private:
   TextModel() = default;

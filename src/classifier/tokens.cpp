@@ -156,6 +156,8 @@ class LineTokenizer {
     if (!is_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
     if (at_ == line_.size()) return true;
     const char next = line_[at_];
+    // "x.pas(29,14)" names a place in a file.
+    if (next == '(' && at_ + 1 < line_.size() && is_digit(line_[at_ + 1])) return true;
     return next != '.' && next != '_' && next != '(' && next != '-';
   }
 

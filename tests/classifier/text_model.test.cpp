@@ -58,23 +58,55 @@ TEST_CASE("a model file is read back as it was written", "[classifier][model]") 
   ModelParameters parameters;
   parameters.table.assign(ModelParameters::table_rows * ModelParameters::row_size, '\0');
   parameters.bias[static_cast<std::size_t>(FailureType::refused)] = 3;
-  parameters.thresholds[static_cast<std::size_t>(FailureType::refused)] = 0.5F;
+  for (auto& thresholds : parameters.thresholds) {
+    thresholds[static_cast<std::size_t>(FailureType::refused)] = 0.5F;
+  }
   const auto model = TextModel::parse(TextModel::serialize(parameters));
   REQUIRE_OK(model);
   const Posterior posterior = model.value().posterior({});
   CHECK(posterior[static_cast<std::size_t>(FailureType::refused)] ==
         Approx(std::exp(3) / (std::exp(3) + 12)));
-  CHECK(model.value().decide(posterior) == FailureType::refused);
+  CHECK(model.value().decide(posterior, TextKind::message) == FailureType::refused);
 }
 
-TEST_CASE("the model abstains below a type's threshold", "[classifier][model]") {
+TEST_CASE("the model abstains below a type's threshold, which each kind of text has of its own",
+          "[classifier][model]") {
   ModelParameters parameters;
   parameters.table.assign(ModelParameters::table_rows * ModelParameters::row_size, '\0');
   parameters.bias[0] = 3;
-  parameters.thresholds.fill(0.9F);
+  parameters.thresholds[0].fill(0.9F);
+  parameters.thresholds[1].fill(0.1F);
+  parameters.temperatures = {1, 2};
   const auto model = TextModel::parse(TextModel::serialize(parameters));
   REQUIRE_OK(model);
-  CHECK(model.value().decide(model.value().posterior({})) == FailureType::unknown);
+  ModelInput input;
+  const Posterior message = model.value().posterior(input);
+  CHECK(message[0] == Approx(std::exp(3) / (std::exp(3) + 12)));
+  CHECK(model.value().decide(message, TextKind::message) == FailureType::unknown);
+  input.features.kind = TextKind::program;
+  const Posterior program = model.value().posterior(input);
+  CHECK(program[0] == Approx(std::exp(1.5) / (std::exp(1.5) + 12)));
+  CHECK(model.value().decide(program, TextKind::program) == all_failure_types[0]);
+}
+
+TEST_CASE("a text that names source files or lines of a trace speaks of a program",
+          "[classifier][model]") {
+  const auto kind_of = [](const std::string& text) {
+    FeatureBuffer features;
+    extract_features(text, built_in_lexicon(), features);
+    return features.kind;
+  };
+  for (const std::string text :
+       {"x.pas(29,14) Fatal: Syntax error", "boot.asm:1: error: comma expected",
+        "Error\n    at run (app)", "in /srv/app/import.php on line 2", "t/limits.t line 1."}) {
+    INFO(text);
+    CHECK(kind_of(text) == TextKind::program);
+  }
+  for (const std::string text : {"config.yaml:3: bad indentation", "the answer is no JSON object",
+                                 "see example.com (v20)", "No such tool: x.h("}) {
+    INFO(text);
+    CHECK(kind_of(text) == TextKind::message);
+  }
 }
 
 TEST_CASE("a feature counts by its own row, and one that the model does not know by none",
