@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "correction_json.hpp"
 
+#include "causes_json.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -125,16 +126,27 @@ Result<void> read_codes(const Json& row, Failure& failure) {
   return outcome::success();
 }
 
+Result<void> read_causes(const Json& row, Failure& failure) {
+  const auto found = row.find("causes");
+  if (found == row.end() || found->is_null()) return outcome::success();
+  if (!found->is_array()) {
+    return wrong("causes is " + in_quotes(show(*found)) +
+                 "; allowed is a list of objects with exception_type and text");
+  }
+  failure.causes = parse_causes(*found);
+  return outcome::success();
+}
+
 }  // namespace
 
 Result<void> check_correction(const Correction& correction) {
   const Failure& failure = correction.failure;
   if (failure.text.find_first_not_of(" \t\r\n") == std::string::npos &&
       failure.exception_type.empty() && !failure.http_status && !failure.json_rpc_code &&
-      !failure.grpc_status) {
+      !failure.grpc_status && failure.causes.empty()) {
     return wrong(
-        "the failure has neither a text nor an exception type nor a code, so nothing can be "
-        "learned from it");
+        "the failure has neither a text nor an exception type, a code or a cause, so nothing can "
+        "be learned from it");
   }
   const std::string& origin = correction.origin;
   const bool allowed =
@@ -168,6 +180,9 @@ std::string correction_line(const Correction& correction) {
            {"label", to_string(correction.type)},     {"reason", correction.reason},
            {"codes", codes_json(correction.failure)}, {"kind", "correction"},
            {"given", to_string(correction.given)},    {"when", iso_seconds(correction.when)}};
+  if (Json causes = causes_json(correction.failure.causes); !causes.empty()) {
+    row["causes"] = std::move(causes);
+  }
   if (!correction.who.empty()) row["who"] = correction.who;
   if (!correction.run.empty()) row["run"] = correction.run;
   return row.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -199,6 +214,7 @@ Result<Correction> parse_correction(std::string_view line) {
   correction.run = std::move(run);
   correction.when = parse_seconds(when).value_or(WallTime{});
   TRIAGE_TRYV(read_codes(row, correction.failure));
+  TRIAGE_TRYV(read_causes(row, correction.failure));
   TRIAGE_TRYV(check_correction(correction));
   return outcome::success(std::move(correction));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/corrections.hpp"
 
+#include "causes_json.hpp"
 #include "correction_json.hpp"
 #include "suspension_json.hpp"
 #include "triage/detail/try.hpp"
@@ -137,6 +138,9 @@ Correction unlabelled(const Json& body, const JournalReading& reading, std::size
   failure.http_status = code_field(body, "http_status");
   failure.json_rpc_code = code_field(body, "json_rpc_code");
   failure.grpc_status = code_field(body, "grpc_status");
+  if (const auto causes = body.find("causes"); causes != body.end()) {
+    failure.causes = detail::parse_causes(*causes);
+  }
   JournalReading until{.info = reading.info};
   until.records.assign(reading.records.begin(),
                        reading.records.begin() + static_cast<std::ptrdiff_t>(records));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
+#include "causes_json.hpp"
 #include "classifier/contract_return.hpp"
 #include "classifier/retry_after.hpp"
 #include "run.hpp"
@@ -100,6 +101,9 @@ void Run::classify() {
   if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
   if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
   if (b.failure.grpc_status) fields["grpc_status"] = *b.failure.grpc_status;
+  if (Json causes = causes_json(b.failure.causes); !causes.empty()) {
+    fields["causes"] = std::move(causes);
+  }
   if (!b.context().notes.empty()) fields["notes"] = b.context().notes;
   record_fact(RecordKind::failure_classified, std::move(fields));
 }

@@ -23,7 +23,8 @@ Correction correction(const std::string& text) {
                       .http_status = 404,
                       .json_rpc_code = -32601,
                       .grpc_status = 5,
-                      .headers = {{"X-Request", "7"}}},
+                      .headers = {{"X-Request", "7"}},
+                      .causes = {{"std::runtime_error", "the outer one"}, {"ToolError", ""}}},
           .type = FailureType::wrong_tool_called,
           .given = FailureType::schema_mismatch,
           .reason = "tool_not_found",
@@ -59,6 +60,10 @@ TEST_CASE("a correction that was appended is read back as it was", "[corrections
   CHECK(one.failure.json_rpc_code == wanted.failure.json_rpc_code);
   CHECK(one.failure.grpc_status == wanted.failure.grpc_status);
   CHECK(one.failure.headers == wanted.failure.headers);
+  REQUIRE(one.failure.causes.size() == 2);
+  CHECK(one.failure.causes[0].exception_type == "std::runtime_error");
+  CHECK(one.failure.causes[0].text == "the outer one");
+  CHECK(one.failure.causes[1].exception_type == "ToolError");
   CHECK(one.type == wanted.type);
   CHECK(one.given == wanted.given);
   CHECK(one.reason == wanted.reason);
@@ -115,6 +120,8 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
       << "\n"
       << R"({"text": "x", "origin": "a", "label": "crashed", "codes": {"http_status": "x"}})"
       << "\n"
+      << R"({"text": "x", "origin": "a", "label": "crashed", "causes": {"text": "y"}})"
+      << "\n"
       << R"({"text": "x", "origin": "a", "label": "crashed", "when": "9999-12-31T23:59:59Z"})"
       << "\n"
       << R"({"text": "x", "origin": "a", "label": "crashed", "codes": {"http_status": 18446744073709551615}})"
@@ -124,9 +131,9 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
   const auto reading = Corrections(path).read();
   REQUIRE_OK(reading);
   CHECK(reading.value().rows.size() == 3);  // A time that is none counts as not given.
-  CHECK(reading.value().rows.back().line == 13);
+  CHECK(reading.value().rows.back().line == 14);
   const auto& problems = reading.value().problems;
-  REQUIRE(problems.size() == 9);
+  REQUIRE(problems.size() == 10);
   CHECK_THAT(problems[0].detail, ContainsSubstring("line 2: is not valid JSON"));
   CHECK_THAT(problems[1].detail, ContainsSubstring("line 3: is no JSON object"));
   CHECK_THAT(problems[2].detail, ContainsSubstring("line 4: has no label; allowed are wrong_tool"));
@@ -134,8 +141,9 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
   CHECK_THAT(problems[4].detail, ContainsSubstring("line 7: text is \"3\""));
   CHECK_THAT(problems[5].detail, ContainsSubstring("line 8: origin is \"A\"; allowed are"));
   CHECK_THAT(problems[6].detail, ContainsSubstring("line 9: codes.http_status"));
-  CHECK_THAT(problems[7].detail, ContainsSubstring("line 11: codes.http_status"));
-  CHECK(problems[8].line == 12);
+  CHECK_THAT(problems[7].detail, ContainsSubstring("line 10: causes is"));
+  CHECK_THAT(problems[8].detail, ContainsSubstring("line 12: codes.http_status"));
+  CHECK(problems[9].line == 13);
 }
 
 TEST_CASE("what a dying process left of a line stays a line of its own", "[corrections]") {
@@ -226,6 +234,29 @@ TEST_CASE("a run's failures are found with their codes, the newest first", "[cor
   const auto none = correction_of(reading, 4);
   CHECK_ERRC(Errc::not_found, none);
   CHECK_THAT(none.error().detail, ContainsSubstring("no failure 4; allowed are 1 to 3"));
+}
+
+TEST_CASE("what caused a failure is in its correction, the innermost causes", "[corrections]") {
+  Kit kit;
+  const auto nested = [](auto&& self, int depth) -> int {
+    try {
+      if (depth == 0) throw std::runtime_error("no tool \"fetsh\"" + std::string(9'000, '.'));
+      return self(self, depth - 1);
+    } catch (...) {
+      std::throw_with_nested(std::logic_error("level " + std::to_string(depth)));
+    }
+  };
+  const TriageAgent agent{[&](const std::string&) { return nested(nested, 6); },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "run-1"}));
+  const auto correction = correction_of(kit.store->read("run-1", {}).value());
+  REQUIRE_OK(correction);
+  const std::vector<Cause>& causes = correction.value().failure.causes;
+  REQUIRE(causes.size() == 4);
+  CHECK(causes[0].text == "level 2");
+  CHECK(causes[3].text.starts_with("no tool \"fetsh\""));
+  CHECK(causes[3].text.size() == 4'000);
+  CHECK(causes[3].exception_type == "std::runtime_error");
 }
 
 TEST_CASE("a run without a failure has nothing to correct", "[corrections]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "corpus.hpp"
 
+#include "causes_json.hpp"
 #include "grammar.hpp"
 #include "near_duplicates.hpp"
 #include "triage/json.hpp"
@@ -39,6 +40,7 @@ Failure read_failure(const Json& json) {
   for (const auto& [name, value] : headers.items()) {
     failure.headers.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   }
+  if (json.contains("causes")) failure.causes = detail::parse_causes(json.at("causes"));
   return failure;
 }
 

@@ -17,7 +17,9 @@ namespace triage::inline v0_1 {
 
 // One failure, what was made of it, and what it really was.
 struct Correction {
-  Failure failure{};  // Text, exception type, codes and headers count; the rest is not kept.
+  // Text, exception type, codes, headers, and type and text of the innermost four causes; the rest
+  // is not kept.
+  Failure failure{};
   FailureType type = FailureType::unknown;   // The right one; unknown: it should have been none.
   FailureType given = FailureType::unknown;  // What it was taken for.
   std::string reason{};                      // Why, in snake_case: "tool_not_found". May be empty.
@@ -31,9 +33,9 @@ struct Correction {
 
 // The failure of a run as its journal tells it, not labelled yet (`type` is `given`, origin is made
 // of the agent's name). failure: 1 for the run's first; without it the newest. Text and codes that
-// were not reported are those of the last step, if it failed, as the classifier took them.
-// Errors: Errc::not_found if the run has no such failure; Errc::corrupt if its record cannot be
-// read.
+// were not reported are those of the last step, if it failed, as the classifier took them. A
+// journal keeps no headers: they say when to try again, not what failed. Errors: Errc::not_found if
+// the run has no such failure; Errc::corrupt if its record cannot be read.
 [[nodiscard]] Result<Correction> correction_of(const JournalReading& reading,
                                                std::optional<std::size_t> failure = std::nullopt);
 
@@ -53,7 +55,7 @@ struct CorrectionsReading {
 };
 
 // A file of corrections: JSON Lines, the rows of the corpus (text, origin, label, reason, codes,
-// kind "correction") with given, who, run and when.
+// causes, kind "correction") with given, who, run and when.
 // Thread-safety: any number of threads and processes may append to one file, and read it meanwhile.
 class Corrections {
  public:

@@ -56,6 +56,52 @@ TEST_CASE("a corpus row without a label is refused with its place", "[classifier
   CHECK_ERRC(Errc::not_found, read_corpus("/nowhere"));
 }
 
+TEST_CASE("the model learns what caused a failure, too", "[classifier][training]") {
+  const test::TempFolder folder;
+  std::ofstream(folder.file("rows.jsonl"))
+      << R"({"text": "it broke", "origin": "a", "label": "timeout", "kind": "correction",)"
+      << R"( "causes": [{"exception_type": "E", "text": "took too long"}, 3]})"
+      << "\n"
+      << R"({"text": "it broke", "origin": "a", "label": "timeout", "kind": "correction"})"
+      << "\n";
+  const auto corpus = read_corpus(folder.path().string());
+  REQUIRE_OK(corpus);
+  REQUIRE(corpus.value().rows.size() == 2);
+  REQUIRE(corpus.value().rows[0].failure.causes.size() == 1);
+  CHECK(corpus.value().rows[0].failure.causes[0].text == "took too long");
+  CHECK(make_example(corpus.value().rows[0], {}).features.size() >
+        make_example(corpus.value().rows[1], {}).features.size());
+}
+
+TEST_CASE("thresholds of one kind of text may make up for the other", "[classifier][training]") {
+  std::vector<Judged> judged;
+  const auto add = [&](detail::TextKind kind, double confidence, bool right) {
+    detail::Posterior posterior{};
+    posterior.fill((1 - confidence) / 12);
+    posterior[static_cast<std::size_t>(FailureType::schema_mismatch)] = confidence;
+    judged.push_back(
+        {posterior, right ? FailureType::schema_mismatch : FailureType::external_fault, kind});
+  };
+  using enum detail::TextKind;
+  for (int i = 0; i < 400; ++i) {
+    add(message, 0.9, true);
+    add(program, 0.9, i % 40 != 0);  // 97.5 %: good enough.
+    add(program, 0.6, i % 2 == 0);
+    add(message, 0.6, i % 10 != 0);  // 90 %: some of it would be, all of it is not.
+  }
+  const Calibration calibration = calibrate(judged);
+  std::array<double, 2> said{};
+  double right = 0;
+  for (const Judged& row : judged) {
+    const FailureType type = opinion(row.posterior, row.kind, calibration).type;
+    if (type == FailureType::unknown) continue;
+    ++said[static_cast<std::size_t>(row.kind)];
+    right += type == row.label ? 1 : 0;
+  }
+  CHECK(said == std::array<double, 2>{400, 400});
+  CHECK(right == 790);
+}
+
 TEST_CASE("a pattern stands for its wordings", "[classifier][training]") {
   const std::string grammar =
       "# tools\n"
