@@ -18,7 +18,7 @@ using Posterior = std::array<double, failure_type_count>;
 
 // The parameters in full, as the trainer knows them. docs/classification.md describes the file.
 struct ModelParameters {
-  static constexpr std::uint32_t buckets = 3U << 14U;
+  static constexpr std::uint32_t buckets = 15U << 12U;
   static constexpr std::size_t bucket_rows = 4;  // Together a cache line.
   static constexpr std::size_t table_rows = bucket_rows * buckets;
   static constexpr std::size_t row_size = 16;  // failure_type_count weights, padding, the tag.
