@@ -29,12 +29,12 @@ std::vector<Cause> parse_causes(const Json& json) {
   std::vector<Cause> causes;
   if (!json.is_array()) return causes;
   for (const Json& one : json) {
-    if (causes.size() == most_kept) break;
     if (!one.is_object()) continue;
     Cause cause{.exception_type = text_field(one, "exception_type"),
                 .text = text_field(one, "text")};
     if (!cause.exception_type.empty() || !cause.text.empty()) causes.push_back(std::move(cause));
   }
+  if (causes.size() > most_kept) causes.erase(causes.begin(), causes.end() - most_kept);
   return causes;
 }
 

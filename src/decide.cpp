@@ -123,7 +123,7 @@ void Run::complete_context() {
   context.text = b.failure.text;
   context.exception_type = b.failure.exception_type;
   context.usage = b.journal.usage();
-  tell_of_observer();
+  collect_notes();
   context.remaining.reset();
   if (const auto until = deadline()) context.remaining = *until - instant;
   if (limits().max_elapsed != Duration::zero()) {
@@ -169,7 +169,7 @@ Classification Run::ask_classifier() {
             .confidence = 1.0,
             .evidence = {{.source = "reported",
                           .suggests = *b.failure.type,
-                          .detail = "the callable named the type itself",
+                          .detail = "the type was named where the failure was reported",
                           .confidence = 1.0}},
             .retry_after = find_retry_after(b.failure, core_.clock.get()).wait};
   }

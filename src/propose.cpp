@@ -72,7 +72,7 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
       b.extras().proposed = fingerprint;
     }
   }
-  emit(EventKind::step_refused, {.step = &step, .text = text});
+  emit(EventKind::step_refused, {.attempt = attempt, .step = &step, .text = text});
   return report(attempt, Failure{.text = std::move(text),
                                  .type = FailureType::constraint_ignored,
                                  .reason = std::string(denied ? denied_by_guard : needs_approval)});

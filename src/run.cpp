@@ -72,21 +72,31 @@ RunBody& Run::make_body() {
 
 void Run::deliver(EventKind kind, Event& event) {
   event.kind = kind;
-  event.attempt = attempt_;
+  if (event.attempt == 0) event.attempt = attempt_;
   event.run = this;
   try {
     observer()->on_event(event);
   } catch (...) {
     // An observer must not change the run it looks at; the failure's notes will say that it threw.
-    if (RunBody* made = body_.get()) made->observer_threw.store(true, std::memory_order_relaxed);
+    static constexpr std::string_view threw = "the observer threw an exception";
+    const std::scoped_lock lock(mutex_);
+    if (!body_) return;
+    auto& notes = body_->new_notes;
+    if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
   }
 }
 
-void Run::tell_of_observer() {
-  static constexpr std::string_view threw = "the observer threw an exception";
-  if (!body_->observer_threw.exchange(false, std::memory_order_relaxed)) return;
+void Run::collect_notes() {
+  std::vector<std::string> collected;
+  {
+    const std::scoped_lock lock(mutex_);
+    collected.swap(body_->new_notes);
+  }
   auto& notes = body_->context().notes;
-  if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
+  for (std::string& note : collected) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+  }
 }
 
 void Run::note(std::string text) {
@@ -275,7 +285,7 @@ Result<void> Run::drain_or_degrade() {
   if (!was_detached) {
     {
       const std::scoped_lock lock(mutex_);
-      b.context().notes.push_back("the store failed: " + error.detail);
+      b.new_notes.push_back("the store failed: " + error.detail);
     }
     emit(EventKind::store_detached, {.error = &error});
   }

@@ -112,7 +112,8 @@ struct RunBody {
   std::size_t restored_steps = 0;        // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  std::atomic<bool> observer_threw{false};    // … since the failure's notes were written.
+  // For the failure at hand, by threads that record; the driver moves them over.
+  std::vector<std::string> new_notes{};
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
@@ -230,7 +231,7 @@ class Run {
       deliver(kind, event);
   }
   void deliver(EventKind kind, Event& event);
-  void tell_of_observer();      // Whichever thread it threw on: only the driver writes notes.
+  void collect_notes();         // What any thread had to note; for the driver.
   void note(std::string text);  // Reported beside the failure that is being handled.
   Result<Record> run_started();
   // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
@@ -281,7 +282,8 @@ class Run {
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
   // What a step breaks. Gives the lock up meanwhile.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
-  void tell_of_breaches(const std::vector<StepBreach>& broken, const Step& step, std::size_t index);
+  void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
+                        std::size_t index);
   // What the attempt's steps broke; null if the contract says nothing about steps.
   [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
   // Whether the value that the callable returned must be looked at.

@@ -29,12 +29,12 @@ std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
   return broken;
 }
 
-void Run::tell_of_breaches(const std::vector<StepBreach>& broken, const Step& step,
+void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
                            std::size_t index) {
   for (const StepBreach& breach : broken) {
     if (breach.evidence.suggests == FailureType::unknown) continue;  // It was not checked.
     emit(EventKind::contract_broken,
-         {.step = &step, .text = breach.evidence.detail, .number = index});
+         {.attempt = attempt, .step = &step, .text = breach.evidence.detail, .number = index});
   }
 }
 

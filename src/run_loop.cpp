@@ -14,6 +14,11 @@ namespace {
 // As often as a call must repeat to be a loop: RulesOptions::loop_window.
 constexpr std::size_t turns_of_a_circle = 3;
 
+// A task that does not say what is to be done: that is elsewhere.
+bool says_nothing(std::string_view task) {
+  return task.empty() || task == "null" || task == "{}" || task == "[]";
+}
+
 EventKind end_event(Errc code) noexcept {
   switch (code) {
     case Errc::escalated:
@@ -190,15 +195,22 @@ Input Run::too_late_to_start(std::string text) {
 // Agents that start one another with the same tasks, each within the attempt of the one before,
 // would do so until the stack ends.
 bool Run::in_circle() const {
-  const std::string mine = task_text();
-  if (mine.empty()) return false;  // It cannot be compared.
+  const auto same_agent = [&](const Run& above) {
+    return &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
+                                      above.core_.options.name == core_.options.name);
+  };
   std::size_t turns = 1;
-  for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
-    const Run& above = *up->run_;
-    const bool same_agent =
-        &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
-                                   above.core_.options.name == core_.options.name);
-    if (same_agent && above.task_text() == mine) ++turns;
+  try {
+    std::optional<std::string> mine;  // Made when there is something to compare it with.
+    for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
+      const Run& above = *up->run_;
+      if (!same_agent(above)) continue;
+      if (!mine) mine = call_.table->task_text(call_.frame);
+      if (says_nothing(*mine)) return false;
+      if (above.call_.table->task_text(above.call_.frame) == *mine) ++turns;
+    }
+  } catch (...) {
+    return false;  // A task without a text cannot be compared.
   }
   return turns >= turns_of_a_circle;
 }
@@ -264,7 +276,10 @@ void Run::prepare_attempt() {
   }
   b.newest_call_tokens = 0;
   // What set-up had to say belongs to the first failure.
-  if (b.classified_attempt >= 0) b.context().notes.clear();
+  if (b.classified_attempt >= 0) {
+    collect_notes();
+    b.context().notes.clear();
+  }
   if (b.journal.attempts() >= attempt_) return;
   if (b.store) {
     record_fact(RecordKind::attempt_started, Json{{"number", attempt_}});
@@ -378,7 +393,7 @@ Outcome Run::end() {
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
-    tell_of_observer();
+    collect_notes();
     context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);

@@ -146,8 +146,8 @@ void Run::record_step(int attempt, Step&& step) {
     if (b.store) enqueue(std::move(record));
     if (!broken.empty()) keep_breaches(broken, index, b.extras().breaches);
     lock.unlock();
-    emit(EventKind::step_recorded, {.step = &ref.step(), .number = index});
-    tell_of_breaches(broken, ref.step(), index);
+    emit(EventKind::step_recorded, {.attempt = attempt, .step = &ref.step(), .number = index});
+    tell_of_breaches(attempt, broken, ref.step(), index);
     if (!b.store) return;
     lock.lock();
   } else {
@@ -232,7 +232,8 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
                                Json{{"label", label}, {"withdrawn", true}}));
     return std::move(durable).error();
   }
-  emit(EventKind::checkpoint_labelled, {.text = label, .number = made.sequence});
+  emit(EventKind::checkpoint_labelled,
+       {.attempt = attempt, .text = label, .number = made.sequence});
   return outcome::success(std::move(made));
 }
 

@@ -37,6 +37,7 @@ struct Looking {
   AgentContract contract = manifest;
   std::vector<std::vector<Evidence>> evidence{};
   std::vector<FailureType> types{};
+  std::vector<std::optional<std::size_t>> critical{};
 
   template <class Callable>
   Result<int> run(Callable callable, FailurePolicy policy = answers({RecoveryAction::escalate()})) {
@@ -46,6 +47,7 @@ struct Looking {
     options.hooks.on_failure = [this](const FailureContext& context) {
       evidence.push_back(context.classification.evidence);
       types.push_back(context.type());
+      critical.push_back(context.classification.critical_step);
     };
     return TriageAgent{std::move(callable), std::move(policy), options}.run(1);
   }
@@ -116,7 +118,7 @@ TEST_CASE("a breach is remembered however many steps follow", "[contract]") {
     return attempt.fail({.text = "it broke"});
   }));
   CHECK(agent.broken_steps() == std::vector<std::size_t>{0});
-  CHECK(agent.types.back() == FailureType::unknown);  // It was survived.
+  CHECK(agent.types.back() == FailureType::unknown);  // So long ago: it was survived.
 }
 
 TEST_CASE("of many breaches the oldest and the newest are kept", "[contract]") {
@@ -133,19 +135,53 @@ TEST_CASE("of many breaches the oldest and the newest are kept", "[contract]") {
   CHECK(agent.evidence.back().front().step == 99);
 }
 
-TEST_CASE("a contract holds from when it is set, for the attempt that set it", "[contract]") {
+TEST_CASE("a contract holds from when it is set, in later attempts too", "[contract]") {
   Looking agent{.contract = {}};
   REQUIRE_OK(agent.run(
       [](int, Attempt& attempt) -> Result<int> {
-        if (attempt.number() == 1) attempt.record_step(call("fetsh"));
-        if (attempt.number() == 3) return 3;
-        attempt.set_contract(manifest);
-        if (attempt.number() == 2) attempt.record_step(call("fetsh"));
+        if (attempt.number() == 4) return 4;
+        attempt.record_step(call("fetsh"));
+        if (attempt.number() == 1) attempt.set_contract(manifest);
+        if (attempt.number() <= 2) attempt.record_step(call("save"));
         return attempt.fail({.text = "it broke"});
       },
       answers({RecoveryAction::resume()})));
-  CHECK(agent.types ==
-        std::vector<FailureType>{FailureType::unknown, FailureType::wrong_tool_called});
+  CHECK(agent.types == std::vector<FailureType>{FailureType::unknown, FailureType::unknown,
+                                                FailureType::wrong_tool_called});
+  CHECK(agent.critical.front() == std::nullopt);  // The contract came after that step.
+}
+
+TEST_CASE("what could not be checked hides nothing and crowds nothing out", "[contract]") {
+  const JsonSchema multiplies(
+      Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}})"));
+  Json deep = Json::array();
+  for (int i = 0; i < 60; ++i) {
+    Json around = Json::array();
+    around.push_back(std::move(deep));
+    deep = std::move(around);
+  }
+  const AgentContract hard{.tools = {{.name = "sort",
+                                      .input_schema = multiplies,
+                                      .output_schema = {{"type", "object"}}}},
+                           .forbidden_patterns = {"^$"}};
+  Step step = call("sort", deep);
+  step.tool_output = "sorted";
+  step.llm_output = "";  // Nothing was said.
+  CHECK(reasons(judge_step(hard, step)) == Reasons{"not_checked", "tool_output_mismatch"});
+  Looking agent{.contract = hard};
+  CHECK_ERRC(Errc::escalated, agent.run([&](int, Attempt& attempt) -> Result<int> {
+    attempt.record_step(call("sotr"));
+    for (int i = 0; i < 40; ++i) attempt.record_step(call("sort", deep));
+    attempt.record_step(call("sotr"));
+    return attempt.fail({.text = "it broke"});
+  }));
+  CHECK(agent.types.back() == FailureType::wrong_tool_called);
+  const auto unchecked = std::count_if(
+      agent.evidence.back().begin(), agent.evidence.back().end(), [](const Evidence& one) {
+        return one.source == "contract" && one.suggests == FailureType::unknown;
+      });
+  CHECK(unchecked == 8);
+  CHECK(agent.broken_steps().front() == 0);
 }
 
 TEST_CASE("what an earlier attempt broke is not held against the next one", "[contract]") {

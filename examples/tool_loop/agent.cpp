@@ -181,11 +181,19 @@ Result<Json> call_tool(const Setup& setup, const Json& call, Attempt& attempt) {
                     .tool_input = arguments_in(function.value("arguments", Json()))};
   // What breaks the contract is not called. Nobody needs to be told why that failed: a step that is
   // recorded is held against the contract anyway.
-  if (const auto broken = judge_step(contract(setup.tools), step); !broken.empty()) {
-    return failed(attempt, std::move(step), {.text = broken.front().evidence.detail});
+  for (const triage::StepBreach& broken : judge_step(contract(setup.tools), step)) {
+    if (broken.evidence.suggests == FailureType::unknown) continue;  // It could not be checked.
+    return failed(attempt, std::move(step), {.text = broken.evidence.detail});
   }
   const auto tool = std::find_if(setup.tools.begin(), setup.tools.end(),
                                  [&](const Tool& one) { return one.promise.name == name; });
+  // A call without a name breaks no contract, and a text may stand for the object that is in it.
+  if (tool == setup.tools.end() || !step.tool_input.is_object()) {
+    return failed(attempt, std::move(step),
+                  {.text = "a tool call needs the name of a tool and an object of arguments",
+                   .type = FailureType::schema_mismatch,
+                   .reason = "bad_arguments"});
+  }
   TRIAGE_TRY(output, tool->run(step.tool_input, attempt));
   step.tool_output = output;
   attempt.record_step(std::move(step));
@@ -204,7 +212,8 @@ Json note_for(const triage::Recovery& recovery, Attempt& attempt) {
   }
   std::string note = "Your last message could not be used: " + steps.back().error.value_or("");
   for (const triage::Evidence& one : recovery.evidence) {
-    if (one.source == "contract") note += ". " + one.detail;
+    const bool is_new = note.find(one.detail) == std::string::npos;
+    if (one.source == "contract" && is_new) note += ". " + one.detail;
   }
   return {{"role", "user"}, {"content", note + ". " + recovery.hint}};
 }

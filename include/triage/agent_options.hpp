@@ -100,9 +100,11 @@ struct RunOptions {
   std::optional<Limits> limits{};
   std::shared_ptr<CheckpointStore> store{};
   std::optional<bool> auto_checkpoint{};
-  std::string label{};        // At most 256 bytes; found again by RunQuery::label.
-  Attempt* parent = nullptr;  // The attempt this run works for: lineage, deadline, stop
-                              // token and classification are shared with it.
+  std::string label{};  // At most 256 bytes; found again by RunQuery::label.
+  // The attempt this run works for: lineage, deadline, stop token and classification are shared
+  // with it. An agent (the same object, or the same name if it has one) that is at work on the same
+  // task twice further up makes no attempt: that is a loop. Tasks without a text are not compared.
+  Attempt* parent = nullptr;
 };
 
 struct ResumeOptions {

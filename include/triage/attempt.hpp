@@ -90,8 +90,9 @@ class Attempt {
   // The steps of this attempt, after those that were restored.
   [[nodiscard]] Trajectory trajectory() const;
 
-  // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full.
-  // Its index is its place in the trajectory. Errors are sticky: see error().
+  // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full; with
+  // a contract that speaks of steps, what judging the step takes: see judge_step. Its index is its
+  // place in the trajectory. Errors are sticky: see error().
   void record_step(Step&& step);
   void record_step(const Step& step) { record_step(Step(step)); }
   // Merges the top-level keys of a JSON object into the state. Belongs to the checkpoint of the

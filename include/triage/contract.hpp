@@ -83,7 +83,8 @@ struct StepBreach {
 // What a step breaks by itself: its tool is not in the manifest, or the tool's input or, unless the
 // step failed, its output has a wrong shape; the model said something that is forbidden. Of
 // llm_output the first 4 MB are read. `evidence.step` is left empty. To be asked before a tool is
-// called, for instance; record_step asks by itself.
+// called, for instance; record_step asks by itself. Takes at most a million rules of a schema, and
+// 2 MB of the calling thread's stack for values and schemas that are nested so deep.
 [[nodiscard]] std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& step);
 
 }  // namespace triage::inline v0_1

@@ -147,17 +147,23 @@ class Search {
 
   // The first step that broke the contract, if that was not mended.
   std::optional<Blame> find_breach() {
+    const auto mended = [&](std::size_t position) {
+      return steps_[position].failed && steps_[position].flaw == Flaw::none;
+    };
+    // Steps that were judged as they were recorded were judged by the contract of that time.
+    const bool judged = input_.breaches != nullptr;
     std::optional<std::size_t> first;
     for (const Evidence& one : result_.evidence) {
       if (one.source != "contract" || !one.step || *one.step < steps_.front().index) continue;
       const std::size_t position = *one.step - steps_.front().index;
-      const bool is_breach = one.suggests != FailureType::unknown;  // Else: not checked.
-      if (!is_breach || one.suggests == FailureType::wrong_tool_called) continue;
+      if (one.suggests == FailureType::unknown) continue;  // It could not be checked.
+      const bool wrong_tool = one.suggests == FailureType::wrong_tool_called;
+      if (wrong_tool && (!judged || mended(position))) continue;
       if (!first || position < *first) first = position;
     }
-    for (std::size_t i = 0; i < first.value_or(steps_.size()); ++i) {
-      const bool mended = steps_[i].failed && steps_[i].flaw == Flaw::none;
-      if (steps_[i].is_call && !mended && !in_manifest(*steps_[i].step->tool_called)) first = i;
+    for (std::size_t i = 0; !judged && i < first.value_or(steps_.size()); ++i) {
+      if (!steps_[i].is_call || mended(i)) continue;
+      if (!in_manifest(*steps_[i].step->tool_called)) first = i;
     }
     if (!first) return std::nullopt;
     return Blame{*first, "it broke the contract"};

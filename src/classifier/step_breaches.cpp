@@ -7,6 +7,7 @@
 #include "classifier/forbidden_texts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -17,6 +18,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t most_kept = 32;  // More would only repeat themselves.
+constexpr std::ptrdiff_t most_unchecked_kept = 8;
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
@@ -82,8 +84,10 @@ std::optional<StepBreach> broken_schema(const Step& step, bool input, const Tool
   const JsonSchema& schema = input ? tool.input_schema : tool.output_schema;
   const Json& value = input ? step.tool_input : step.tool_output;
   if (schema.empty() || value.is_null()) return std::nullopt;
-  const auto checked =
-      input ? check_input(schema, value, rules_left) : schema.check(value, rules_left);
+  std::size_t own = (rules_left + 1) / 2;  // So that one check does not use up those of all others.
+  rules_left -= own;
+  const auto checked = input ? check_input(schema, value, own) : schema.check(value, own);
+  rules_left += own;
   const std::string what = std::string("The ") + (input ? "input" : "output") + " of the tool \"" +
                            printable(tool.name.substr(0, longest_compared_name)) + "\"";
   if (!checked) {
@@ -97,6 +101,8 @@ std::optional<StepBreach> broken_schema(const Step& step, bool input, const Tool
   return StepBreach{found.reason, std::move(found.evidence)};
 }
 
+bool is_breach(const StepBreach& found) { return found.evidence.suggests != FailureType::unknown; }
+
 void judge_call(const AgentContract& contract, const Step& step, std::size_t& rules_left,
                 std::vector<StepBreach>& found) {
   if (contract.tools.empty() || !step.tool_called || step.tool_called->empty()) return;
@@ -109,7 +115,7 @@ void judge_call(const AgentContract& contract, const Step& step, std::size_t& ru
     if (!input && step_failed(step)) return;
     if (auto broken = broken_schema(step, input, *tool, rules_left)) {
       found.push_back(std::move(*broken));
-      return;
+      if (is_breach(found.back())) return;  // Else the other side may still be checked.
     }
   }
 }
@@ -133,7 +139,8 @@ std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& st
                                    JudgingBudget& budget) {
   std::vector<StepBreach> found;
   judge_call(contract, step, budget.schema_rules, found);
-  if (step.llm_output && forbids_texts(contract)) {
+  const bool says_something = step.llm_output && !step.llm_output->empty();
+  if (says_something && budget.bytes_said > 0 && forbids_texts(contract)) {
     const auto said = std::string_view(*step.llm_output).substr(0, budget.bytes_said);
     budget.bytes_said -= said.size();
     if (auto forbidden = forbidden_output(contract, said)) {
@@ -145,6 +152,8 @@ std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& st
 
 void keep_breaches(std::vector<StepBreach> found, std::size_t step, std::vector<StepBreach>& kept) {
   for (StepBreach& breach : found) {
+    const auto unchecked = std::count_if(kept.begin(), kept.end(), std::not_fn(is_breach));
+    if (!is_breach(breach) && unchecked >= most_unchecked_kept) continue;
     breach.evidence.step = step;
     if (kept.size() == most_kept) kept.erase(std::next(kept.begin(), most_kept / 2));
     kept.push_back(std::move(breach));

@@ -177,6 +177,7 @@ TEST_CASE("broken arguments: the model is told what was wrong, and goes on", "[e
   for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
            {R"({"path": "a.t)", R"(expected {"type":"object"})"},
            {"[]", R"(expected {"type":"object"}, found [])"},
+           {R"("{\"path\": \"a.txt\"}")", "an object of arguments"},  // JSON in JSON.
            {"{}", R"(expected {"required":["path"]}, found {})"},
            {R"({"path": 7})", R"(at /path: expected {"type":"string"}, found 7)"}}) {
     INFO(arguments);
@@ -190,6 +191,13 @@ TEST_CASE("broken arguments: the model is told what was wrong, and goes on", "[e
                ContainsSubstring("fits its parameters") && ContainsSubstring(why));
     CHECK(scene.tool_runs == std::map<std::string, int>{{"read_file", 1}, {"save_note", 1}});
   }
+}
+
+TEST_CASE("a call that names no tool is refused, too", "[examples][llm]") {
+  Scene scene({calls({call("c1", "", "{}")}), says("done")});
+  REQUIRE_OK(scene.run());
+  CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback"});
+  CHECK_THAT(scene.trajectory.back().error.value_or(""), ContainsSubstring("the name of a tool"));
 }
 
 TEST_CASE("a context that is too long is shortened, and the conversation goes on",
