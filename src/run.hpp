@@ -268,7 +268,10 @@ class Run {
   // Classified and escalated like any failure.
   Input refuse_attempt(Failure failure, const char* why);
   Input too_late_to_start(std::string text);
-  [[nodiscard]] bool in_circle() const;
+  // --- circle.cpp
+  [[nodiscard]] std::optional<Failure> find_circle() const;  // Of a run with a parent.
+
+  // --- run_loop.cpp
   [[nodiscard]] Duration expected_duration() const noexcept;
   void learn_duration() noexcept;
   Input cancel(std::string detail);

@@ -11,14 +11,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// As often as a call must repeat to be a loop: RulesOptions::loop_window.
-constexpr std::size_t turns_of_a_circle = 3;
-
-// A task that does not say what is to be done: that is elsewhere.
-bool says_nothing(std::string_view task) {
-  return task.empty() || task == "null" || task == "{}" || task == "[]";
-}
-
 EventKind end_event(Errc code) noexcept {
   switch (code) {
     case Errc::escalated:
@@ -150,14 +142,10 @@ void Run::announce_start() {
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
-  if (options_.parent != nullptr && in_circle()) {
-    return refuse_attempt(
-        {.text = "agents start one another in a circle: the agent \"" + core_.options.name +
-                 "\" was given the same task " + std::to_string(turns_of_a_circle) +
-                 " times, each within an attempt at the one before",
-         .type = FailureType::loop_detected,
-         .reason = "agents_in_a_circle"},
-        "the agent is at work on the same task further up");
+  if (options_.parent != nullptr) [[unlikely]] {
+    if (auto circle = find_circle()) {
+      return refuse_attempt(*std::move(circle), "the agent is at work on the same task further up");
+    }
   }
   if (const std::optional<TimePoint> until = deadline()) {
     // Nothing that takes time lies between the start of a run without set-up and its first attempt.
@@ -190,29 +178,6 @@ Input Run::refuse_attempt(Failure failure, const char* why) {
 Input Run::too_late_to_start(std::string text) {
   return refuse_attempt(
       {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"}, no_time_left);
-}
-
-// Agents that start one another with the same tasks, each within the attempt of the one before,
-// would do so until the stack ends.
-bool Run::in_circle() const {
-  const auto same_agent = [&](const Run& above) {
-    return &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
-                                      above.core_.options.name == core_.options.name);
-  };
-  std::size_t turns = 1;
-  try {
-    std::optional<std::string> mine;  // Made when there is something to compare it with.
-    for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
-      const Run& above = *up->run_;
-      if (!same_agent(above)) continue;
-      if (!mine) mine = call_.table->task_text(call_.frame);
-      if (says_nothing(*mine)) return false;
-      if (above.call_.table->task_text(above.call_.frame) == *mine) ++turns;
-    }
-  } catch (...) {
-    return false;  // A task without a text cannot be compared.
-  }
-  return turns >= turns_of_a_circle;
 }
 
 Duration Run::expected_duration() const noexcept {
