@@ -268,10 +268,6 @@ class Run {
   // Classified and escalated like any failure.
   Input refuse_attempt(Failure failure, const char* why);
   Input too_late_to_start(std::string text);
-  // --- circle.cpp
-  [[nodiscard]] std::optional<Failure> find_circle() const;  // Of a run with a parent.
-
-  // --- run_loop.cpp
   [[nodiscard]] Duration expected_duration() const noexcept;
   void learn_duration() noexcept;
   Input cancel(std::string detail);
@@ -279,6 +275,9 @@ class Run {
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
+
+  // --- circle.cpp
+  [[nodiscard]] std::optional<Failure> find_circle() const;  // Of a run with a parent.
 
   // --- run_contract.cpp
   // Null if there is none.
