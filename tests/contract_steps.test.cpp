@@ -2,6 +2,8 @@
 // Steps are held against the contract as they are recorded.
 #include "triage/contract.hpp"
 
+#include "classifier/step_breaches.hpp"
+
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -167,21 +169,18 @@ TEST_CASE("what could not be checked hides nothing and crowds nothing out", "[co
   Step step = call("sort", deep);
   step.tool_output = "sorted";
   step.llm_output = "";  // Nothing was said.
-  CHECK(reasons(judge_step(hard, step)) == Reasons{"not_checked", "tool_output_mismatch"});
-  Looking agent{.contract = hard};
-  CHECK_ERRC(Errc::escalated, agent.run([&](int, Attempt& attempt) -> Result<int> {
-    attempt.record_step(call("sotr"));
-    for (int i = 0; i < 40; ++i) attempt.record_step(call("sort", deep));
-    attempt.record_step(call("sotr"));
-    return attempt.fail({.text = "it broke"});
-  }));
-  CHECK(agent.types.back() == FailureType::wrong_tool_called);
-  const auto unchecked = std::count_if(
-      agent.evidence.back().begin(), agent.evidence.back().end(), [](const Evidence& one) {
-        return one.source == "contract" && one.suggests == FailureType::unknown;
-      });
-  CHECK(unchecked == 8);
-  CHECK(agent.broken_steps().front() == 0);
+  detail::JudgingBudget small{.schema_rules = 2'000};
+  const std::vector<StepBreach> found = detail::judge_step(hard, step, small);
+  REQUIRE(reasons(found) == Reasons{"not_checked", "tool_output_mismatch"});
+  CHECK(small.schema_rules > 900);
+  std::vector<StepBreach> kept;
+  detail::keep_breaches({found[1]}, 0, kept);
+  for (std::size_t i = 1; i <= 40; ++i) detail::keep_breaches({found[0]}, i, kept);
+  detail::keep_breaches({found[1]}, 41, kept);
+  CHECK(kept.size() == 10);
+  CHECK(kept.front().evidence.step == 0);
+  CHECK(kept[8].evidence.step == 8);
+  CHECK(kept.back().evidence.step == 41);
 }
 
 TEST_CASE("what an earlier attempt broke is not held against the next one", "[contract]") {
