@@ -284,6 +284,7 @@ class Run {
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
   // What a step breaks. Gives the lock up meanwhile.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
+  void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
   void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
                         std::size_t index);
   // What the attempt's steps broke; null if the contract says nothing about steps.

@@ -29,10 +29,14 @@ std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
   return broken;
 }
 
+void Run::keep(const std::vector<StepBreach>& broken) {
+  if (!broken.empty()) keep_breaches(broken, newest_step(), body_->extras().breaches);
+}
+
 void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
                            std::size_t index) {
   for (const StepBreach& breach : broken) {
-    if (breach.evidence.suggests == FailureType::unknown) continue;  // It was not checked.
+    if (!breach.checked()) continue;
     emit(EventKind::contract_broken,
          {.attempt = attempt, .step = &step, .text = breach.evidence.detail, .number = index});
   }

@@ -134,7 +134,7 @@ void Run::record_step(int attempt, Step&& step) {
   RunBody& b = body();
   if (!b.store && observer() == nullptr) {
     b.journal.take_step(std::move(step), WallTime());
-    if (!broken.empty()) keep_breaches(std::move(broken), newest_step(), b.extras().breaches);
+    keep(broken);
     return;
   }
   make_room();
@@ -144,7 +144,7 @@ void Run::record_step(int attempt, Step&& step) {
     const StepRef ref = *record.step_ref();
     const std::size_t index = newest_step();
     if (b.store) enqueue(std::move(record));
-    if (!broken.empty()) keep_breaches(broken, index, b.extras().breaches);
+    keep(broken);
     lock.unlock();
     emit(EventKind::step_recorded, {.attempt = attempt, .step = &ref.step(), .number = index});
     tell_of_breaches(attempt, broken, ref.step(), index);
@@ -152,7 +152,7 @@ void Run::record_step(int attempt, Step&& step) {
     lock.lock();
   } else {
     enqueue(std::move(record));
-    if (!broken.empty()) keep_breaches(std::move(broken), newest_step(), b.extras().breaches);
+    keep(broken);
   }
   write_through(attempt, std::move(lock));
 }

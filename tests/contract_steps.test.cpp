@@ -3,8 +3,8 @@
 #include "triage/contract.hpp"
 
 #include "classifier/step_breaches.hpp"
-
 #include "support/kit.hpp"
+#include "support/nested.hpp"
 #include "support/result.hpp"
 
 #include <thread>
@@ -154,19 +154,11 @@ TEST_CASE("a contract holds from when it is set, in later attempts too", "[contr
 }
 
 TEST_CASE("what could not be checked hides nothing and crowds nothing out", "[contract]") {
-  const JsonSchema multiplies(
-      Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}})"));
-  Json deep = Json::array();
-  for (int i = 0; i < 60; ++i) {
-    Json around = Json::array();
-    around.push_back(std::move(deep));
-    deep = std::move(around);
-  }
   const AgentContract hard{.tools = {{.name = "sort",
-                                      .input_schema = multiplies,
+                                      .input_schema = schema_that_multiplies(),
                                       .output_schema = {{"type", "object"}}}},
                            .forbidden_patterns = {"^$"}};
-  Step step = call("sort", deep);
+  Step step = call("sort", nested_arrays(61));
   step.tool_output = "sorted";
   step.llm_output = "";  // Nothing was said.
   detail::JudgingBudget small{.schema_rules = 2'000};
@@ -228,19 +220,11 @@ TEST_CASE("steps of several threads are judged, each under its own index", "[con
 
 TEST_CASE("several checks may share what they take", "[contract][schema]") {
   const JsonSchema easy(Json{{"required", {"a"}}});
-  const JsonSchema multiplies(
-      Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}})"));
-  Json deep = Json::array();
-  for (int i = 0; i < 60; ++i) {
-    Json around = Json::array();
-    around.push_back(std::move(deep));
-    deep = std::move(around);
-  }
   std::size_t rules_left = 5'000;
   REQUIRE_OK(easy.check(Json::object(), rules_left));
   CHECK(rules_left < 5'000);
   CHECK(rules_left > 4'990);
-  CHECK_ERRC(Errc::unsupported, multiplies.check(deep, rules_left));
+  CHECK_ERRC(Errc::unsupported, schema_that_multiplies().check(nested_arrays(61), rules_left));
   CHECK(rules_left == 0);
   CHECK_ERRC(Errc::unsupported, easy.check(Json::object(), rules_left));
 }

@@ -182,7 +182,7 @@ Result<Json> call_tool(const Setup& setup, const Json& call, Attempt& attempt) {
   // What breaks the contract is not called. Nobody needs to be told why that failed: a step that is
   // recorded is held against the contract anyway.
   for (const triage::StepBreach& broken : judge_step(contract(setup.tools), step)) {
-    if (broken.evidence.suggests == FailureType::unknown) continue;  // It could not be checked.
+    if (!broken.checked()) continue;
     return failed(attempt, std::move(step), {.text = broken.evidence.detail});
   }
   const auto tool = std::find_if(setup.tools.begin(), setup.tools.end(),

@@ -76,8 +76,10 @@ struct AgentContract {
 struct StepBreach {
   // "tool_not_in_manifest", "tool_input_mismatch", "forbidden_text", …; of static lifetime.
   std::string_view reason{};
-  // Source "contract". `suggests` is unknown if something could not be checked: that is no breach.
-  Evidence evidence{};
+  Evidence evidence{};  // Source "contract".
+
+  // False if something could not be checked: that is told, and is no breach.
+  [[nodiscard]] bool checked() const noexcept { return evidence.suggests != FailureType::unknown; }
 };
 
 // What a step breaks by itself: its tool is not in the manifest, or the tool's input or, unless the

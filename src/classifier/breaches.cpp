@@ -11,31 +11,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t most_notes = 8;
-constexpr std::size_t newest_steps_read = 256;
-
-// The steps of the attempt that the contract is asked about last. Absent if none of the newest
-// steps is one.
-struct Newest {
-  std::optional<std::size_t> call{};
-  std::optional<std::size_t> output{};
-};
-
-Newest find_newest(const ClassifierInput& input) {
-  Newest newest;
-  std::size_t steps = 0;
-  visit_newest_first(input.trajectory, input.restored_steps,
-                     [&](std::size_t index, const Step& step) {
-                       const bool is_call = step.tool_called && !step.tool_called->empty();
-                       // Beside calls of tools nothing is said.
-                       const bool is_output = step.llm_output && !step.llm_output->empty();
-                       if (is_call && !newest.call) newest.call = index;
-                       if (is_output && !newest.output) newest.output = index;
-                       return (!newest.call || !newest.output) && ++steps < newest_steps_read;
-                     });
-  return newest;
-}
-
 // For a failure that comes from no run. Newest first, since they share a budget.
 std::vector<StepBreach> judge_newest(const ClassifierInput& input) {
   std::vector<StepBreach> kept;
@@ -57,18 +32,21 @@ void check_steps(const ClassifierInput& input, Findings& findings) {
   } else {
     breaches.assign(input.breaches->rbegin(), input.breaches->rend());
   }
-  const Newest newest = find_newest(input);
+  const auto newest_called = newest_call(input);
+  const auto newest_said = newest_output(input);
   const auto failed = last_failed_step(input);
   for (StepBreach& breach : breaches) {
     Evidence& told = breach.evidence;
-    if (told.suggests == FailureType::unknown) {
-      if (findings.notes.size() < most_notes) findings.notes.push_back(std::move(told));
+    if (!breach.checked()) {
+      if (std::ssize(findings.notes) < most_unchecked_told) {
+        findings.notes.push_back(std::move(told));
+      }
       continue;
     }
     const bool said = told.suggests == FailureType::constraint_ignored;
     // What came before the newest was survived, unless it is a call that failed.
-    const bool counts = said ? newest.output == told.step
-                             : newest.call == told.step || (failed && failed == told.step);
+    const bool counts = said ? newest_said == told.step
+                             : newest_called == told.step || (failed && failed == told.step);
     told.confidence = !counts ? 0.6 : said ? 0.95 : 0.97;
     findings.list.push_back({FindingKind::contract, breach.reason, std::move(told)});
   }

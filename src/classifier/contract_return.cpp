@@ -2,7 +2,6 @@
 #include "classifier/contract_return.hpp"
 
 #include "classifier/forbidden_texts.hpp"
-#include "classifier/loops.hpp"
 #include "classifier/step_breaches.hpp"
 #include "triage/step.hpp"
 
@@ -15,7 +14,6 @@ namespace {
 
 constexpr std::size_t most_subgoals_named = 8;
 constexpr std::size_t longest_name = 200;
-constexpr std::size_t newest_steps_searched = 256;  // For the newest output of a model.
 
 // metadata.completes_subgoal of a step: a text, or a list of them.
 void note_completed(const Step& step, std::set<std::string, std::less<>>& done) {
@@ -63,24 +61,20 @@ void check_shape(const ClassifierInput& input, Findings& findings) {
 // What the agent said last, before it returned.
 void check_last_output(const ClassifierInput& input, Findings& findings) {
   if (!forbids_texts(*input.contract)) return;
-  std::size_t steps = 0;
-  visit_newest_first(
-      input.trajectory, input.restored_steps, [&](std::size_t index, const Step& step) {
-        if (!step.llm_output || step.llm_output->empty()) return ++steps < newest_steps_searched;
-        const auto said = std::string_view(*step.llm_output).substr(0, JudgingBudget().bytes_said);
-        if (auto forbidden = forbidden_output(*input.contract, said)) {
-          forbidden->evidence.step = index;
-          findings.list.push_back(std::move(*forbidden));
-        }
-        return false;
-      });
+  const auto newest = newest_output(input);
+  if (!newest) return;
+  const std::string& output = *input.trajectory[*newest].llm_output;
+  const auto said = std::string_view(output).substr(0, JudgingBudget().bytes_said);
+  if (auto forbidden = forbidden_output(*input.contract, said)) {
+    forbidden->evidence.step = newest;
+    findings.list.push_back(std::move(*forbidden));
+  }
 }
 
 }  // namespace
 
 bool judges_result(const AgentContract& contract) noexcept {
-  return !contract.output_schema.empty() || !contract.constraints.empty() ||
-         !contract.forbidden_patterns.empty();
+  return !contract.output_schema.empty() || forbids_texts(contract);
 }
 
 bool judges_return(const AgentContract& contract) noexcept {

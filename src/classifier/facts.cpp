@@ -51,6 +51,18 @@ void note_repetition(std::size_t step, Findings& findings) {
                     .step = step}});
 }
 
+template <class Is>
+std::optional<std::size_t> newest_step(const ClassifierInput& input, std::size_t most, Is is) {
+  const std::size_t size = input.trajectory.size();
+  const std::size_t oldest = std::max(input.restored_steps, size - std::min(size, most));
+  std::optional<std::size_t> found;
+  visit_newest_first(input.trajectory, oldest, [&](std::size_t index, const Step& step) {
+    if (is(step)) found = index;
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
 
 bool step_failed(const Step& step) noexcept {
@@ -60,15 +72,18 @@ bool step_failed(const Step& step) noexcept {
 }
 
 std::optional<std::size_t> last_failed_step(const ClassifierInput& input) {
-  const std::size_t size = input.trajectory.size();
-  const std::size_t oldest =
-      std::max(input.restored_steps, size - std::min(size, newest_steps_searched));
-  std::optional<std::size_t> found;
-  visit_newest_first(input.trajectory, oldest, [&](std::size_t index, const Step& step) {
-    if (step_failed(step)) found = index;
-    return !found;
+  return newest_step(input, newest_steps_searched, step_failed);
+}
+
+std::optional<std::size_t> newest_call(const ClassifierInput& input) {
+  return newest_step(input, newest_steps_read, [](const Step& step) {
+    return step.tool_called && !step.tool_called->empty();
   });
-  return found;
+}
+
+std::optional<std::size_t> newest_output(const ClassifierInput& input) {
+  return newest_step(input, newest_steps_read,
+                     [](const Step& step) { return step.llm_output && !step.llm_output->empty(); });
 }
 
 void find_facts(const ClassifierInput& input, const RulesOptions& options, Findings& findings) {

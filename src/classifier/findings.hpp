@@ -52,5 +52,9 @@ struct ModelOpinion {
 [[nodiscard]] bool step_failed(const Step& step) noexcept;
 // The newest failed step among the newest 1,024 that no rollback restored.
 [[nodiscard]] std::optional<std::size_t> last_failed_step(const ClassifierInput& input);
+// The newest step, among the newest_steps_read, that called a tool, and in which a model said
+// something: beside calls of tools it often says nothing.
+[[nodiscard]] std::optional<std::size_t> newest_call(const ClassifierInput& input);
+[[nodiscard]] std::optional<std::size_t> newest_output(const ClassifierInput& input);
 
 }  // namespace triage::inline v0_1::detail

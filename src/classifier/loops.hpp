@@ -14,6 +14,9 @@
 
 namespace triage::inline v0_1::detail {
 
+// What most questions about the steps of an attempt look back at.
+inline constexpr std::size_t newest_steps_read = 256;
+
 // Calls visit(index, step) from the newest step down to index `oldest`, until it returns false.
 // O(steps visited), where indexing would be O(size) a step.
 template <class Visit>

@@ -18,7 +18,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t most_kept = 32;  // More would only repeat themselves.
-constexpr std::ptrdiff_t most_unchecked_kept = 8;
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
@@ -101,8 +100,6 @@ std::optional<StepBreach> broken_schema(const Step& step, bool input, const Tool
   return StepBreach{found.reason, std::move(found.evidence)};
 }
 
-bool is_breach(const StepBreach& found) { return found.evidence.suggests != FailureType::unknown; }
-
 void judge_call(const AgentContract& contract, const Step& step, std::size_t& rules_left,
                 std::vector<StepBreach>& found) {
   if (contract.tools.empty() || !step.tool_called || step.tool_called->empty()) return;
@@ -115,7 +112,7 @@ void judge_call(const AgentContract& contract, const Step& step, std::size_t& ru
     if (!input && step_failed(step)) return;
     if (auto broken = broken_schema(step, input, *tool, rules_left)) {
       found.push_back(std::move(*broken));
-      if (is_breach(found.back())) return;  // Else the other side may still be checked.
+      if (found.back().checked()) return;  // Else the other side may still be checked.
     }
   }
 }
@@ -152,8 +149,9 @@ std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& st
 
 void keep_breaches(std::vector<StepBreach> found, std::size_t step, std::vector<StepBreach>& kept) {
   for (StepBreach& breach : found) {
-    const auto unchecked = std::count_if(kept.begin(), kept.end(), std::not_fn(is_breach));
-    if (!is_breach(breach) && unchecked >= most_unchecked_kept) continue;
+    const auto unchecked =
+        std::count_if(kept.begin(), kept.end(), std::not_fn(&StepBreach::checked));
+    if (!breach.checked() && unchecked >= most_unchecked_told) continue;
     breach.evidence.step = step;
     if (kept.size() == most_kept) kept.erase(std::next(kept.begin(), most_kept / 2));
     kept.push_back(std::move(breach));

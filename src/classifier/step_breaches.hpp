@@ -10,6 +10,8 @@
 
 namespace triage::inline v0_1::detail {
 
+inline constexpr std::ptrdiff_t most_unchecked_told = 8;
+
 // What judging several steps may take together.
 struct JudgingBudget {
   std::size_t schema_rules = JsonSchema::most_rules;
@@ -24,7 +26,7 @@ struct JudgingBudget {
                                                  JudgingBudget& budget);
 
 // Adds what a step broke to what earlier steps of its attempt did. Of many breaches the oldest and
-// the newest are kept.
+// the newest sixteen are kept, of what could not be checked the first eight.
 void keep_breaches(std::vector<StepBreach> found, std::size_t step, std::vector<StepBreach>& kept);
 
 }  // namespace triage::inline v0_1::detail

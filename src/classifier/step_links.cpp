@@ -10,7 +10,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t newest_steps_read = 256;
 constexpr std::size_t most_values = 64;                 // Of one input or output.
 constexpr std::size_t least_text = 4;                   // Shorter texts are words such as "id".
 constexpr std::size_t longest_searched = 4U << 10U;     // Longer texts hold anything.

@@ -3,6 +3,7 @@
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
+#include "support/nested.hpp"
 
 using namespace triage;
 
@@ -172,16 +173,9 @@ TEST_CASE("a call that takes more tokens than allowed is a context overflow",
 
 TEST_CASE("what cannot be checked is told and held against nobody", "[classifier][contract]") {
   const AgentContract hard{
-      .tools = {{.name = "fetch",
-                 .input_schema =
-                     Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}})")}}};
-  Json deep = Json::array();
-  for (int i = 0; i < 100; ++i) {
-    Json around = Json::array();
-    around.push_back(std::move(deep));
-    deep = std::move(around);
-  }
-  const Classification found = judge(hard, {{.tool_called = "fetch", .tool_input = deep}}, 0, {});
+      .tools = {{.name = "fetch", .input_schema = test::schema_that_multiplies()}}};
+  const Classification found =
+      judge(hard, {{.tool_called = "fetch", .tool_input = test::nested_arrays(101)}}, 0, {});
   CHECK(found.type == FailureType::unknown);
   REQUIRE(found.evidence.size() == 1);
   CHECK_THAT(found.evidence[0].detail, ContainsSubstring("was not checked"));

@@ -2,6 +2,7 @@
 #include "triage/json_schema.hpp"
 
 #include "support/catch.hpp"
+#include "support/nested.hpp"
 #include "triage/clock.hpp"
 
 #include <limits>
@@ -175,32 +176,15 @@ TEST_CASE("a definition with a condition is no riddle", "[classifier][schema]") 
 TEST_CASE("deep values are checked down to the limit and refused beyond it",
           "[classifier][schema]") {
   const JsonSchema schema(Json::parse(R"({"type": "array", "items": {"$ref": "#"}})"));
-  const auto nested = [](int depth) {
-    Json value = Json::array();
-    for (int i = 1; i < depth; ++i) {
-      Json around = Json::array();
-      around.push_back(std::move(value));
-      value = std::move(around);
-    }
-    return value;
-  };
-  CHECK(fits(schema, nested(256)));
-  const auto refused = schema.check(nested(257));
+  CHECK(fits(schema, test::nested_arrays(256)));
+  const auto refused = schema.check(test::nested_arrays(257));
   REQUIRE_FALSE(refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("256"));
   CHECK_FALSE(schema.check(Json::binary({1})));
 }
 
 TEST_CASE("a schema that multiplies work is given up in time", "[classifier][schema]") {
-  const JsonSchema schema(
-      Json::parse(R"({"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}, {"$ref": "#"}]}})"));
-  Json value = Json::array();
-  for (int i = 0; i < 60; ++i) {
-    Json around = Json::array();
-    around.push_back(std::move(value));
-    value = std::move(around);
-  }
-  const auto checked = schema.check(value);
+  const auto checked = test::schema_that_multiplies().check(test::nested_arrays(61));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == Errc::unsupported);
   // A long chain of schemas about one value: many levels of valijson's calls.
