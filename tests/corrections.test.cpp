@@ -257,6 +257,17 @@ TEST_CASE("what caused a failure is in its correction, the innermost causes", "[
   CHECK(causes[3].text.starts_with("no tool \"fetsh\""));
   CHECK(causes[3].text.size() == 4'000);
   CHECK(causes[3].exception_type == "std::runtime_error");
+  // So it is if somebody writes more of them by hand.
+  const TempFolder folder;
+  std::ofstream(folder.file("c.jsonl"))
+      << R"({"text": "x", "origin": "a", "label": "crashed", "causes": [{"text": "1"}, {"text": "2"},)"
+      << R"( {"text": "3"}, {"text": "4"}, {"text": "5"}, {"text": "6"}]})";
+  const auto reading = Corrections(folder.file("c.jsonl")).read();
+  REQUIRE_OK(reading);
+  REQUIRE(reading.value().rows.size() == 1);
+  const std::vector<Cause>& read = reading.value().rows[0].correction.failure.causes;
+  REQUIRE(read.size() == 4);
+  CHECK(read.front().text == "3");
 }
 
 TEST_CASE("a run without a failure has nothing to correct", "[corrections]") {

@@ -215,4 +215,9 @@ TEST_CASE("an agent that is in a circle is not started again by its policy", "[n
   CHECK_ERRC(Errc::escalated, result);
   CHECK(result.error().failure()->type() == FailureType::loop_detected);
   CHECK(calls < 20);
+  const auto told = kit.log->entries();
+  CHECK(std::any_of(told.begin(), told.end(), [](const auto& entry) {
+    return entry.kind == EventKind::run_escalated &&
+           entry.text.find("at work on the same task further up") != std::string::npos;
+  }));
 }

@@ -89,6 +89,24 @@ TEST_CASE("the model abstains below a type's threshold, which each kind of text 
   CHECK(model.value().decide(program, TextKind::program) == all_failure_types[0]);
 }
 
+TEST_CASE("in texts about programs concepts count once more", "[classifier][model]") {
+  const auto added_to = [](const std::string& text) {
+    FeatureBuffer features;
+    extract_features(text, built_in_lexicon(), features);
+    const auto concepts =
+        std::count_if(features.features.begin(), features.features.end(), [](const Feature& one) {
+          return one.group == FeatureGroup::meaning || one.group == FeatureGroup::meaning_pair;
+        });
+    CHECK(concepts > 0);
+    const auto before = std::ssize(features.features);
+    add_program_features(features);
+    return std::pair(std::ssize(features.features) - before, concepts);
+  };
+  const auto [program, concepts] = added_to("boot.asm:1: error: invalid operand");
+  CHECK(program == concepts);
+  CHECK(added_to("error: invalid operand").first == 0);
+}
+
 TEST_CASE("a text that names source files or lines of a trace speaks of a program",
           "[classifier][model]") {
   const auto kind_of = [](const std::string& text) {

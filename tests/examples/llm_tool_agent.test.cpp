@@ -193,6 +193,17 @@ TEST_CASE("broken arguments: the model is told what was wrong, and goes on", "[e
   }
 }
 
+TEST_CASE("a call without arguments has none, and the model hears which one is needed",
+          "[examples][llm]") {
+  Json bare = call("c1", "read_file", "");
+  bare["function"].erase("arguments");
+  Scene scene({calls({bare}), says("done")});
+  REQUIRE_OK(scene.run());
+  CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback"});
+  CHECK_THAT(scene.trajectory.back().error.value_or(""),
+             ContainsSubstring(R"(expected {"required":["path"]}, found {})"));
+}
+
 TEST_CASE("a call that names no tool is refused, too", "[examples][llm]") {
   Scene scene({calls({call("c1", "", "{}")}), says("done")});
   REQUIRE_OK(scene.run());
