@@ -193,22 +193,16 @@ TEST_CASE("broken arguments: the model is told what was wrong, and goes on", "[e
   }
 }
 
-TEST_CASE("a call without arguments has none, and the model hears which one is needed",
-          "[examples][llm]") {
-  Json bare = call("c1", "read_file", "");
-  bare["function"].erase("arguments");
-  Scene scene({calls({bare}), says("done")});
-  REQUIRE_OK(scene.run());
-  CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback"});
-  CHECK_THAT(scene.trajectory.back().error.value_or(""),
-             ContainsSubstring(R"(expected {"required":["path"]}, found {})"));
-}
-
-TEST_CASE("a call that names no tool is refused, too", "[examples][llm]") {
-  Scene scene({calls({call("c1", "", "{}")}), says("done")});
-  REQUIRE_OK(scene.run());
-  CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback"});
-  CHECK_THAT(scene.trajectory.back().error.value_or(""), ContainsSubstring("the name of a tool"));
+TEST_CASE("a call without a name or without arguments is refused, too", "[examples][llm]") {
+  const Json bare{{"id", "c1"}, {"function", {{"name", "read_file"}}}};
+  for (const auto& [broken, why] : std::vector<std::pair<Json, std::string>>{
+           {bare, R"(expected {"required":["path"]}, found {})"},
+           {call("c1", "", "{}"), "the name of a tool"}}) {
+    Scene scene({calls({broken}), says("done")});
+    REQUIRE_OK(scene.run());
+    CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback"});
+    CHECK_THAT(scene.trajectory.back().error.value_or(""), ContainsSubstring(why));
+  }
 }
 
 TEST_CASE("a context that is too long is shortened, and the conversation goes on",
