@@ -142,7 +142,8 @@ Result<training::Corpus> read_corpus(const std::string& folder) {
   if (corpus || corpus.error().code != Errc::not_found) return corpus;
   return Error{Errc::not_found, corpus.error().detail +
                                     "; --corpus names the folder of the failures that the built-in "
-                                    "model knows, data/failures in the sources of triage"};
+                                    "model knows: data/failures in the sources of triage, "
+                                    "share/triage/failures where it is installed"};
 }
 
 ExitStatus train_model(const TrainArguments& given) {

@@ -28,4 +28,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/triageConfigVersion.cmake
   cmake/FindtriageDeps.cmake
   DESTINATION ${triage_package_dir})
+if(TARGET triage_cli)
+  install(TARGETS triage_cli)
+  install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
+endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})  # README links to them.
