@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/rules.hpp"
 
+#include "classifier/phrase_filter.hpp"
 #include "classifier/rules_table.hpp"
-#include "classifier/word_finder.hpp"
 
 #include "triage/detail/try.hpp"
 
@@ -12,9 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -71,55 +68,12 @@ std::string_view leading_type_name(std::string_view line) {
 
 }  // namespace
 
-namespace {
-
-constexpr std::size_t most_phrases = 256;
-
-// Few of many phrases, walked through for every line of a text.
-class PhraseSet {
- public:
-  void set(std::size_t phrase) { words_[phrase / 64] |= std::uint64_t{1} << phrase % 64; }
-  PhraseSet& operator|=(const PhraseSet& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
-    return *this;
-  }
-  // What is in both.
-  [[nodiscard]] PhraseSet shared(const PhraseSet& other) const {
-    PhraseSet both;
-    for (std::size_t i = 0; i < words_.size(); ++i) both.words_[i] = words_[i] & other.words_[i];
-    return both;
-  }
-  // Ascending.
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      for (std::uint64_t rest = words_[i]; rest != 0; rest &= rest - 1) {
-        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
-      }
-    }
-  }
-
- private:
-  std::array<std::uint64_t, most_phrases / 64> words_{};
-};
-
-// What it means for the phrases that a word was seen.
-struct WordUse {
-  PhraseSet helps{};     // Together with another word of theirs they can match.
-  PhraseSet suffices{};  // They can match, whatever else is there.
-};
-
-}  // namespace
-
 struct RuleBook::Compiled {
   std::vector<Rule> rules{};
   std::vector<std::unique_ptr<RE2>> guards{};  // One a rule; null: none.
   std::vector<re2::FilteredRE2> phrases{};     // One pattern each.
   std::vector<std::size_t> phrase_rules{};     // Index in `phrases` -> index of the rule.
-  // A pattern can match a line only if words of it are there: one that suffices, or at least two.
-  WordFinder words{};
-  std::vector<WordUse> word_uses{};
-  std::map<std::string, WordUse> words_seen{};  // While the table is read.
+  PhraseFilter filter{};
   // Type names are short: all patterns at once.
   std::unique_ptr<RE2::Set> types{};
   std::vector<std::size_t> type_rules{};
@@ -149,37 +103,21 @@ struct RuleBook::Compiled {
   }
 
   Result<void> add_phrase(const RuleRow& row, const std::string& pattern) {
+    if (phrases.size() == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
     re2::FilteredRE2 phrase(least_word_bytes);
     int id = 0;
     if (phrase.Add(pattern, pattern_options(), &id) != RE2::NoError) {
       return bad_pattern(row, RE2(pattern, pattern_options()).error());
     }
-    std::vector<std::string> needed;
-    std::vector<int> potentials;
-    phrase.Compile(&needed);
-    phrase.AllPotentials({}, &potentials);
-    if (needed.empty() || !potentials.empty()) {
+    if (!filter.add(phrase)) {
       return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-    }
-    if (phrases.size() == most_phrases) return bad_pattern(row, "too many phrases");
-    for (std::size_t word = 0; word < needed.size(); ++word) {
-      WordUse& use = words_seen[needed[word]];
-      use.helps.set(phrases.size());
-      phrase.AllPotentials({static_cast<int>(word)}, &potentials);
-      if (!potentials.empty()) use.suffices.set(phrases.size());
     }
     phrases.push_back(std::move(phrase));
     return outcome::success();
   }
 
   Result<void> finish() {
-    std::vector<std::string> needed;
-    for (const auto& [word, use] : words_seen) {
-      needed.push_back(word);
-      word_uses.push_back(use);
-    }
-    words_seen.clear();
-    words = WordFinder(needed);
+    filter.finish();
     if (!types->Compile()) return Error{Errc::invalid_argument, "rules: too many exception types"};
     return outcome::success();
   }
@@ -212,18 +150,9 @@ struct RuleBook::Compiled {
     return {};
   }
 
-  // `present` holds the words found in the line.
-  void match_phrases(std::string_view line, const std::vector<int>& present,
+  void match_phrases(std::string_view line, std::vector<std::size_t>& words,
                      std::vector<RuleHit>& hits) const {
-    PhraseSet once;
-    PhraseSet candidates;
-    for (const int word : present) {
-      const WordUse& use = word_uses[static_cast<std::size_t>(word)];
-      candidates |= use.suffices;
-      candidates |= once.shared(use.helps);
-      once |= use.helps;
-    }
-    candidates.for_each([&](std::size_t candidate) {
+    filter.for_each_candidate(line, words, [&](std::size_t candidate) {
       const std::size_t rule = phrase_rules[candidate];
       // One hit a rule is enough; it also bounds the work on repetitive texts.
       if (std::any_of(hits.begin(), hits.end(),
@@ -250,28 +179,16 @@ struct RuleBook::Compiled {
   // Line by line: most lines of a long text have no word that matters.
   void match_window(std::string_view text, std::vector<RuleHit>& hits) const {
     int types_left = most_leading_types;
-    std::vector<int> present;
+    std::vector<std::size_t> words;
     while (!text.empty()) {
-      std::uint16_t state = 0;
-      std::size_t end = 0;
-      present.clear();
-      for (; end < text.size() && text[end] != '\n'; ++end) {
-        state = words.next(state, text[end]);
-        if (words.found(state)) remember(words.words(state), present);
-      }
+      const std::size_t end = std::min(text.find('\n'), text.size());
       const std::string_view line = text.substr(0, end);
-      if (!present.empty()) match_phrases(line, present, hits);
+      match_phrases(line, words, hits);
       if (const auto name = leading_type_name(line); !name.empty() && types_left > 0) {
         match_type(name, hits);
         --types_left;
       }
       text.remove_prefix(std::min(end + 1, text.size()));
-    }
-  }
-
-  static void remember(const std::vector<int>& found, std::vector<int>& present) {
-    for (const int word : found) {
-      if (std::find(present.begin(), present.end(), word) == present.end()) present.push_back(word);
     }
   }
 };

@@ -73,15 +73,28 @@ WordFinder::WordFinder(const std::vector<std::string>& words) {
   std::iota(order.begin(), order.end(), std::uint16_t{0});
   const auto wordless = std::stable_partition(
       order.begin(), order.end(), [&](std::uint16_t node) { return nodes[node].words.empty(); });
-  first_found_ = static_cast<std::uint16_t>(wordless - order.begin());
-  std::vector<std::uint16_t> number(nodes.size());
-  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<std::uint16_t>(i);
+  first_found_ = static_cast<State>(wordless - order.begin()) * width_;
+  std::vector<State> number(nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<State>(i) * width_;
   table_.clear();
   table_.reserve(nodes.size() * width_);
   for (const std::uint16_t node : order) {
     for (const std::uint16_t target : nodes[node].next) table_.push_back(number[target]);
     if (!nodes[node].words.empty()) words_.push_back(std::move(nodes[node].words));
   }
+}
+
+std::size_t WordFinder::scan(std::string_view text, std::size_t at, State& state) const noexcept {
+  // In locals: with the members the compiler goes to memory for each byte.
+  const State* const table = table_.data();
+  const State first_found = first_found_;
+  State now = state;
+  while (at < text.size()) {
+    now = table[now + columns_[static_cast<unsigned char>(text[at++])]];
+    if (now >= first_found) break;
+  }
+  state = now;
+  return at;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -17,25 +17,27 @@ namespace triage::inline v0_1::detail {
 class WordFinder {
  public:
   WordFinder() = default;
+  // A state is where its row of the table begins, which saves a multiplication a byte.
+  using State = std::uint32_t;
+
   // Words in lower case, at most 65,000 bytes in all. Empty words are never found.
   explicit WordFinder(const std::vector<std::string>& words);
 
-  // Scans one byte. Start with state 0; a state with found() set has words that end here.
-  [[nodiscard]] std::uint16_t next(std::uint16_t state, char byte) const noexcept {
-    const std::uint16_t column = columns_[static_cast<unsigned char>(byte)];
-    return table_[static_cast<std::size_t>(state) * width_ + column];
-  }
-  [[nodiscard]] bool found(std::uint16_t state) const noexcept { return state >= first_found_; }
+  // Scans `text` from `at` on until a word ends there, and returns where it went on to: behind that
+  // byte, or text.size() with found(state) false. Start with state 0.
+  [[nodiscard]] std::size_t scan(std::string_view text, std::size_t at,
+                                 State& state) const noexcept;
+  [[nodiscard]] bool found(State state) const noexcept { return state >= first_found_; }
   // Indexes of the words that end in a found() state, suffixes included.
-  [[nodiscard]] const std::vector<int>& words(std::uint16_t state) const noexcept {
-    return words_[state - first_found_];
+  [[nodiscard]] const std::vector<int>& words(State state) const noexcept {
+    return words_[(state - first_found_) / width_];
   }
 
  private:
   std::array<std::uint16_t, 256> columns_{};  // Bytes that no word contains share column 0.
-  std::size_t width_ = 1;
-  std::uint16_t first_found_ = 1;  // States are numbered so that those with words come last.
-  std::vector<std::uint16_t> table_{0};
+  State width_ = 1;
+  State first_found_ = 1;  // States are numbered so that those with words come last.
+  std::vector<State> table_{0};
   std::vector<std::vector<int>> words_{};
 };
 

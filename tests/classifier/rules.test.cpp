@@ -15,9 +15,9 @@ namespace {
 std::set<std::string> found_in(const detail::WordFinder& finder,
                                const std::vector<std::string>& words, std::string_view text) {
   std::set<std::string> found;
-  std::uint16_t state = 0;
-  for (const char byte : text) {
-    state = finder.next(state, byte);
+  detail::WordFinder::State state = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    at = finder.scan(text, at, state);
     if (!finder.found(state)) continue;
     for (const int word : finder.words(state)) found.insert(words[static_cast<std::size_t>(word)]);
   }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/phrase_filter.hpp"
+
+#include "support/catch.hpp"
+
+#include "triage/clock.hpp"
+
+#include <re2/filtered_re2.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using triage::detail::PhraseFilter;
+
+// Patterns with their filter, as the table of rules has them.
+class Filtered {
+ public:
+  explicit Filtered(const std::vector<std::string>& patterns) {
+    for (const std::string& pattern : patterns) {
+      phrases_.emplace_back(3);
+      int id = 0;
+      REQUIRE(phrases_.back().Add(pattern, {}, &id) == RE2::NoError);
+      REQUIRE(filter_.add(phrases_.back()));
+    }
+    filter_.finish();
+  }
+
+  [[nodiscard]] std::vector<std::size_t> candidates(const std::string& line) const {
+    std::vector<std::size_t> found;
+    std::vector<std::size_t> words;
+    filter_.for_each_candidate(line, words, [&](std::size_t phrase) { found.push_back(phrase); });
+    return found;
+  }
+  [[nodiscard]] std::vector<std::size_t> matches(const std::string& line) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < phrases_.size(); ++i) {
+      if (RE2::PartialMatch(line, phrases_[i].GetRE2(0))) found.push_back(i);
+    }
+    return found;
+  }
+
+ private:
+  std::vector<re2::FilteredRE2> phrases_{};
+  PhraseFilter filter_{};
+};
+
+using Numbers = std::vector<std::size_t>;
+
+// More words than the filter keeps pairs of: each of them wants "zebra" beside it.
+std::string many_words() {
+  std::string pattern = "zebra.*(?:";
+  for (char a = 'a'; a <= 'j'; ++a) {
+    for (char b = 'a'; b <= 'j'; ++b) pattern += std::string{a, b, 'x', '|'};
+  }
+  pattern.back() = ')';
+  return pattern;
+}
+
+}  // namespace
+
+TEST_CASE("a phrase is a candidate where its words are", "[classifier][rules]") {
+  const Filtered filtered(
+      {"(?i)timed out", "(?i)(?:open|done).*(?:task|goal)", "(?i)plan|task list"});
+  CHECK(filtered.candidates("it TIMED OUT") == Numbers{0});
+  CHECK(filtered.candidates("a goal is open") == Numbers{1});   // The order is for the pattern.
+  CHECK(filtered.candidates("the task and the goal").empty());  // Two words that are not enough.
+  CHECK(filtered.candidates("an open door").empty());
+  CHECK(filtered.candidates("plan: open task") == Numbers{1, 2});
+  CHECK(filtered.candidates("").empty());
+}
+
+TEST_CASE("a phrase that needs no word is not taken", "[classifier][rules]") {
+  PhraseFilter filter;
+  re2::FilteredRE2 phrase(3);
+  int id = 0;
+  REQUIRE(phrase.Add("failed|4..", {}, &id) == RE2::NoError);
+  CHECK_FALSE(filter.add(phrase));
+}
+
+TEST_CASE("no line that matches is left out", "[classifier][rules]") {
+  const std::vector<std::string> patterns{
+      "(?i)(?:open|done).*(?:task|goal)s?",
+      "(?i)(?:task|goal) (?:\\w+ ){0,2}(?:open|left).*(?:today|now)",
+      "(?i)task|(?:goal|plan) (?:left|done)", many_words()};
+  const Filtered filtered(patterns);
+  const std::vector<std::string> words{"open", "done",  "task", "goals", "left", "today", "now",
+                                       "plan", "zebra", "abx",  "jjx",   "jix",  "a",     "TASK"};
+  constexpr std::uint64_t seed = 20261122;
+  const auto random = triage::seeded_random(seed);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random->next() % n); };
+  INFO("seed " << seed);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string line;
+    for (std::size_t i = below(6); i > 0; --i) line += words[below(words.size())] + " ";
+    INFO(line);
+    const Numbers candidates = filtered.candidates(line);
+    for (const std::size_t match : filtered.matches(line)) {
+      CHECK(std::count(candidates.begin(), candidates.end(), match) == 1);
+    }
+  }
+}
