@@ -5,6 +5,8 @@
 #include "triage/json.hpp"
 #include "triage/step.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <initializer_list>
@@ -115,17 +117,47 @@ std::optional<std::string> as_optional_text(const Json& value) {
   return as_text(value);
 }
 
-Result<std::optional<int>> read_code(const Json& object, const char* name) {
+// The number that a text begins with, as in "14" and "429 Too Many Requests".
+std::optional<int> leading_number(std::string_view text) {
+  int code = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, code);
+  if (parsed.ec != std::errc{} || (parsed.ptr != end && *parsed.ptr != ' ')) return std::nullopt;
+  return code;
+}
+
+// By name, as libraries of all languages write it: "UNAVAILABLE", "ResourceExhausted",
+// "StatusCode.INTERNAL". Source: google.rpc.Code.
+std::optional<int> grpc_status_named(std::string_view text) {
+  static constexpr std::array<std::string_view, 17> names{
+      "ok",       "cancelled",      "unknown",          "invalidargument",   "deadlineexceeded",
+      "notfound", "alreadyexists",  "permissiondenied", "resourceexhausted", "failedprecondition",
+      "aborted",  "outofrange",     "unimplemented",    "internal",          "unavailable",
+      "dataloss", "unauthenticated"};
+  if (const std::size_t dot = text.rfind('.'); dot != std::string_view::npos)
+    text.remove_prefix(dot + 1);
+  std::string name;
+  for (const char c : text) {
+    if (c != '_') name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (name == "canceled") name = "cancelled";
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<int>(found - names.begin());
+}
+
+using ReadText = std::optional<int> (*)(std::string_view);
+
+// A whole number, or a text that `read_text` knows.
+Result<std::optional<int>> read_code(const Json& object, const char* name, ReadText read_text,
+                                     std::string_view allowed) {
   const Json& value = member(object, name);
   if (value.is_null()) return outcome::success(std::optional<int>{});
   if (value.is_string()) {
-    const auto& digits = value.get_ref<const std::string&>();
-    int code = 0;
-    const char* end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, code);
-    if (!digits.empty() && parsed.ec == std::errc{} && parsed.ptr == end) {
-      return outcome::success(std::optional<int>{code});
-    }
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.empty()) return outcome::success(std::optional<int>{});
+    if (const auto code = leading_number(text)) return outcome::success(code);
+    if (const auto code = read_text(text)) return outcome::success(code);
   }
   if (value.is_number()) {
     const double number = value.get<double>();
@@ -134,14 +166,17 @@ Result<std::optional<int>> read_code(const Json& object, const char* name) {
       return outcome::success(std::optional<int>{static_cast<int>(number)});
     }
   }
-  return refused(name, "is not a whole number");
+  return refused(name, allowed);
 }
 
 template <class Target>
 Result<void> read_codes(const Json& object, Target& target) {
-  TRIAGE_TRY(http, read_code(object, "http_status"));
-  TRIAGE_TRY(json_rpc, read_code(object, "json_rpc_code"));
-  TRIAGE_TRY(grpc, read_code(object, "grpc_status"));
+  constexpr auto no_names = [](std::string_view) { return std::optional<int>{}; };
+  constexpr std::string_view number = "is not a whole number";
+  TRIAGE_TRY(http, read_code(object, "http_status", no_names, number));
+  TRIAGE_TRY(json_rpc, read_code(object, "json_rpc_code", no_names, number));
+  TRIAGE_TRY(grpc, read_code(object, "grpc_status", grpc_status_named,
+                             "is neither a whole number nor the name of a gRPC status"));
   target.http_status = http;
   target.json_rpc_code = json_rpc;
   target.grpc_status = grpc;

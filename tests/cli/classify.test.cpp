@@ -67,6 +67,26 @@ TEST_CASE("classify uses codes, exception type, steps and contract", "[cli][clas
   CHECK(found["evidence"][0]["step"] == 1);
 }
 
+TEST_CASE("codes may come as texts and gRPC's by name", "[cli][classify]") {
+  for (const char* name : {"UNAUTHENTICATED", "Unauthenticated", "StatusCode.UNAUTHENTICATED",
+                           "16 UNAUTHENTICATED", "16"}) {
+    INFO(name);
+    CHECK(classify_one({{"error", "x"}, {"grpc_status", name}})["type"] == "access_denied");
+  }
+  CHECK(classify_one({{"error", "x"}, {"grpc_status", "DeadlineExceeded"}})["type"] == "timeout");
+  CHECK(classify_one({{"error", "x"}, {"grpc_status", "Canceled"}})["type"] == "unknown");
+  CHECK(classify_one({{"error", "x"}, {"http_status", "503 Service Unavailable"}})["type"] ==
+        "external_fault");
+  CHECK(classify_one({{"error", "x"}, {"http_status", ""}})["type"] == "unknown");
+  for (const char* text : {"DEADLINE", "16x", "x 16", "."}) {
+    INFO(text);
+    const Answers answers = classify_text(Json{{"grpc_status", text}}.dump());
+    REQUIRE(answers.lines.size() == 1);
+    CHECK(answers.lines[0]["error"] ==
+          "grpc_status is neither a whole number nor the name of a gRPC status");
+  }
+}
+
 TEST_CASE("classify leaves alone what says nothing", "[cli][classify]") {
   for (const Json& failure : {Json::object(), Json{{"error", nullptr}, {"http_status", nullptr}},
                               Json{{"error", "the order was already shipped"}}}) {
