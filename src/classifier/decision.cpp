@@ -155,11 +155,13 @@ const Finding* strongest_for(FailureType type, const std::vector<Finding>& findi
   return found;
 }
 
-// A code that means one thing only, where no other one says something else.
-const Finding* precise_code(const std::vector<Finding>& findings) {
+// A code that means one thing only, where no other one says something else. Names in a text count
+// only if `text_fails`: a list of changes, a summary or advice has them, too.
+const Finding* precise_code(const std::vector<Finding>& findings, bool text_fails) {
   const Finding* found = nullptr;
   for (const Finding& finding : findings) {
     if (finding.kind != FindingKind::code || finding.evidence.confidence < precise) continue;
+    if (finding.named_in_text && !text_fails) continue;
     if (found != nullptr && found->evidence.suggests != finding.evidence.suggests) return nullptr;
     found = &finding;
   }
@@ -196,7 +198,7 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
     result.type = opinion.type;
     result.reason = best != nullptr ? best->reason : by_wording;
     result.confidence = std::min(opinion.confidence, most_doubtful);
-  } else if (const Finding* code = precise_code(findings.list)) {
+  } else if (const Finding* code = precise_code(findings.list, opinion.likeliest != unknown)) {
     take(*code, result);
   }
   const Finding* hint = strongest_for(opinion.likeliest, findings.list);

@@ -18,6 +18,7 @@ struct Finding {
   FindingKind kind = FindingKind::text;
   std::string_view reason{};  // Of static lifetime.
   Evidence evidence{};
+  bool named_in_text = false;  // A code that nobody reported: the text has its name.
 };
 
 // Everything that one classification finds out, before it decides.
@@ -45,7 +46,8 @@ struct ModelOpinion {
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and
-// breaches of the contract decide, then the model, then codes that mean one thing only.
+// breaches of the contract decide, then the model, then codes that mean one thing only. One that
+// is only named in the text says nothing where the model takes the text for no failure of a kind.
 [[nodiscard]] Classification decide(Findings findings, const ModelOpinion& opinion);
 
 // True if anything in the step says that it failed.

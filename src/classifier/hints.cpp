@@ -63,6 +63,7 @@ class HintCollector {
     for (const TextCode& code : codes_) {
       add(place, FindingKind::code, std::string("text.") + std::string(code.kind), code.meaning,
           "The text has the code " + printable(code.found));
+      findings_.list.back().named_in_text = true;
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
+#include "classifier/findings.hpp"
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
@@ -36,6 +37,28 @@ TEST_CASE("what is too unsure to be said is told as a leaning", "[classifier]") 
     CHECK(all.leaning.confidence == Approx(std::min(one.confidence, 0.98)));
     CHECK_FALSE(all.leaning.reason.empty());
   }
+}
+
+TEST_CASE("a code that is only named decides nothing where the text is no failure",
+          "[classifier]") {
+  const auto decided = [](detail::FindingKind kind, bool named_in_text, FailureType likeliest) {
+    detail::Findings findings;
+    findings.list.push_back(
+        {.kind = kind,
+         .reason = "signal",
+         .evidence = {.source = "x", .suggests = FailureType::crashed, .confidence = 0.9},
+         .named_in_text = named_in_text});
+    return detail::decide(std::move(findings), {.likeliest = likeliest, .confidence = 0.6}).type;
+  };
+  using enum detail::FindingKind;
+  CHECK(decided(code, true, FailureType::unknown) == FailureType::unknown);
+  CHECK(decided(code, false, FailureType::unknown) == FailureType::crashed);  // It was reported.
+  CHECK(decided(code, true, FailureType::crashed) == FailureType::crashed);
+  CHECK(decided(text, false, FailureType::crashed) == FailureType::unknown);  // No code.
+  const Trajectory none;
+  const Failure notes{.text = "2.9.1: fixed a crash (SIGSEGV) in the cache; timeouts are 30 s now"};
+  CHECK(default_classifier()->classify({.failure = notes, .trajectory = none}).type ==
+        FailureType::unknown);
 }
 
 TEST_CASE("an external fault explains a timeout that came with it", "[classifier]") {
