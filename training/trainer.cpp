@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <random>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 namespace triage::training {
@@ -40,17 +40,11 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
 class Places {
  public:
   Places(const std::vector<const Example*>& examples, std::size_t least_origins) {
-    struct Known {
-      std::uint32_t hash = 0;
-      std::size_t origins = 0;
-    };
-    std::vector<Known> known;
-    for (const auto& [hash, origins] : count_origins(examples)) {
-      if (origins >= least_origins) known.push_back({hash, origins});
-    }
-    std::sort(known.begin(), known.end(), [](const Known& a, const Known& b) {
-      return std::make_pair(b.origins, a.hash) < std::make_pair(a.origins, b.hash);
-    });
+    std::vector<Known> known = count_origins(examples);
+    std::erase_if(known, [&](const Known& feature) { return feature.origins < least_origins; });
+    // Equal ones stay in the order of their hashes.
+    std::stable_sort(known.begin(), known.end(),
+                     [](const Known& a, const Known& b) { return a.origins > b.origins; });
     for (const Known& feature : known) place(feature.hash);
   }
 
@@ -68,22 +62,31 @@ class Places {
   [[nodiscard]] const std::vector<std::uint16_t>& tags() const { return tags_; }
 
  private:
-  static std::unordered_map<std::uint32_t, std::size_t> count_origins(
-      const std::vector<const Example*>& examples) {
-    std::vector<const Example*> by_origin = examples;
-    std::stable_sort(by_origin.begin(), by_origin.end(),
-                     [](const Example* a, const Example* b) { return a->origin < b->origin; });
-    std::unordered_map<std::uint32_t, std::size_t> counts;
-    std::unordered_map<std::uint32_t, std::size_t> last;
-    for (const Example* example : by_origin) {
-      for (const detail::Feature& feature : example->features) {
-        const auto [seen, first] = last.try_emplace(feature.hash, example->origin);
-        if (first || std::exchange(seen->second, example->origin) != example->origin) {
-          ++counts[feature.hash];
-        }
+  struct Known {
+    std::uint32_t hash = 0;
+    std::size_t origins = 0;
+  };
+
+  // Every feature once, by hash.
+  static std::vector<Known> count_origins(const std::vector<const Example*>& examples) {
+    std::map<std::size_t, std::vector<const Example*>> by_origin;
+    for (const Example* example : examples) by_origin[example->origin].push_back(example);
+    std::vector<std::uint32_t> hashes;  // Once for each origin that has it.
+    for (const auto& [origin, of_origin] : by_origin) {
+      std::vector<std::uint32_t> own;
+      for (const Example* example : of_origin) {
+        for (const detail::Feature& feature : example->features) own.push_back(feature.hash);
       }
+      std::sort(own.begin(), own.end());
+      hashes.insert(hashes.end(), own.begin(), std::unique(own.begin(), own.end()));
     }
-    return counts;
+    std::sort(hashes.begin(), hashes.end());
+    std::vector<Known> known;
+    for (const std::uint32_t hash : hashes) {
+      if (known.empty() || known.back().hash != hash) known.push_back({hash, 0});
+      ++known.back().origins;
+    }
+    return known;
   }
 
   void place(std::uint32_t hash) {
@@ -123,13 +126,6 @@ class Fit {
     std::uint32_t row;
     float value;
   };
-  // An input of the example: its weights, its squared gradients, its value.
-  struct Input {
-    Scores* weights;
-    float* squares;
-    float value;
-  };
-
   void look_up(const Example& example) {
     detail::FeatureBuffer all;
     all.features = example.features;
@@ -144,25 +140,22 @@ class Fit {
     rows_.push_back(std::move(rows));
   }
 
-  void gather(const Example& example, const std::vector<Row>& rows) {
-    inputs_.clear();
-    inputs_.push_back({&bias_, &bias_squares_, 1});
-    for (const Row& row : rows) {
-      inputs_.push_back({&weights_[row.row], &squares_[row.row], row.value});
-    }
+  // Calls visit(weights, sum of squared gradients, value) for each input of the example.
+  template <class Visit>
+  void for_each_input(const Example& example, const std::vector<Row>& rows, Visit visit) {
+    visit(bias_, bias_squares_, 1.0F);
+    for (const Row& row : rows) visit(weights_[row.row], squares_[row.row], row.value);
     for (std::size_t hint = 0; hint < hint_input_count; ++hint) {
       if (example.hints[hint] == 0) continue;
-      inputs_.push_back(
-          {&hint_weights_[hint], &hint_squares_[hint], example.hints[hint] * options_.hint_scale});
+      visit(hint_weights_[hint], hint_squares_[hint], example.hints[hint] * options_.hint_scale);
     }
   }
 
   void learn(const Example& example, const std::vector<Row>& rows) {
-    gather(example, rows);
     Scores scores{};
-    for (const Input& input : inputs_) {
-      for (std::size_t i = 0; i < row_size; ++i) scores[i] += (*input.weights)[i] * input.value;
-    }
+    for_each_input(example, rows, [&](const Scores& weights, float, float value) {
+      for (std::size_t i = 0; i < row_size; ++i) scores[i] += weights[i] * value;
+    });
     Scores slope{};
     const float best = *std::max_element(scores.begin(), scores.begin() + types);
     float sum = 0;
@@ -173,14 +166,13 @@ class Fit {
       slope[i] = example.weight * (slope[i] / sum - wanted);
       square += slope[i] * slope[i];
     }
-    for (const Input& input : inputs_) {
-      *input.squares += square * input.value * input.value;
-      const float rate = rate_ / std::sqrt(*input.squares);
+    for_each_input(example, rows, [&](Scores& weights, float& squares, float value) {
+      squares += square * value * value;
+      const float rate = rate_ / std::sqrt(squares);
       for (std::size_t i = 0; i < row_size; ++i) {
-        float& weight = (*input.weights)[i];
-        weight -= rate * (slope[i] * input.value + options_.weight_decay * weight);
+        weights[i] -= rate * (slope[i] * value + options_.weight_decay * weights[i]);
       }
-    }
+    });
   }
 
   [[nodiscard]] ModelParameters rounded() const {
@@ -214,7 +206,6 @@ class Fit {
   const Places places_;
   float rate_ = 0;
   std::vector<std::vector<Row>> rows_{};  // Of each example.
-  std::vector<Input> inputs_{};
   Scores bias_{};
   float bias_squares_ = 1e-6F;
   std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);
