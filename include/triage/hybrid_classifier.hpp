@@ -13,7 +13,7 @@ namespace triage::inline v0_1 {
 struct HybridBand {
   // How much the base must lean to one type (Classification::leaning) before the second opinion is
   // asked: 0.5 to 1. Below it there is no evidence to confirm, and a question would invite a guess.
-  double least_leaning = 0.8;
+  double least_leaning = 0.69;
   // How sure the second opinion must be of the same type: 0 to 1.
   double least_agreement = 0.5;
 };

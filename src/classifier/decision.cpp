@@ -155,13 +155,20 @@ const Finding* strongest_for(FailureType type, const std::vector<Finding>& findi
   return found;
 }
 
-// A code that means one thing only, where no other one says something else. Names in a text count
-// only if `text_fails`: a list of changes, a summary or advice has them, too.
-const Finding* precise_code(const std::vector<Finding>& findings, bool text_fails) {
+// True if the finding may decide where the model does not. Names in a text that is no failure may
+// not: a list of changes, a summary or advice has them, too.
+bool stands_alone(const Finding& finding, const ModelOpinion& opinion) {
+  if (finding.evidence.confidence < precise) return false;
+  if (finding.kind == FindingKind::exception_type) return !opinion.has_words;
+  return finding.kind == FindingKind::code &&
+         (!finding.named_in_text || opinion.likeliest != unknown);
+}
+
+// What means one thing only, where no other finding of the kind says something else.
+const Finding* precise_finding(const std::vector<Finding>& findings, const ModelOpinion& opinion) {
   const Finding* found = nullptr;
   for (const Finding& finding : findings) {
-    if (finding.kind != FindingKind::code || finding.evidence.confidence < precise) continue;
-    if (finding.named_in_text && !text_fails) continue;
+    if (!stands_alone(finding, opinion)) continue;
     if (found != nullptr && found->evidence.suggests != finding.evidence.suggests) return nullptr;
     found = &finding;
   }
@@ -198,8 +205,8 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
     result.type = opinion.type;
     result.reason = best != nullptr ? best->reason : by_wording;
     result.confidence = std::min(opinion.confidence, most_doubtful);
-  } else if (const Finding* code = precise_code(findings.list, opinion.likeliest != unknown)) {
-    take(*code, result);
+  } else if (const Finding* precise_one = precise_finding(findings.list, opinion)) {
+    take(*precise_one, result);
   }
   const Finding* hint = strongest_for(opinion.likeliest, findings.list);
   lean(opinion.likeliest, hint != nullptr ? hint->reason : by_wording,

@@ -75,8 +75,9 @@ struct EvidenceClassifier::Body {
     const std::optional<Duration> wait_in_text = findings.wait_in_text;
     auto model_input = inputs.take();
     detail::collect_model_input(input, findings, {}, *model_input);
-    const detail::ModelOpinion opinion =
+    detail::ModelOpinion opinion =
         opinion_of(model ? *model : detail::built_in_model(), *model_input);
+    opinion.has_words = !input.failure.text.empty();
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);

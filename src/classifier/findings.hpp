@@ -41,13 +41,15 @@ struct ModelOpinion {
   FailureType type = FailureType::unknown;  // What it dares to say.
   FailureType likeliest = FailureType::unknown;
   double confidence = 0.0;  // Of the likeliest type; calibrated.
+  bool has_words = true;    // There was a text; else it is an opinion about codes and names.
 };
 
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and
 // breaches of the contract decide, then the model, then codes that mean one thing only. One that
-// is only named in the text says nothing where the model takes the text for no failure of a kind.
+// is only named in the text says nothing where the model takes the text for no failure; the type of
+// an exception is as good as a code where there is no text.
 [[nodiscard]] Classification decide(Findings findings, const ModelOpinion& opinion);
 
 // True if anything in the step says that it failed.

@@ -55,10 +55,24 @@ TEST_CASE("a code that is only named decides nothing where the text is no failur
   CHECK(decided(code, false, FailureType::unknown) == FailureType::crashed);  // It was reported.
   CHECK(decided(code, true, FailureType::crashed) == FailureType::crashed);
   CHECK(decided(text, false, FailureType::crashed) == FailureType::unknown);  // No code.
+  CHECK(decided(exception_type, false, FailureType::unknown) == FailureType::unknown);
   const Trajectory none;
   const Failure notes{.text = "2.9.1: fixed a crash (SIGSEGV) in the cache; timeouts are 30 s now"};
   CHECK(default_classifier()->classify({.failure = notes, .trajectory = none}).type ==
         FailureType::unknown);
+}
+
+TEST_CASE("an exception type decides where there is no text", "[classifier]") {
+  const Trajectory none;
+  const auto type_of = [&](std::string type, std::string text) {
+    const Failure failure{.text = std::move(text), .exception_type = std::move(type)};
+    return default_classifier()->classify({.failure = failure, .trajectory = none}).type;
+  };
+  CHECK(type_of("TimeoutError", "") == FailureType::timeout);
+  CHECK(type_of("asyncio.exceptions.TimeoutError", "") == FailureType::timeout);
+  CHECK(type_of("PermissionError", "") == FailureType::access_denied);
+  CHECK(type_of("ValueError", "") == FailureType::unknown);
+  CHECK(type_of("TimeoutError", "took too long") == FailureType::timeout);
 }
 
 TEST_CASE("an external fault explains a timeout that came with it", "[classifier]") {
