@@ -29,8 +29,12 @@ install(FILES
   cmake/FindtriageDeps.cmake
   DESTINATION ${triage_package_dir})
 if(TARGET triage_cli)
+  file(RELATIVE_PATH to_libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(triage_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
   install(TARGETS triage_cli)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
 endif()
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})  # README links to them.
+# Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
+set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${triage_documents})
+install(DIRECTORY docs DESTINATION ${triage_documents})  # README links to them.

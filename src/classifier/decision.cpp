@@ -155,24 +155,31 @@ const Finding* strongest_for(FailureType type, const std::vector<Finding>& findi
   return found;
 }
 
-// True if the finding may decide where the model does not. Names in a text that is no failure may
-// not: a list of changes, a summary or advice has them, too.
-bool stands_alone(const Finding& finding, const ModelOpinion& opinion) {
-  if (finding.evidence.confidence < precise) return false;
-  if (finding.kind == FindingKind::exception_type) return !opinion.has_words;
-  return finding.kind == FindingKind::code &&
-         (!finding.named_in_text || opinion.likeliest != unknown);
+// Names in a text that is no failure decide nothing: a list of changes, a summary or advice has
+// them, too. In a few words there is nothing else to go by.
+bool names_count(const ModelOpinion& opinion) {
+  constexpr std::size_t few_words = 8;
+  return opinion.likeliest != unknown || opinion.words <= few_words;
 }
 
 // What means one thing only, where no other finding of the kind says something else.
-const Finding* precise_finding(const std::vector<Finding>& findings, const ModelOpinion& opinion) {
+const Finding* precise_finding(FindingKind kind, bool names_too,
+                               const std::vector<Finding>& findings) {
   const Finding* found = nullptr;
   for (const Finding& finding : findings) {
-    if (!stands_alone(finding, opinion)) continue;
+    if (finding.kind != kind || finding.evidence.confidence < precise) continue;
+    if (finding.named_in_text && !names_too) continue;
     if (found != nullptr && found->evidence.suggests != finding.evidence.suggests) return nullptr;
     found = &finding;
   }
   return found;
+}
+
+// What decides where the model does not.
+const Finding* precise_finding(const std::vector<Finding>& findings, const ModelOpinion& opinion) {
+  const Finding* code = precise_finding(FindingKind::code, names_count(opinion), findings);
+  if (code != nullptr || opinion.words > 0) return code;
+  return precise_finding(FindingKind::exception_type, false, findings);
 }
 
 // The result stays unknown; whoever can find out more learns what to look for.

@@ -50,6 +50,25 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
           .confidence = posterior[best]};
 }
 
+// How many there are, up to more than a few.
+std::size_t words_of(const Failure& failure) {
+  constexpr std::size_t enough = 100;
+  std::size_t words = 0;
+  const auto add = [&](std::string_view text) {
+    bool inside = false;
+    for (const char c : text) {
+      const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
+      if (!blank && !inside && ++words == enough) return;
+      inside = !blank;
+    }
+  };
+  add(failure.text);
+  for (const Cause& cause : failure.causes) {
+    if (words < enough) add(cause.text);
+  }
+  return words;
+}
+
 Result<detail::TextModel> read_model(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{Errc::not_found, "model file: it cannot be opened"};
@@ -77,7 +96,7 @@ struct EvidenceClassifier::Body {
     detail::collect_model_input(input, findings, {}, *model_input);
     detail::ModelOpinion opinion =
         opinion_of(model ? *model : detail::built_in_model(), *model_input);
-    opinion.has_words = !input.failure.text.empty();
+    opinion.words = words_of(input.failure);
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);

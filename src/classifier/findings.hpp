@@ -18,7 +18,7 @@ struct Finding {
   FindingKind kind = FindingKind::text;
   std::string_view reason{};  // Of static lifetime.
   Evidence evidence{};
-  bool named_in_text = false;  // A code that nobody reported: the text has its name.
+  bool named_in_text = false;  // Nobody reported it: a text says so.
 };
 
 // Everything that one classification finds out, before it decides.
@@ -40,16 +40,17 @@ void find_hints(const ClassifierInput& input, Findings& findings);
 struct ModelOpinion {
   FailureType type = FailureType::unknown;  // What it dares to say.
   FailureType likeliest = FailureType::unknown;
-  double confidence = 0.0;  // Of the likeliest type; calibrated.
-  bool has_words = true;    // There was a text; else it is an opinion about codes and names.
+  double confidence = 0.0;    // Of the likeliest type; calibrated.
+  std::size_t words = 1'000;  // Of the failure and its causes; 0: it knew codes and names only.
 };
 
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and
-// breaches of the contract decide, then the model, then codes that mean one thing only. One that
-// is only named in the text says nothing where the model takes the text for no failure; the type of
-// an exception is as good as a code where there is no text.
+// breaches of the contract decide, then the model, then codes that mean one thing only. One that a
+// text only names says nothing if the model takes the text, which is more than a few words, for
+// unknown. The reported type of an exception is as good as a code where there is no text and no
+// such code.
 [[nodiscard]] Classification decide(Findings findings, const ModelOpinion& opinion);
 
 // True if anything in the step says that it failed.

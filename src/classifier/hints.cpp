@@ -55,6 +55,7 @@ class HintCollector {
 
   void text(const Place& place, std::string_view text) {
     if (text.empty()) return;
+    const std::size_t first = findings_.list.size();
     hits_.clear();
     rules_.match_text(text, hits_);
     add_hits(place, "text", "The text says: ", text);
@@ -63,7 +64,9 @@ class HintCollector {
     for (const TextCode& code : codes_) {
       add(place, FindingKind::code, std::string("text.") + std::string(code.kind), code.meaning,
           "The text has the code " + printable(code.found));
-      findings_.list.back().named_in_text = true;
+    }
+    for (std::size_t i = first; i < findings_.list.size(); ++i) {
+      findings_.list[i].named_in_text = true;
     }
   }
 

@@ -42,9 +42,11 @@ bool PhraseFilter::add(re2::FilteredRE2& phrase) {
   return true;
 }
 
-void PhraseFilter::finish() {
+bool PhraseFilter::finish() {
   std::vector<std::string> words;
+  std::size_t bytes = 0;
   for (const auto& [word, seen] : seen_) {
+    bytes += word.size();
     words.push_back(word);
     uses_.push_back(seen.use);
     places_.resize(places_.size() + partners_.size(), no_word);
@@ -53,7 +55,9 @@ void PhraseFilter::finish() {
     }
   }
   seen_.clear();
+  if (bytes > WordFinder::most_bytes) return false;
   finder_ = WordFinder(words);
+  return true;
 }
 
 void PhraseFilter::find_words(std::string_view line, std::vector<std::size_t>& words) const {

@@ -26,10 +26,11 @@ class PhraseFilter {
  public:
   static constexpr std::size_t most_phrases = 256;
 
-  // Compiles `phrase`, which holds one pattern, and gives it the next number. False if some text
-  // without any word of it matches.
+  // Compiles `phrase`, which holds one pattern, and gives it the next number; most_phrases at most.
+  // False if some text without any word of it matches.
   [[nodiscard]] bool add(re2::FilteredRE2& phrase);
-  void finish();
+  // To be called once, when all phrases are added. False if they have more words than fit.
+  [[nodiscard]] bool finish();
 
   // Calls visit(number) for each phrase that `line` may match, in the order of their numbers.
   // `words` is room to work in.

@@ -117,7 +117,7 @@ struct RuleBook::Compiled {
   }
 
   Result<void> finish() {
-    filter.finish();
+    if (!filter.finish()) return Error{Errc::invalid_argument, "rules: too many words"};
     if (!types->Compile()) return Error{Errc::invalid_argument, "rules: too many exception types"};
     return outcome::success();
   }

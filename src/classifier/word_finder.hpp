@@ -20,7 +20,9 @@ class WordFinder {
   // A state is where its row of the table begins, which saves a multiplication a byte.
   using State = std::uint32_t;
 
-  // Words in lower case, at most 65,000 bytes in all. Empty words are never found.
+  static constexpr std::size_t most_bytes = 65'000;  // Of all words together.
+
+  // Words in lower case. Empty ones are never found.
   explicit WordFinder(const std::vector<std::string>& words);
 
   // Scans `text` from `at` on until a word ends there, and returns where it went on to: behind that

@@ -41,38 +41,62 @@ TEST_CASE("what is too unsure to be said is told as a leaning", "[classifier]") 
 
 TEST_CASE("a code that is only named decides nothing where the text is no failure",
           "[classifier]") {
-  const auto decided = [](detail::FindingKind kind, bool named_in_text, FailureType likeliest) {
+  const auto decided = [](detail::FindingKind kind, bool named_in_text, FailureType likeliest,
+                          std::size_t words) {
     detail::Findings findings;
     findings.list.push_back(
         {.kind = kind,
          .reason = "signal",
          .evidence = {.source = "x", .suggests = FailureType::crashed, .confidence = 0.9},
          .named_in_text = named_in_text});
-    return detail::decide(std::move(findings), {.likeliest = likeliest, .confidence = 0.6}).type;
+    const detail::ModelOpinion opinion{.likeliest = likeliest, .confidence = 0.6, .words = words};
+    return detail::decide(std::move(findings), opinion).type;
   };
   using enum detail::FindingKind;
-  CHECK(decided(code, true, FailureType::unknown) == FailureType::unknown);
-  CHECK(decided(code, false, FailureType::unknown) == FailureType::crashed);  // It was reported.
-  CHECK(decided(code, true, FailureType::crashed) == FailureType::crashed);
-  CHECK(decided(text, false, FailureType::crashed) == FailureType::unknown);  // No code.
-  CHECK(decided(exception_type, false, FailureType::unknown) == FailureType::unknown);
-  const Trajectory none;
-  const Failure notes{.text = "2.9.1: fixed a crash (SIGSEGV) in the cache; timeouts are 30 s now"};
-  CHECK(default_classifier()->classify({.failure = notes, .trajectory = none}).type ==
-        FailureType::unknown);
+  CHECK(decided(code, true, FailureType::unknown, 30) == FailureType::unknown);
+  CHECK(decided(code, true, FailureType::unknown, 3) == FailureType::crashed);    // Hardly more.
+  CHECK(decided(code, false, FailureType::unknown, 30) == FailureType::crashed);  // Reported.
+  CHECK(decided(code, true, FailureType::crashed, 30) == FailureType::crashed);
+  CHECK(decided(text, false, FailureType::crashed, 30) == FailureType::unknown);  // No code.
+  CHECK(decided(exception_type, false, FailureType::unknown, 30) == FailureType::unknown);
+  CHECK(decided(exception_type, false, FailureType::unknown, 0) == FailureType::crashed);
+  CHECK(decided(exception_type, true, FailureType::unknown, 0) == FailureType::unknown);
+}
+
+namespace {
+
+FailureType type_of_all(const Failure& failure, const Trajectory& steps = {}) {
+  return default_classifier()->classify({.failure = failure, .trajectory = steps}).type;
+}
+
+}  // namespace
+
+TEST_CASE("a bare code is enough, one in a list of changes is not", "[classifier]") {
+  for (const char* code : {"ECONNRESET", "ECONNREFUSED", "ETIMEDOUT", "SIGSEGV", "EDQUOT"}) {
+    for (const std::string before : {"", "errno: ", "job 4471 failed: "}) {
+      INFO(before << code);
+      CHECK(type_of_all({.text = before + code}) != FailureType::unknown);
+    }
+  }
+  CHECK(
+      type_of_all({.text = "2.9.1: fixed a crash (SIGSEGV) in the cache; timeouts are 30 s now"}) ==
+      FailureType::unknown);
 }
 
 TEST_CASE("an exception type decides where there is no text", "[classifier]") {
-  const Trajectory none;
-  const auto type_of = [&](std::string type, std::string text) {
-    const Failure failure{.text = std::move(text), .exception_type = std::move(type)};
-    return default_classifier()->classify({.failure = failure, .trajectory = none}).type;
-  };
-  CHECK(type_of("TimeoutError", "") == FailureType::timeout);
-  CHECK(type_of("asyncio.exceptions.TimeoutError", "") == FailureType::timeout);
-  CHECK(type_of("PermissionError", "") == FailureType::access_denied);
-  CHECK(type_of("ValueError", "") == FailureType::unknown);
-  CHECK(type_of("TimeoutError", "took too long") == FailureType::timeout);
+  for (const char* nothing : {"", " ", "\n"}) {
+    CHECK(type_of_all({.text = nothing, .exception_type = "TimeoutError"}) == FailureType::timeout);
+  }
+  CHECK(type_of_all({.exception_type = "asyncio.exceptions.TimeoutError"}) == FailureType::timeout);
+  CHECK(type_of_all({.exception_type = "PermissionError"}) == FailureType::access_denied);
+  CHECK(type_of_all({.exception_type = "ValueError"}) == FailureType::unknown);
+  // A code that was reported comes first.
+  CHECK(type_of_all({.exception_type = "ValidationError", .http_status = 503}) ==
+        FailureType::external_fault);
+  // What a text names was not reported, wherever the text stands.
+  const std::vector<Step> steps{
+      {.action = "x", .error = "PermissionError: handled, the work went on"}};
+  CHECK(type_of_all({}, test::trajectory_of(steps)) == FailureType::unknown);
 }
 
 TEST_CASE("an external fault explains a timeout that came with it", "[classifier]") {

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/phrase_filter.hpp"
+#include "classifier/rules_table.hpp"
 
 #include "support/catch.hpp"
 
 #include "triage/clock.hpp"
+#include "triage/json.hpp"
 
 #include <re2/filtered_re2.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
+namespace triage::inline v0_1::detail {
+extern const std::string_view rules_text;  // data/rules.tsv
+}
+
 namespace {
 
+namespace detail = triage::detail;
 using triage::detail::PhraseFilter;
 
 // Patterns with their filter, as the table of rules has them.
@@ -24,10 +32,10 @@ class Filtered {
     for (const std::string& pattern : patterns) {
       phrases_.emplace_back(3);
       int id = 0;
-      REQUIRE(phrases_.back().Add(pattern, {}, &id) == RE2::NoError);
+      REQUIRE(phrases_.back().Add(pattern, options(), &id) == RE2::NoError);
       REQUIRE(filter_.add(phrases_.back()));
     }
-    filter_.finish();
+    REQUIRE(filter_.finish());
   }
 
   [[nodiscard]] std::vector<std::size_t> candidates(const std::string& line) const {
@@ -45,6 +53,13 @@ class Filtered {
   }
 
  private:
+  static RE2::Options options() {
+    RE2::Options bytes;
+    bytes.set_encoding(RE2::Options::EncodingLatin1);
+    bytes.set_log_errors(false);
+    return bytes;
+  }
+
   std::vector<re2::FilteredRE2> phrases_{};
   PhraseFilter filter_{};
 };
@@ -103,4 +118,44 @@ TEST_CASE("no line that matches is left out", "[classifier][rules]") {
       CHECK(std::count(candidates.begin(), candidates.end(), match) == 1);
     }
   }
+}
+
+TEST_CASE("no phrase of the built-in table is left out on the corpus", "[classifier][rules]") {
+  std::vector<std::string> patterns;
+  const auto rows = detail::read_rule_table(detail::rules_text);
+  REQUIRE(rows);
+  for (const detail::RuleRow& row : rows.value()) {
+    if (row.rule.kind != detail::RuleKind::exception_type) patterns.push_back("(?i)" + row.pattern);
+  }
+  const Filtered filtered(patterns);
+  const auto random = triage::seeded_random(7);
+  std::size_t matched = 0;
+  for (const char* file : {"llm.jsonl", "systems.jsonl"}) {
+    std::ifstream lines(std::string(TRIAGE_SOURCE_DIR) + "/data/failures/" + file);
+    REQUIRE(lines);
+    for (std::string line; std::getline(lines, line);) {
+      std::string text = triage::Json::parse(line)["text"];
+      if (random->next() % 4 == 0)
+        text[random->next() % text.size()] = "\r\0\xff"[random->next() % 3];
+      const Numbers candidates = filtered.candidates(text);
+      for (const std::size_t match : filtered.matches(text)) {
+        ++matched;
+        if (std::count(candidates.begin(), candidates.end(), match) == 1) continue;
+        FAIL_CHECK(patterns[match] << " in " << text);
+      }
+    }
+  }
+  CHECK(matched > 500);
+}
+
+TEST_CASE("more words than fit are refused", "[classifier][rules]") {
+  PhraseFilter filter;
+  for (int i = 0; i < 20; ++i) {
+    re2::FilteredRE2 phrase(3);
+    int id = 0;
+    const std::string word = std::to_string(i) + std::string(4'000, static_cast<char>('a' + i));
+    REQUIRE(phrase.Add(word, {}, &id) == RE2::NoError);
+    REQUIRE(filter.add(phrase));
+  }
+  CHECK_FALSE(filter.finish());
 }

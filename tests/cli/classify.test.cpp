@@ -69,16 +69,21 @@ TEST_CASE("classify uses codes, exception type, steps and contract", "[cli][clas
 
 TEST_CASE("codes may come as texts and gRPC's by name", "[cli][classify]") {
   for (const char* name : {"UNAUTHENTICATED", "Unauthenticated", "StatusCode.UNAUTHENTICATED",
-                           "16 UNAUTHENTICATED", "16"}) {
+                           "16 UNAUTHENTICATED", "16", " 16\n", "16: UNAUTHENTICATED",
+                           "Code::Unauthenticated", "unauthenticated: no token"}) {
     INFO(name);
     CHECK(classify_one({{"error", "x"}, {"grpc_status", name}})["type"] == "access_denied");
   }
   CHECK(classify_one({{"error", "x"}, {"grpc_status", "DeadlineExceeded"}})["type"] == "timeout");
   CHECK(classify_one({{"error", "x"}, {"grpc_status", "Canceled"}})["type"] == "unknown");
-  CHECK(classify_one({{"error", "x"}, {"http_status", "503 Service Unavailable"}})["type"] ==
-        "external_fault");
+  for (const char* status : {"503 Service Unavailable", "503: down", "HTTP/1.1 503", "503.0"}) {
+    INFO(status);
+    CHECK(classify_one({{"error", "x"}, {"http_status", status}})["type"] == "external_fault");
+  }
+  CHECK(classify_one({{"error", "x"}, {"json_rpc_code", "-32601 Method not found"}})["type"] ==
+        "wrong_tool_called");
   CHECK(classify_one({{"error", "x"}, {"http_status", ""}})["type"] == "unknown");
-  for (const char* text : {"DEADLINE", "16x", "x 16", "."}) {
+  for (const char* text : {"DEADLINE", "16x", "x 16", ".", "16.5", "99999999999", "HTTP"}) {
     INFO(text);
     const Answers answers = classify_text(Json{{"grpc_status", text}}.dump());
     REQUIRE(answers.lines.size() == 1);
@@ -114,7 +119,8 @@ TEST_CASE("an unreadable line gives an error object, and the rest is classified"
     CHECK(answers.lines[i]["error"].is_string());
     CHECK_FALSE(answers.lines[i].contains("type"));
   }
-  CHECK(answers.lines[3]["error"] == "http_status is not a whole number");
+  CHECK(answers.lines[3]["error"] ==
+        "http_status is neither a whole number nor a text that begins with one");
   CHECK_THAT(answers.lines[4]["error"].get<std::string>(),
              ContainsSubstring("steps[0].http_status"));
 }
