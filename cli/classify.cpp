@@ -64,9 +64,8 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
           "exception_type,\n"
           "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "
           "fields\n"
-          "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\"). Prints "
-          "one a line: type, reason, confidence, retry_after_s, "
-          "critical_step,\n"
+          "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\").\n"
+          "Prints one a line: type, reason, confidence, retry_after_s, critical_step,\n"
           "evidence. A line that cannot be read gives an object with error and line; the rest is\n"
           "classified, and the exit status is 4. Blank lines are skipped.\n\n") +
       exit_status_help());

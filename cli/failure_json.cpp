@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "failure_json.hpp"
 
+#include "code_text.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/step.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <initializer_list>
@@ -117,54 +116,6 @@ std::optional<std::string> as_optional_text(const Json& value) {
   return as_text(value);
 }
 
-bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  return text.substr(0, text.find_last_not_of(blanks) + 1);
-}
-
-// The number that a text begins with: "14", "429 Too Many Requests", "HTTP/1.1 503", "404.0".
-std::optional<int> leading_number(std::string_view text) {
-  if (text.starts_with("HTTP")) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
-  int code = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, code);
-  if (parsed.ec != std::errc{}) return std::nullopt;
-  std::string_view rest(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
-  if (rest.starts_with(".0"))
-    rest.remove_prefix(std::min(rest.find_first_not_of('0', 1), rest.size()));
-  if (!rest.empty() && (is_letter_or_digit(rest.front()) || rest.front() == '.'))
-    return std::nullopt;
-  return code;
-}
-
-// By name, as the libraries of most languages write it: "UNAVAILABLE", "ResourceExhausted",
-// "StatusCode.INTERNAL", "Code::Aborted", "Deadline Exceeded". Source: google.rpc.Code.
-std::optional<int> grpc_status_named(std::string_view text) {
-  static constexpr std::array<std::string_view, 17> names{
-      "ok",       "cancelled",      "unknown",          "invalidargument",   "deadlineexceeded",
-      "notfound", "alreadyexists",  "permissiondenied", "resourceexhausted", "failedprecondition",
-      "aborted",  "outofrange",     "unimplemented",    "internal",          "unavailable",
-      "dataloss", "unauthenticated"};
-  if (const auto colons = text.rfind("::"); colons != std::string_view::npos)
-    text.remove_prefix(colons + 2);
-  text = text.substr(0, text.find(':'));
-  if (const auto dot = text.rfind('.'); dot != std::string_view::npos) text.remove_prefix(dot + 1);
-  std::string name;
-  for (const char c : text) {
-    if (c != '_' && c != ' ' && c != '-')
-      name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  if (name == "canceled") name = "cancelled";
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<int>(found - names.begin());
-}
-
 using ReadText = std::optional<int> (*)(std::string_view);
 
 // A whole number, or a text that `read_text` knows.
@@ -173,9 +124,9 @@ Result<std::optional<int>> read_code(const Json& object, const char* name, ReadT
   const Json& value = member(object, name);
   if (value.is_null()) return outcome::success(std::optional<int>{});
   if (value.is_string()) {
-    const std::string_view text = without_blanks(value.get_ref<const std::string&>());
-    if (text.empty()) return outcome::success(std::optional<int>{});
-    if (const auto code = leading_number(text)) return outcome::success(code);
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+      return outcome::success(std::optional<int>{});
     if (const auto code = read_text(text)) return outcome::success(code);
   }
   if (value.is_number()) {
@@ -190,11 +141,10 @@ Result<std::optional<int>> read_code(const Json& object, const char* name, ReadT
 
 template <class Target>
 Result<void> read_codes(const Json& object, Target& target) {
-  constexpr auto no_names = [](std::string_view) { return std::optional<int>{}; };
   constexpr std::string_view number = "is neither a whole number nor a text that begins with one";
-  TRIAGE_TRY(http, read_code(object, "http_status", no_names, number));
-  TRIAGE_TRY(json_rpc, read_code(object, "json_rpc_code", no_names, number));
-  TRIAGE_TRY(grpc, read_code(object, "grpc_status", grpc_status_named,
+  TRIAGE_TRY(http, read_code(object, "http_status", code_in, number));
+  TRIAGE_TRY(json_rpc, read_code(object, "json_rpc_code", code_in, number));
+  TRIAGE_TRY(grpc, read_code(object, "grpc_status", grpc_status_in,
                              "is neither a whole number nor the name of a gRPC status"));
   target.http_status = http;
   target.json_rpc_code = json_rpc;

@@ -126,6 +126,7 @@ class Fit {
     std::uint32_t row;
     float value;
   };
+
   void look_up(const Example& example) {
     detail::FeatureBuffer all;
     all.features = example.features;
