@@ -2,7 +2,7 @@
 #pragma once
 // The error type of the whole library, and the result alias that every fallible function returns.
 
-#include <boost/outcome/result.hpp>
+#include <boost/outcome/std_result.hpp>
 #include <boost/outcome/success_failure.hpp>
 
 #include <memory>
@@ -87,7 +87,7 @@ class BadResult : public std::system_error {
 [[noreturn]] void outcome_throw_as_system_error_with_payload(const Error& error);
 
 template <class T>
-using Result = outcome::result<T, Error>;
+using Result = outcome::std_result<T, Error>;
 
 // True if `result` holds an answer that a fallback supplied instead of the agent.
 // Source: Outcome reserves 16 bits of a result for its user ("spare storage").
