@@ -16,6 +16,9 @@ struct SchemaBreach {
   std::string schema_path{};  // JSON Pointer to the rule inside the schema.
   std::string expected{};     // That rule as JSON text, cut at 400 bytes: {"type":"string"}.
   std::string found{};        // The part as JSON text, cut at 200 bytes.
+  // For a member that is not allowed the allowed name most like it; for one that is missing the
+  // present one that may be meant for it. Empty if there is none.
+  std::string nearest{};
 
   friend bool operator==(const SchemaBreach&, const SchemaBreach&) = default;
 };
@@ -23,9 +26,10 @@ struct SchemaBreach {
 // "at /url: expected {"type":"string"}, found 5".
 [[nodiscard]] std::string describe(const SchemaBreach& breach);
 
-// A value; copies share what was compiled. Drafts 4, 6 and 7, as "$schema" says, else 7; of later
-// drafts what they share with 7, their new keywords are not checked. `pattern` and
-// `patternProperties` are RE2 expressions and take linear time; `format` is an annotation.
+// A value; copies share what was compiled. Drafts 4, 6, 7, 2019-09 and 2020-12, as "$schema" says;
+// without it 2020-12, in which the older spellings (definitions, dependencies, a list of items) are
+// understood too. `pattern` and `patternProperties` are RE2 expressions and take linear time;
+// `format` and `content…` are annotations, vocabularies are not looked at.
 // References lead into the schema itself: nothing is fetched, no file is read.
 // Thread-safety: const members may be called from several threads at once.
 class JsonSchema {

@@ -13,7 +13,7 @@ struct JsonSchema::Body {
   Json document{};
   std::optional<Error> problem{};
   std::optional<detail::SchemaNodes> nodes{};
-  std::unique_ptr<const detail::SchemaChecker> checker{};
+  std::optional<detail::SchemaChecker> checker{};
 
   Result<void> compile() {
     TRIAGE_TRY(read, detail::SchemaNodes::read(document));
@@ -76,7 +76,9 @@ Result<std::optional<SchemaBreach>> JsonSchema::check(const Json& value,
 
 std::string describe(const SchemaBreach& breach) {
   std::string text = breach.path.empty() ? std::string() : "at " + breach.path + ": ";
-  return text + "expected " + breach.expected + ", found " + breach.found;
+  text += "expected " + breach.expected + ", found " + breach.found;
+  if (!breach.nearest.empty()) text += "; did you mean \"" + printable(breach.nearest) + "\"?";
+  return text;
 }
 
 }  // namespace triage::inline v0_1

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Builds what valijson checks, and watches it while it does. valijson's own reading of schemas is
-// not used: it mixes up `if` with what refers to it, follows references in circles, and names no
-// places. Where its check cannot be trusted with any input, the check is our own: patterns (its
-// matcher recurses once a character), sizes, multiples, uniqueness.
 #include "classifier/schema_check.hpp"
 
-#include "classifier/schema_rules.hpp"
+#include "classifier/schema_keywords.hpp"
+#include "classifier/schema_values.hpp"
+#include "nearest.hpp"
 #include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
 
 namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_expected = 400;
 constexpr std::size_t longest_found = 200;
+constexpr std::size_t most_nearest = 1'000;  // Names compared with a wrong one.
+constexpr std::ptrdiff_t most_stack = 2 << 20;
 
 std::string shortened(const Json& json, std::size_t longest) {
   std::string text = show(json);
@@ -26,350 +30,359 @@ std::string shortened(const Json& json, std::size_t longest) {
   return text + "…";
 }
 
-Error bad_pattern(const std::string& path, const Error& error) {
-  return schema_error(path, "cannot be used: " + error.detail);
-}
+// Which parts of one value the rules of a schema have looked at, for unevaluatedItems and
+// unevaluatedProperties. Names are those of the value.
+struct Evaluated {
+  bool all_members = false;
+  bool all_items = false;
+  std::size_t first_items = 0;
+  std::set<std::string_view> members{};
+  std::set<std::size_t> items{};
 
-class Checker final : public SchemaChecker {
- public:
-  explicit Checker(const SchemaNodes& nodes) : nodes_(nodes) {}
-
-  Result<void> build() {
-    for (std::size_t i = 0; i < nodes_.all().size(); ++i) {
-      subschemas_.push_back(schema_.createSubschema());
-    }
-    for (std::size_t i = 0; i < nodes_.all().size(); ++i) {
-      if (nodes_.all()[i].target == i) {
-        TRIAGE_TRYV(build_node(i));
-      }
-    }
-    return outcome::success();
+  void add(const Evaluated& other) {
+    all_members |= other.all_members;
+    all_items |= other.all_items;
+    first_items = std::max(first_items, other.first_items);
+    members.insert(other.members.begin(), other.members.end());
+    items.insert(other.items.begin(), other.items.end());
   }
-
-  Result<std::optional<SchemaBreach>> check(const Json& value,
-                                            std::size_t& rules_left) const override {
-    Watch watch{.value = value,
-                .stack_begin = static_cast<const char*>(__builtin_frame_address(0)),
-                .rules_left = rules_left};
-    try {
-      auto visitor = visitor_of(Target(value), {as_context(&watch)});
-      if (visitor.validateSchema(*subschemas_[nodes_.all().front().target])) {
-        return outcome::success(std::optional<SchemaBreach>{});
-      }
-    } catch (const Exhausted&) {
-      return Error{Errc::unsupported,
-                   "checking the value against its schema takes too much work: more than " +
-                       std::to_string(JsonSchema::most_rules) + " rules or " +
-                       std::to_string(most_stack >> 20) + " MB of stack"};
-    } catch (const std::exception& e) {
-      return Error{Errc::unsupported, std::string("the value cannot be checked: ") + e.what()};
-    }
-    return outcome::success(std::optional<SchemaBreach>(told(watch)));
-  }
-
- private:
-  using Subschema = const valijson::Subschema*;
-
-  Subschema of(const Json& json) const { return subschemas_[nodes_.of(json)]; }
-  Subschema of(const Json* json) const { return json == nullptr ? anything() : of(*json); }
-  Subschema anything() const { return schema_.emptySubschema(); }
-
-  template <class Check>
-  void add(const Place& place, Check check) {
-    schema_.addConstraintToSubschema(Rule<Check>(place, std::move(check)), subschemas_[place.node]);
-  }
-  // A rule of valijson's.
-  template <class Constraint>
-  void add_theirs(const Place& place, Constraint constraint) {
-    add(place, [theirs = std::make_shared<const Constraint>(std::move(constraint))](
-                   const Target& target, const Context& context) {
-      auto visitor = visitor_of(target, context);
-      return theirs->accept(visitor);
-    });
-  }
-
-  Result<void> build_node(std::size_t node);
-  Result<void> build_text_rules(std::size_t node, const Json& json);
-  void build_value_rules(std::size_t node, const Json& json);
-  void build_number_rules(std::size_t node, const Json& json);
-  void build_size_rules(std::size_t node, const Json& json);
-  void build_array_rules(std::size_t node, const Json& json);
-  Result<void> build_object_rules(std::size_t node, const Json& json);
-  Result<void> build_members(std::size_t node, const Json& json);
-  void build_dependencies(std::size_t node, const Json& json);
-  void build_combinations(std::size_t node, const Json& json);
-  // The keyword's value if this draft knows it, else null.
-  const Json* keyword(const Json& json, const char* name) const {
-    const auto found = json.find(name);
-    return found != json.end() && find_keyword(name, nodes_.draft()) != nullptr ? &*found : nullptr;
-  }
-  SchemaBreach told(const Watch& watch) const;
-
-  const SchemaNodes& nodes_;
-  valijson::Schema schema_{};
-  std::vector<Subschema> subschemas_{};
 };
 
-Result<void> Checker::build_node(std::size_t node) {
-  const Json& json = *nodes_.all()[node].json;
-  if (json.is_boolean()) {
-    if (!json.get<bool>()) add({node}, [](const Target&, const Context&) { return false; });
-    return outcome::success();
+// One check of one value.
+class Walk {
+ public:
+  Walk(const SchemaNodes& nodes, const std::vector<CompiledSchema>& schemas,
+       std::size_t& rules_left)
+      : nodes_(nodes), schemas_(schemas), rules_left_(rules_left) {}
+
+  // Whether the value fits; `seen`, if wanted, is what was looked at.
+  bool fits(std::size_t node, const Json& value, Evaluated* seen);
+  [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+  [[nodiscard]] const std::optional<SchemaBreach>& breach() const noexcept { return breach_; }
+
+ private:
+  struct Step {  // Into the value.
+    const std::string* name = nullptr;
+    std::size_t index = 0;
+  };
+
+  bool spend();
+  bool holds(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool holds_about_itself(const SchemaRule& rule, const Json& value) const;
+  bool size_fits(const SchemaRule& rule, const Json& value) const;
+  bool names_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool members_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool items_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool enough_contained(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool dependents_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool some_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool condition_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  bool rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
+  std::size_t dynamic_target(const SchemaRule& rule) const;
+  // Of a part of the value.
+  bool member_fits(std::size_t node, const std::string& name, const Json& member);
+  bool item_fits(std::size_t node, std::size_t index, const Json& item);
+  // What fails inside is no breach: something else may fit.
+  bool tried(std::size_t node, const Json& value, Evaluated* seen) {
+    ++trials_;
+    const bool fitted = fits(node, value, seen);
+    --trials_;
+    return fitted;
   }
-  // What looks at the value itself comes first: it costs least and says most.
-  build_value_rules(node, json);
-  build_number_rules(node, json);
-  build_size_rules(node, json);
-  TRIAGE_TRYV(build_text_rules(node, json));
-  TRIAGE_TRYV(build_object_rules(node, json));
-  build_array_rules(node, json);
-  build_dependencies(node, json);
-  build_combinations(node, json);
-  return outcome::success();
+  void tell(std::size_t node, const SchemaRule* rule, const Json& value);
+
+  const SchemaNodes& nodes_;
+  const std::vector<CompiledSchema>& schemas_;
+  std::size_t& rules_left_;
+  const char* stack_begin_ = static_cast<const char*>(__builtin_frame_address(0));
+  bool exhausted_ = false;
+  int trials_ = 0;
+  std::vector<Step> path_{};
+  std::vector<std::size_t> resources_{};  // Those that are being checked, outermost first.
+  std::string nearest_{};
+  std::optional<SchemaBreach> breach_{};
+};
+
+// Stack and work are looked at before every rule.
+bool Walk::spend() {
+  const auto* here = static_cast<const char*>(__builtin_frame_address(0));
+  if (rules_left_ == 0 || std::abs(stack_begin_ - here) > most_stack) exhausted_ = true;
+  if (exhausted_) return false;
+  --rules_left_;
+  return true;
 }
 
-void Checker::build_value_rules(std::size_t node, const Json& json) {
-  if (const Json* types = keyword(json, "type")) {
-    unsigned allowed = 0;
-    for (const Json& name : types->is_array() ? *types : Json::array({*types})) {
-      allowed |= type_bit(name.get_ref<const std::string&>());
+bool Walk::fits(std::size_t node, const Json& value, Evaluated* seen) {
+  const CompiledSchema& schema = schemas_[node];
+  if (schema.constant) {
+    if (!*schema.constant) tell(node, nullptr, value);
+    return *schema.constant;
+  }
+  const std::size_t resource = nodes_.all()[node].resource;
+  const bool entered = resources_.empty() || resources_.back() != resource;
+  if (entered) resources_.push_back(resource);
+  Evaluated here;
+  Evaluated* looked_at = seen != nullptr || schema.collects ? &here : nullptr;
+  bool fitted = true;
+  for (const SchemaRule& rule : schema.rules) {
+    fitted = spend() && holds(rule, value, looked_at);
+    if (fitted) continue;
+    tell(node, &rule, value);
+    break;
+  }
+  if (entered) resources_.pop_back();
+  if (fitted && seen != nullptr) seen->add(here);
+  return fitted;
+}
+
+bool Walk::holds(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  switch (rule.kind) {
+    case RuleKind::property_names:
+    case RuleKind::required:
+    case RuleKind::dependent_names: return names_fit(rule, value, seen);
+    case RuleKind::members: return members_fit(rule, value, seen);
+    case RuleKind::items: return items_fit(rule, value, seen);
+    case RuleKind::contains: return enough_contained(rule, value, seen);
+    case RuleKind::dependent_schemas: return dependents_fit(rule, value, seen);
+    case RuleKind::all_of:
+      return std::all_of(rule.schemas.begin(), rule.schemas.end(),
+                         [&](std::size_t one) { return fits(one, value, seen); });
+    case RuleKind::any_of:
+    case RuleKind::one_of:
+    case RuleKind::none_of: return some_fit(rule, value, seen);
+    case RuleKind::condition: return condition_fits(rule, value, seen);
+    case RuleKind::dynamic_reference: return fits(dynamic_target(rule), value, seen);
+    case RuleKind::unevaluated_items:
+    case RuleKind::unevaluated_members: return rest_fits(rule, value, seen);
+    default: return holds_about_itself(rule, value);
+  }
+}
+
+bool Walk::holds_about_itself(const SchemaRule& rule, const Json& value) const {
+  const auto compared = [&] { return value.is_number() ? order_of(value, *rule.value) : 0; };
+  switch (rule.kind) {
+    case RuleKind::type: return (types_of(value, nodes_.draft()) & rule.types) != 0;
+    case RuleKind::one_of_values:
+      return std::binary_search(rule.values.begin(), rule.values.end(), &value,
+                                [](const Json* a, const Json* b) { return order_of(*a, *b) < 0; });
+    case RuleKind::maximum: return compared() <= 0;
+    case RuleKind::minimum: return compared() >= 0;
+    case RuleKind::exclusive_maximum: return !value.is_number() || compared() < 0;
+    case RuleKind::exclusive_minimum: return !value.is_number() || compared() > 0;
+    case RuleKind::multiple_of: return !value.is_number() || is_multiple(value, *rule.value);
+    case RuleKind::pattern:
+      return !value.is_string() ||
+             found_in(*rule.patterned.front().first, value.get_ref<const std::string&>());
+    case RuleKind::unique_items: return !value.is_array() || are_unique(value);
+    default: return size_fits(rule, value);
+  }
+}
+
+bool Walk::size_fits(const SchemaRule& rule, const Json& value) const {
+  if ((types_of(value, nodes_.draft()) & rule.types) == 0) return true;
+  const std::size_t size =
+      value.is_string() ? code_points(value.get_ref<const std::string&>()) : value.size();
+  return rule.kind == RuleKind::most ? size <= rule.most : size >= rule.least;
+}
+
+bool Walk::names_fit(const SchemaRule& rule, const Json& value, Evaluated*) {
+  if (!value.is_object()) return true;
+  if (rule.kind == RuleKind::property_names) {
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      if (!tried(rule.others, Json(member.key()), nullptr)) return false;
     }
-    add({node, "type"}, [allowed, draft = nodes_.draft()](const Target& target, const Context&) {
-      return (types_of(target, draft) & allowed) != 0;
+    return true;
+  }
+  const auto missing = [&](const std::vector<std::string>& names) {
+    return std::find_if(names.begin(), names.end(),
+                        [&](const std::string& name) { return !value.contains(name); });
+  };
+  if (rule.kind == RuleKind::dependent_names) {
+    return std::all_of(rule.dependent.begin(), rule.dependent.end(), [&](const auto& one) {
+      return !value.contains(one.first) || missing(one.second) == one.second.end();
     });
   }
-  if (const Json* values = keyword(json, "enum")) {
-    rules::EnumConstraint constraint;
-    for (const Json& value : *values) constraint.addValue(Target(value));
-    add_theirs({node, "enum"}, std::move(constraint));
-  }
-  if (const Json* value = keyword(json, "const")) {
-    rules::ConstConstraint constraint;
-    constraint.setValue(Target(*value));
-    add_theirs({node, "const"}, std::move(constraint));
-  }
-}
-
-void Checker::build_number_rules(std::size_t node, const Json& json) {
-  const auto bound = [&](const char* name, const char* exclusive, auto constraint, auto set,
-                         auto set_exclusive) {
-    const Json* limit = keyword(json, name);
-    const Json* strict = keyword(json, exclusive);
-    if (limit != nullptr) {
-      auto one = constraint;
-      set(one, limit->get<double>());
-      set_exclusive(one, strict != nullptr && strict->is_boolean() && strict->get<bool>());
-      add_theirs({node, name}, std::move(one));
+  const auto name = missing(rule.names);
+  if (name == rule.names.end()) return true;
+  if (trials_ == 0 && value.size() <= most_nearest) {  // Another member may be meant for it.
+    std::vector<std::string> unknown;
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      if (!rule.members.contains(member.key())) unknown.push_back(member.key());
     }
-    if (strict != nullptr && strict->is_number()) {
-      set(constraint, strict->get<double>());
-      set_exclusive(constraint, true);
-      add_theirs({node, exclusive}, std::move(constraint));
+    nearest_ = nearest(*name, unknown);
+  }
+  return false;
+}
+
+bool Walk::member_fits(std::size_t node, const std::string& name, const Json& member) {
+  path_.push_back({.name = &name});
+  const bool fitted = fits(node, member, nullptr);
+  path_.pop_back();
+  return fitted;
+}
+
+bool Walk::item_fits(std::size_t node, std::size_t index, const Json& item) {
+  path_.push_back({.index = index});
+  const bool fitted = fits(node, item, nullptr);
+  path_.pop_back();
+  return fitted;
+}
+
+bool Walk::members_fit(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  if (!value.is_object()) return true;
+  for (auto member = value.begin(); member != value.end(); ++member) {
+    const std::string& name = member.key();
+    bool known = false;
+    if (const auto own = rule.members.find(name); own != rule.members.end()) {
+      known = true;
+      if (!member_fits(own->second, name, *member)) return false;
     }
-  };
-  bound(
-      "maximum", "exclusiveMaximum", rules::MaximumConstraint(),
-      [](auto& constraint, double limit) { constraint.setMaximum(limit); },
-      [](auto& constraint, bool strict) { constraint.setExclusiveMaximum(strict); });
-  bound(
-      "minimum", "exclusiveMinimum", rules::MinimumConstraint(),
-      [](auto& constraint, double limit) { constraint.setMinimum(limit); },
-      [](auto& constraint, bool strict) { constraint.setExclusiveMinimum(strict); });
-  if (const Json* divisor = keyword(json, "multipleOf")) {
-    add({node, "multipleOf"}, [by = divisor->get<double>()](const Target& target, const Context&) {
-      return is_multiple(target, by);
-    });
+    for (const auto& [pattern, schema] : rule.patterned) {
+      if (!spend()) return false;
+      if (!found_in(*pattern, name)) continue;
+      known = true;
+      if (!member_fits(schema, name, *member)) return false;
+    }
+    if (!known && rule.others != SchemaRule::nothing) {
+      known = true;
+      if (trials_ == 0 && schemas_[rule.others].constant == false &&
+          rule.members.size() <= most_nearest) {
+        std::vector<std::string> names;
+        for (const auto& [allowed, schema] : rule.members) names.push_back(allowed);
+        nearest_ = nearest(name, names);
+      }
+      if (!member_fits(rule.others, name, *member)) return false;
+    }
+    if (known && seen != nullptr) seen->members.insert(name);
   }
+  return true;
 }
 
-void Checker::build_size_rules(std::size_t node, const Json& json) {
-  struct Size {
-    const char* name;
-    bool (*holds)(const Target& target, double limit);
-  };
-  static constexpr Size sizes[] = {
-      {"maxItems", [](const Target& t, double n) { return !t.isArray() || size_of(t) <= n; }},
-      {"minItems", [](const Target& t, double n) { return !t.isArray() || size_of(t) >= n; }},
-      {"maxProperties", [](const Target& t, double n) { return !t.isObject() || size_of(t) <= n; }},
-      {"minProperties", [](const Target& t, double n) { return !t.isObject() || size_of(t) >= n; }},
-      {"maxLength", [](const Target& t, double n) { return !t.isString() || size_of(t) <= n; }},
-      {"minLength", [](const Target& t, double n) { return !t.isString() || size_of(t) >= n; }},
-  };
-  for (const Size& size : sizes) {
-    const Json* limit = keyword(json, size.name);
-    if (limit == nullptr) continue;
-    add({node, size.name}, [holds = size.holds, n = limit->get<double>()](
-                               const Target& target, const Context&) { return holds(target, n); });
+bool Walk::items_fit(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  if (!value.is_array()) return true;
+  const std::size_t first = std::min(rule.schemas.size(), value.size());
+  const std::size_t end = rule.others == SchemaRule::nothing ? first : value.size();
+  for (std::size_t i = 0; i < end; ++i) {
+    if (!item_fits(i < first ? rule.schemas[i] : rule.others, i, value[i])) return false;
   }
+  if (seen != nullptr) {
+    seen->first_items = std::max(seen->first_items, first);
+    seen->all_items |= rule.others != SchemaRule::nothing;
+  }
+  return true;
 }
 
-Result<void> Checker::build_text_rules(std::size_t node, const Json& json) {
-  const Json* pattern = keyword(json, "pattern");
-  if (pattern == nullptr) return outcome::success();
-  auto compiled = compile_pattern(pattern->get_ref<const std::string&>());
-  if (!compiled) return bad_pattern(nodes_.all()[node].path + "/pattern", compiled.error());
-  add({node, "pattern"},
-      [matcher = std::move(compiled).value()](const Target& target, const Context&) {
-        std::string text;
-        return !target.getString(text) || found_in(*matcher, text);
-      });
-  return outcome::success();
+bool Walk::enough_contained(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  if (!value.is_array()) return true;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < value.size() && !exhausted_; ++i) {
+    if (!tried(rule.others, value[i], nullptr)) continue;
+    ++found;
+    if (seen != nullptr) {
+      seen->items.insert(i);
+    } else if (found >= rule.least && rule.most == SchemaRule::nothing) {
+      return true;
+    }
+  }
+  return found >= rule.least && found <= rule.most;
 }
 
-void Checker::build_array_rules(std::size_t node, const Json& json) {
-  const Json* items = keyword(json, "items");
-  const Json* others = keyword(json, "additionalItems");
-  if (const Json* prefix = keyword(json, "prefixItems")) {
-    others = items;
-    items = prefix;
-  }
-  if (items != nullptr && items->is_array()) {
-    rules::LinearItemsConstraint constraint;
-    for (const Json& item : *items) constraint.addItemSubschema(of(item));
-    constraint.setAdditionalItemsSubschema(of(others));
-    add_theirs({node, items == keyword(json, "items") ? "items" : "prefixItems"},
-               std::move(constraint));
-  } else if (items != nullptr) {
-    rules::SingularItemsConstraint constraint;
-    constraint.setItemsSubschema(of(*items));
-    add_theirs({node, "items"}, std::move(constraint));
-  }
-  // How many must fit is asked by keywords of later drafts, which are not checked.
-  const bool counted = json.contains("minContains") || json.contains("maxContains");
-  if (const Json* wanted = keyword(json, "contains"); wanted != nullptr && !counted) {
-    rules::ContainsConstraint constraint;
-    constraint.setSubschema(of(*wanted));
-    add_theirs({node, "contains", true}, std::move(constraint));
-  }
-  if (const Json* unique = keyword(json, "uniqueItems"); unique != nullptr && unique->get<bool>()) {
-    add({node, "uniqueItems"}, [](const Target& target, const Context& context) {
-      return !target.isArray() || are_unique(part_at(watch_of(context).value, context));
-    });
-  }
+bool Walk::dependents_fit(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  if (!value.is_object()) return true;
+  return std::all_of(rule.members.begin(), rule.members.end(), [&](const auto& one) {
+    return !value.contains(one.first) || fits(one.second, value, seen);
+  });
 }
 
-Result<void> Checker::build_object_rules(std::size_t node, const Json& json) {
-  if (const Json* names = keyword(json, "required")) {
-    rules::RequiredConstraint constraint;
-    for (const Json& name : *names) constraint.addRequiredProperty(name.get<std::string>().c_str());
-    add_theirs({node, "required"}, std::move(constraint));
+// anyOf, oneOf, not.
+bool Walk::some_fit(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  std::size_t found = 0;
+  for (const std::size_t one : rule.schemas) {
+    if (tried(one, value, rule.kind == RuleKind::none_of ? nullptr : seen)) ++found;
+    if (exhausted_) return false;
+    const bool settled = rule.kind == RuleKind::any_of ? found > 0 && seen == nullptr : found > 1;
+    if (settled) break;
   }
-  if (const Json* names = keyword(json, "propertyNames")) {
-    add({node, "propertyNames", true},
-        [schema = of(*names)](const Target& target, const Context& context) {
-          if (!target.isObject()) return true;
-          for (const auto& member : target.getObject()) {
-            const Json name(member.first);
-            if (!visitor_of(Target(name), context).validateSchema(*schema)) return false;
-          }
-          return true;
-        });
-  }
-  return build_members(node, json);
+  if (rule.kind == RuleKind::none_of) return found == 0;
+  return rule.kind == RuleKind::any_of ? found > 0 : found == 1;
 }
 
-Result<void> Checker::build_members(std::size_t node, const Json& json) {
-  const Json* named = keyword(json, "properties");
-  const Json* patterned = keyword(json, "patternProperties");
-  const Json* others = keyword(json, "additionalProperties");
-  if (named == nullptr && patterned == nullptr && others == nullptr) return outcome::success();
-  if (patterned == nullptr) {
-    rules::PropertiesConstraint constraint;
-    if (named != nullptr) {
-      for (const auto& [name, schema] : named->items()) {
-        constraint.addPropertySubschema(name.c_str(), of(schema));
+bool Walk::condition_fits(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  const bool met = tried(rule.schemas.front(), value, seen);
+  const std::size_t next = met ? rule.others : rule.otherwise;
+  return next == SchemaRule::nothing || tried(next, value, seen);
+}
+
+// What no other rule of this schema has looked at.
+bool Walk::rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen) {
+  if (rule.kind == RuleKind::unevaluated_items && value.is_array() && !seen->all_items) {
+    for (std::size_t i = seen->first_items; i < value.size(); ++i) {
+      if (!seen->items.contains(i) && !item_fits(rule.others, i, value[i])) return false;
+    }
+    seen->all_items = true;
+  }
+  if (rule.kind == RuleKind::unevaluated_members && value.is_object() && !seen->all_members) {
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      if (!seen->members.contains(member.key()) &&
+          !member_fits(rule.others, member.key(), *member)) {
+        return false;
       }
     }
-    constraint.setAdditionalPropertiesSubschema(of(others));
-    add_theirs({node, named != nullptr ? "properties" : "additionalProperties"},
-               std::move(constraint));
-    return outcome::success();
+    seen->all_members = true;
   }
-  Members members{.others = of(others)};
-  if (named != nullptr) {
-    for (const auto& [name, schema] : named->items()) members.named.emplace(name, of(schema));
-  }
-  for (const auto& [pattern, schema] : patterned->items()) {
-    auto compiled = compile_pattern(pattern);
-    if (!compiled) {
-      return bad_pattern(nodes_.all()[node].path + "/patternProperties/" + pointer_token(pattern),
-                         compiled.error());
+  return true;
+}
+
+// $dynamicRef: the outermost resource under check that has such a $dynamicAnchor.
+std::size_t Walk::dynamic_target(const SchemaRule& rule) const {
+  if (!rule.names.front().empty()) {
+    for (const std::size_t resource : resources_) {
+      const std::size_t found = nodes_.dynamic_anchor(resource, rule.names.front());
+      if (found != SchemaNode::none) return found;
     }
-    members.patterned.emplace_back(std::move(compiled).value(), of(schema));
   }
-  add({node, "patternProperties"}, std::move(members));
-  return outcome::success();
+  return rule.others;
 }
 
-void Checker::build_dependencies(std::size_t node, const Json& json) {
-  for (const char* name : {"dependencies", "dependentRequired", "dependentSchemas"}) {
-    const Json* wanted = keyword(json, name);
-    if (wanted == nullptr) continue;
-    rules::DependenciesConstraint constraint;
-    for (const auto& [property, needed] : wanted->items()) {
-      if (needed.is_array()) {
-        constraint.addPropertyDependencies(property, needed.get<std::vector<std::string>>());
-      } else {
-        constraint.addSchemaDependency(property, of(needed));
-      }
-    }
-    add_theirs({node, name}, std::move(constraint));
+// The innermost rule that is broken tells first.
+void Walk::tell(std::size_t node, const SchemaRule* rule, const Json& value) {
+  if (trials_ > 0 || exhausted_ || breach_) return;
+  SchemaBreach& breach = breach_.emplace();
+  for (const Step& step : path_) {
+    breach.path +=
+        '/' + (step.name != nullptr ? pointer_token(*step.name) : std::to_string(step.index));
   }
-}
-
-void Checker::build_combinations(std::size_t node, const Json& json) {
-  const auto list = [&](const char* name, auto constraint, bool speculative) {
-    const Json* schemas = keyword(json, name);
-    if (schemas == nullptr) return;
-    for (const Json& schema : *schemas) constraint.addSubschema(of(schema));
-    add_theirs({node, name, speculative}, std::move(constraint));
-  };
-  list("allOf", rules::AllOfConstraint(), false);
-  list("anyOf", rules::AnyOfConstraint(), true);
-  list("oneOf", rules::OneOfConstraint(), true);
-  if (const Json* refused = keyword(json, "not")) {
-    rules::NotConstraint constraint;
-    constraint.setSubschema(of(*refused));
-    add_theirs({node, "not", true}, std::move(constraint));
-  }
-  if (const Json* condition = keyword(json, "if")) {
-    rules::ConditionalConstraint constraint;
-    constraint.setIfSubschema(of(*condition));
-    constraint.setThenSubschema(of(keyword(json, "then")));
-    constraint.setElseSubschema(of(keyword(json, "else")));
-    add_theirs({node, "if", true}, std::move(constraint));
-  }
-}
-
-SchemaBreach Checker::told(const Watch& watch) const {
-  SchemaBreach breach;
-  if (!watch.broken) return breach;
-  const auto& [place, context] = *watch.broken;
-  const SchemaNode& node = nodes_.all()[place.node];
-  for (std::size_t i = 1; i < context.size(); ++i) {
-    breach.path += '/' + pointer_token(context[i].substr(1, context[i].size() - 2));
-  }
-  breach.schema_path = node.path;
+  breach.schema_path = nodes_.all()[node].path;
   breach.expected = "nothing here";
-  if (!place.keyword.empty()) {
-    const std::string keyword(place.keyword);
+  if (rule != nullptr) {
+    const std::string keyword(rule->keyword);
     breach.schema_path += '/' + keyword;
-    breach.expected = shortened(Json{{keyword, node.json->at(keyword)}}, longest_expected);
+    breach.expected = shortened(Json{{keyword, *rule->value}}, longest_expected);
   }
-  breach.found = shortened(part_at(watch.value, context), longest_found);
-  return breach;
+  breach.found = shortened(value, longest_found);
+  const bool misnamed = rule == nullptr || rule->kind == RuleKind::required;
+  if (misnamed) breach.nearest = nearest_;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<const SchemaChecker>> SchemaChecker::make(const SchemaNodes& nodes) {
-  try {
-    auto checker = std::make_unique<Checker>(nodes);
-    TRIAGE_TRYV(checker->build());
-    return outcome::success(std::unique_ptr<const SchemaChecker>(std::move(checker)));
-  } catch (const std::exception& e) {
-    return Error{Errc::invalid_argument, std::string("the schema cannot be used: ") + e.what()};
+Result<SchemaChecker> SchemaChecker::make(const SchemaNodes& nodes) {
+  TRIAGE_TRY(schemas, compile_schema(nodes));
+  return outcome::success(SchemaChecker(nodes, std::move(schemas)));
+}
+
+Result<std::optional<SchemaBreach>> SchemaChecker::check(const Json& value,
+                                                         std::size_t& rules_left) const {
+  Walk walk(*nodes_, schemas_, rules_left);
+  const bool fits = walk.fits(nodes_->all().front().target, value, nullptr);
+  if (walk.exhausted()) {
+    return Error{Errc::unsupported,
+                 "checking the value against its schema takes too much work: more than " +
+                     std::to_string(JsonSchema::most_rules) + " rules or " +
+                     std::to_string(most_stack >> 20) + " MB of stack"};
   }
+  if (fits) return outcome::success(std::optional<SchemaBreach>{});
+  return outcome::success(std::optional<SchemaBreach>(walk.breach()));
 }
 
 }  // namespace triage::inline v0_1::detail

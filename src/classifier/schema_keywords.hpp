@@ -13,7 +13,6 @@ namespace triage::inline v0_1::detail {
 
 enum class KeywordShape : std::uint8_t {
   any,
-  array,  // Not empty.
   boolean,
   bound,         // A number; a boolean in draft 4.
   count,         // A whole number, 0 or more.
@@ -29,6 +28,7 @@ enum class KeywordShape : std::uint8_t {
   schema_map,
   schema_or_list,
   types,  // The name of a type, or a list of them.
+  values,
 };
 
 struct SchemaKeyword {

@@ -19,7 +19,8 @@ bool has_scheme(std::string_view uri) {
 }
 
 // What a relative reference means below a base. Enough for what schemas contain: no "../".
-std::string absolute(const std::string& base, const std::string& uri) {
+std::string absolute(const std::string& base, std::string uri) {
+  while (uri.starts_with("./")) uri.erase(0, 2);
   if (uri.empty()) return base;
   if (base.empty() || has_scheme(uri)) return uri;
   if (uri.front() == '/') {
@@ -88,17 +89,21 @@ const Json* at_pointer(const Json& root, std::string_view pointer) {
   return json;
 }
 
+// Without "$schema", what is written today; older keywords are understood there too.
 Result<Draft> draft_of(const Json& schema) {
   const auto named = schema.is_object() ? schema.find("$schema") : schema.end();
-  if (!schema.is_object() || named == schema.end()) return outcome::success(Draft::draft7);
+  if (!schema.is_object() || named == schema.end()) return outcome::success(Draft::draft2020);
   if (!named->is_string()) return schema_error("/$schema", "is not a text");
   const auto& uri = named->get_ref<const std::string&>();
-  const auto names = [&](std::string_view part) { return uri.find(part) != std::string::npos; };
-  if (names("draft-03")) {
+  if (uri.find("draft-03") != std::string::npos) {
     return schema_error("/$schema", "names draft 3; allowed are 4, 6, 7 and later ones");
   }
-  if (names("draft-04")) return outcome::success(Draft::draft4);
-  return outcome::success(names("draft-06") ? Draft::draft6 : Draft::draft7);
+  constexpr std::pair<std::string_view, Draft> drafts[] = {
+      {"draft-04", Draft::draft4}, {"draft-06", Draft::draft6}, {"draft-07", Draft::draft7}};
+  for (const auto& [part, draft] : drafts) {
+    if (uri.find(part) != std::string::npos) return outcome::success(Draft(draft));
+  }
+  return outcome::success(Draft::draft2020);
 }
 
 // The text of a member, or null.
@@ -134,9 +139,9 @@ Result<void> SchemaNodes::read_all(const Json& schema) {
     if (next < nodes_.size()) {
       TRIAGE_TRYV(read_node(next++));
     } else {
-      const std::size_t from = unresolved_.back();
+      const auto [from, keyword] = unresolved_.back();
       unresolved_.pop_back();
-      TRIAGE_TRYV(resolve(from));
+      TRIAGE_TRYV(resolve(from, keyword));
     }
   }
   return outcome::success();
@@ -152,7 +157,11 @@ Result<std::size_t> SchemaNodes::add(const Json& json, std::string path, const S
   }
   const std::size_t index = nodes_.size();
   std::string base = around.base;
-  nodes_.push_back({&json, std::move(path), std::move(base), resource, index});
+  nodes_.push_back({.json = &json,
+                    .path = std::move(path),
+                    .base = std::move(base),
+                    .resource = resource,
+                    .target = index});
   same_value_.emplace_back();
   return outcome::success(std::size_t{index});
 }
@@ -177,8 +186,11 @@ void SchemaNodes::name_node(std::size_t index) {
     }
     if (!fragment.empty()) by_name_.try_emplace(node.base + '#' + fragment, index);
   }
-  if (const std::string* anchor = text_member(*node.json, "$anchor")) {
+  for (const char* name : {"$anchor", "$dynamicAnchor"}) {
+    const std::string* anchor = text_member(*node.json, name);
+    if (anchor == nullptr) continue;
     by_name_.try_emplace(node.base + '#' + *anchor, index);
+    if (name[1] == 'd') by_dynamic_anchor_.try_emplace({node.resource, *anchor}, index);
   }
 }
 
@@ -189,16 +201,21 @@ Result<void> SchemaNodes::read_node(std::size_t index) {
   if (!json.is_object()) {
     return schema_error(path, "is a schema: it must be an object or a boolean");
   }
-  if (text_member(json, "$ref") != nullptr) {
-    unresolved_.push_back(index);  // What stands beside a reference is ignored up to draft 7.
-    for (const char* name : {"definitions", "$defs"}) {
+  for (const char* name : {"$ref", "$dynamicRef"}) {
+    if (!json.contains(name) || (name[1] == 'd' && draft_ <= Draft::draft7)) continue;
+    if (text_member(json, name) == nullptr) {
+      return schema_error(path + '/' + name, "is not a text");
+    }
+    unresolved_.emplace_back(index, name);
+  }
+  if (json.contains("$ref") && draft_ <= Draft::draft7) {
+    for (const char* name : {"definitions", "$defs"}) {  // What else stands beside it is ignored.
       if (const auto found = json.find(name); found != json.end()) {
         TRIAGE_TRYV(read_keyword(index, name, *found));
       }
     }
     return outcome::success();
   }
-  if (json.contains("$ref")) return schema_error(path + "/$ref", "is not a text");
   name_node(index);
   for (const auto& [name, value] : json.items()) {
     TRIAGE_TRYV(read_keyword(index, name, value));
@@ -236,10 +253,29 @@ Result<void> SchemaNodes::read_keyword(std::size_t index, const std::string& nam
   }
 }
 
-Result<void> SchemaNodes::resolve(std::size_t from) {
+Result<void> SchemaNodes::resolve(std::size_t from, const char* keyword) {
   const SchemaNode node = nodes_[from];
-  const std::string& reference = *text_member(*node.json, "$ref");
-  const std::string path = node.path + "/$ref";
+  const std::string& reference = *text_member(*node.json, keyword);
+  TRIAGE_TRY(target, find_target(node, reference, node.path + '/' + keyword));
+  if (keyword[1] == 'd') {
+    nodes_[from].dynamic = target;
+    const std::string fragment = percent_decoded(split_fragment(reference).second);
+    const std::string* anchor = text_member(*nodes_[target].json, "$dynamicAnchor");
+    if (anchor != nullptr && *anchor == fragment) nodes_[from].dynamic_anchor = fragment;
+    return outcome::success();
+  }
+  if (target == from) return schema_error(node.path + "/$ref", "leads back to itself");
+  if (draft_ <= Draft::draft7) {
+    nodes_[from].target = target;
+  } else {
+    nodes_[from].reference = target;
+    same_value_[from].push_back(target);
+  }
+  return outcome::success();
+}
+
+Result<std::size_t> SchemaNodes::find_target(const SchemaNode& node, const std::string& reference,
+                                             const std::string& path) {
   const auto [uri, fragment] = split_fragment(reference);
   std::size_t resource = node.resource;
   if (!uri.empty() && absolute(node.base, uri) != node.base) {
@@ -254,20 +290,14 @@ Result<void> SchemaNodes::resolve(std::size_t from) {
   const SchemaNode start = nodes_[resource];
   if (!fragment.empty() && fragment.front() != '/') {
     const auto named = by_name_.find(start.base + '#' + percent_decoded(fragment));
-    if (named != by_name_.end()) {
-      nodes_[from].target = named->second;
-      return outcome::success();
-    }
+    if (named != by_name_.end()) return outcome::success(std::size_t{named->second});
   }
   const Json* found = at_pointer(*start.json, percent_decoded(fragment));
   if (found == nullptr) {
     return schema_error(path, "leads to \"" + printable(reference).substr(0, 200) +
                                   "\", which is not in the schema");
   }
-  TRIAGE_TRY(target, add(*found, start.path + percent_decoded(fragment), start, resource));
-  if (target == from) return schema_error(path, "leads back to itself");
-  nodes_[from].target = target;
-  return outcome::success();
+  return add(*found, start.path + percent_decoded(fragment), start, resource);
 }
 
 // Makes every target the end of its chain.
@@ -308,9 +338,11 @@ Result<void> SchemaNodes::refuse_circles() const {
       const std::size_t child = same_value_[top.node][top.next++];
       const std::size_t target = nodes_[child].target;
       if (seen[target] == Seen::open) {
-        return schema_error(nodes_[child].path,
-                            "asks for itself about the same value: checking "
-                            "it would never end");
+        const SchemaNode& asking = nodes_[top.node];
+        const bool refers = asking.reference == child;
+        return schema_error(refers ? asking.path + "/$ref" : nodes_[child].path,
+                            "leads back to itself about the same value: checking it would never "
+                            "end");
       }
       if (seen[target] == Seen::no) stack.push_back({target, 0});
     }

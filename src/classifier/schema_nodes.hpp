@@ -5,20 +5,28 @@
 #include "triage/json.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
 
-enum class Draft : std::uint8_t { draft4, draft6, draft7 };
+enum class Draft : std::uint8_t { draft4, draft6, draft7, draft2020 };
 
 struct SchemaNode {
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
   const Json* json = nullptr;  // An object or a boolean.
   std::string path{};          // JSON Pointer inside the schema.
   std::string base{};          // URI that references here are relative to; empty: none.
   std::size_t resource = 0;    // The node whose $id gave that URI: "#/…" begins there.
-  std::size_t target = 0;      // Where its $ref leads in the end; itself without one.
+  // Up to draft 7 a reference stands for what it leads to; since then it is one keyword of many.
+  std::size_t target = 0;        // Up to draft 7 where its $ref leads in the end, else itself.
+  std::size_t reference = none;  // Since 2019: where its $ref leads.
+  std::size_t dynamic = none;    // Where its $dynamicRef leads, unless an outer schema …
+  std::string dynamic_anchor{};  // … has this $dynamicAnchor; empty: no matter.
 };
 
 // Every keyword of every node has its shape, every $ref has a target, and no subschema asks for
@@ -34,6 +42,11 @@ class SchemaNodes {
   [[nodiscard]] std::size_t of(const Json& subschema) const {
     return nodes_[by_json_.at(&subschema)].target;
   }
+  // The node with this $dynamicAnchor in a resource; SchemaNode::none if there is none.
+  [[nodiscard]] std::size_t dynamic_anchor(std::size_t resource, const std::string& name) const {
+    const auto found = by_dynamic_anchor_.find({resource, name});
+    return found == by_dynamic_anchor_.end() ? SchemaNode::none : found->second;
+  }
 
  private:
   Result<void> read_all(const Json& schema);
@@ -43,7 +56,9 @@ class SchemaNodes {
                           std::size_t resource);
   Result<void> add_child(std::size_t parent, const Json& json, std::string path, bool same_value);
   void name_node(std::size_t index);
-  Result<void> resolve(std::size_t from);
+  Result<void> resolve(std::size_t from, const char* keyword);
+  Result<std::size_t> find_target(const SchemaNode& node, const std::string& reference,
+                                  const std::string& path);
   Result<void> follow_references();
   Result<void> refuse_circles() const;
 
@@ -51,7 +66,8 @@ class SchemaNodes {
   std::vector<SchemaNode> nodes_{};
   std::unordered_map<const Json*, std::size_t> by_json_{};
   std::unordered_map<std::string, std::size_t> by_name_{};  // URIs, and URIs with "#anchor".
-  std::vector<std::size_t> unresolved_{};
+  std::map<std::pair<std::size_t, std::string>, std::size_t> by_dynamic_anchor_{};
+  std::vector<std::pair<std::size_t, const char*>> unresolved_{};  // Nodes and their keywords.
   // Which nodes look at the same value as a node does: the rest look at parts of it.
   std::vector<std::vector<std::size_t>> same_value_{};
 };

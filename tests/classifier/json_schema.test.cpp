@@ -99,7 +99,6 @@ TEST_CASE("a schema that makes no sense is refused where it is wrong", "[classif
   CHECK_THAT(refused("[]"), ContainsSubstring("its root"));
   CHECK_THAT(refused(R"({"$schema": "http://json-schema.org/draft-03/schema"})"),
              ContainsSubstring("draft 3"));
-  CHECK_THAT(refused(R"({"properties": {"a\u0000b": {}}})"), ContainsSubstring("NUL"));
   Json deep = Json::object();
   for (int i = 0; i < 200; ++i) deep = Json{{"items", std::move(deep)}};
   CHECK(JsonSchema::compile(deep));
@@ -164,7 +163,7 @@ TEST_CASE("references stay inside the schema and come to an end", "[classifier][
 }
 
 TEST_CASE("a definition with a condition is no riddle", "[classifier][schema]") {
-  // valijson's own parser makes such a condition refer to itself.
+  // A condition beside a reference to itself must not refer to itself.
   const JsonSchema schema(Json::parse(R"({"definitions": {"a": {
       "if": {"type": "string"}, "then": {"minLength": 2}, "propertyNames": {"maxLength": 1}}},
       "allOf": [{"$ref": "#/definitions/a"}]})"));
@@ -187,7 +186,7 @@ TEST_CASE("a schema that multiplies work is given up in time", "[classifier][sch
   const auto checked = test::schema_that_multiplies().check(test::nested_arrays(61));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == Errc::unsupported);
-  // A long chain of schemas about one value: many levels of valijson's calls.
+  // A long chain of schemas about one value: many levels of calls.
   Json chain = Json::object();
   for (int i = 0; i < 9'000; ++i) {
     chain["definitions"]["d" + std::to_string(i)] = {
@@ -200,18 +199,20 @@ TEST_CASE("a schema that multiplies work is given up in time", "[classifier][sch
 }
 
 TEST_CASE("a chain of schemas that would use up the stack is given up", "[classifier][schema]") {
-  Json chain = Json::object();
-  const int links = 4'500;
+  Json chain = Json::object();  // 80 schemas about each of 250 levels.
+  const int links = 80;
   for (int i = 0; i < links; ++i) {
-    chain["definitions"]["d" + std::to_string(i)] = {
-        {"not", {{"$ref", "#/definitions/d" + std::to_string(i + 1)}}}};
+    chain["$defs"]["d" + std::to_string(i)] = {
+        {"not", {{"not", {{"$ref", "#/$defs/d" + std::to_string(i + 1)}}}}}};
   }
-  chain["definitions"]["d" + std::to_string(links)] = true;
-  chain["properties"]["a"]["$ref"] = "#/definitions/d0";
+  chain["$defs"]["d" + std::to_string(links)] = {{"items", {{"$ref", "#/$defs/d0"}}}};
+  chain["$ref"] = "#/$defs/d0";
   const auto compiled = JsonSchema::compile(std::move(chain));
   REQUIRE(compiled);
-  const auto checked = compiled.value().check({{"a", 1}});
+  CHECK(fits(compiled.value(), test::nested_arrays(5)));
+  const auto checked = compiled.value().check(test::nested_arrays(250));
   REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == Errc::unsupported);
   CHECK_THAT(checked.error().detail, ContainsSubstring("MB of stack"));
 }
 
@@ -251,19 +252,6 @@ TEST_CASE("elements are told apart exactly, however large and of whatever kind",
     many.push_back(static_cast<double>(large + 2 * i));
   }
   CHECK(fits(schema, many));
-}
-
-TEST_CASE("schemas of later drafts are read as far as they agree", "[classifier][schema]") {
-  const JsonSchema schema(Json::parse(R"({
-      "$schema": "https://json-schema.org/draft/2020-12/schema",
-      "prefixItems": [{"type": "string"}], "items": {"type": "integer"},
-      "$defs": {"a": {"$anchor": "here", "type": "string"}},
-      "dependentRequired": {"x": ["y"]}, "properties": {"z": {"$ref": "#here"}}})"));
-  REQUIRE_FALSE(schema.problem());
-  CHECK(fits(schema, {"a", 1, 2}));
-  CHECK_FALSE(fits(schema, {"a", "b", 2}));
-  CHECK_FALSE(fits(schema, {{"x", 1}}));
-  CHECK_FALSE(fits(schema, {{"z", 1}}));
 }
 
 TEST_CASE("decimal fractions divide as people expect", "[classifier][schema]") {
@@ -320,6 +308,11 @@ class AnySchema {
                                                         "maxItems",
                                                         "patternProperties",
                                                         "prefixItems",
+                                                        "unevaluatedProperties",
+                                                        "unevaluatedItems",
+                                                        "$dynamicRef",
+                                                        "$dynamicAnchor",
+                                                        "minContains",
                                                         "properties",
                                                         "required",
                                                         "propertyNames",

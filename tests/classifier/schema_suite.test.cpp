@@ -14,19 +14,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Draft, file, group and test; the last two may be "*".
+// Draft, file, group and test; "*" stands for any, and so does one at the end of a name.
 struct Known {
   std::string draft{};
   std::string file{};
   std::string group{};
   std::string test{};
   std::string reason{};
+  std::size_t met = 0;
   std::size_t failed = 0;
 
+  [[nodiscard]] static bool fits(const std::string& wanted, const std::string& name) {
+    if (!wanted.ends_with('*')) return wanted == name;
+    return name.starts_with(std::string_view(wanted).substr(0, wanted.size() - 1));
+  }
   [[nodiscard]] bool covers(const std::string& in_draft, const std::string& in_file,
                             const std::string& in_group, const std::string& of_test) const {
-    return draft == in_draft && file == in_file && (group == "*" || group == in_group) &&
-           (test == "*" || test == of_test);
+    return fits(draft, in_draft) && fits(file, in_file) && fits(group, in_group) &&
+           fits(test, of_test);
   }
 };
 
@@ -50,11 +55,12 @@ std::vector<Known> known_exceptions() {
   return all;
 }
 
-// The suite's files say their draft by their folder; a schema alone would be taken for draft 7.
+// The suite's files say their draft by their folder.
 Json with_draft(Json schema, const std::string& draft) {
   if (schema.is_object() && !schema.contains("$schema")) {
-    const std::string number = draft.substr(draft.size() - 1);
-    schema["$schema"] = "http://json-schema.org/draft-0" + number + "/schema#";
+    const std::string number = draft.substr(5);
+    schema["$schema"] = number.size() == 1 ? "http://json-schema.org/draft-0" + number + "/schema#"
+                                           : "https://json-schema.org/draft/" + number + "/schema";
   }
   return schema;
 }
@@ -79,8 +85,10 @@ TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart
   std::vector<Known> exceptions = known_exceptions();
   std::size_t run = 0;
   std::size_t excepted = 0;
-  for (const std::string draft : {"draft4", "draft6", "draft7"}) {
+  for (const std::string draft : {"draft4", "draft6", "draft7", "draft2020-12"}) {
     const fs::path folder = suite / "tests" / draft;
+    const bool packaged = draft.size() == 6;  // Debian 12's package ends with draft 7.
+    if (!packaged && !fs::is_directory(folder)) continue;
     REQUIRE(fs::is_directory(folder));
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.path().extension() != ".json") continue;
@@ -92,14 +100,15 @@ TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart
           ++run;
           const auto name = group.at("description").get<std::string>();
           const auto what = test.at("description").get<std::string>();
-          const std::string wrong = difference(schema, test);
-          if (wrong.empty()) continue;
           const auto known =
               std::find_if(exceptions.begin(), exceptions.end(),
                            [&](const Known& one) { return one.covers(draft, file, name, what); });
+          if (known != exceptions.end()) ++known->met;
+          const std::string wrong = difference(schema, test);
+          if (wrong.empty()) continue;
           if (known != exceptions.end()) {
             ++known->failed;
-            ++excepted;
+            if (!file.starts_with("optional")) ++excepted;
             continue;
           }
           FAIL_CHECK(draft << '\t' << file << '\t' << name << '\t' << what << "\n  " << wrong);
@@ -110,7 +119,9 @@ TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart
   CHECK(run > 1'400);
   for (const Known& one : exceptions) {
     INFO(one.draft << ' ' << one.file << ' ' << one.group << ' ' << one.test);
-    CHECK(one.failed > 0);  // An exception that passes must be taken off the list.
+    // An exception that passes must be taken off the list. Releases of the suite differ.
+    CHECK((one.met == 0 || one.failed > 0));
   }
-  CHECK(excepted < 200);
+  CHECK(excepted < run / 50);
+  WARN(run << " tests of the suite, " << excepted << " exceptions to what is not optional");
 }

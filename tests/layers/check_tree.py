@@ -38,7 +38,6 @@ FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite\w*\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
     (r"re2/", r"src/classifier/\w+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
     (r"sodium", r"src/(clock|token|agent_core|digest)\w*\.cpp"),  # Randomness, tokens, fingerprints.
-    (r"valijson/", r"src/classifier/(schema|contract)\w*\.[ch]pp"),
     (r"httplib", r"examples/|tests/"),
     (r"curl/", r"llm/http\.cpp|examples/"),
     (r"CLI/", r"cli/"),
