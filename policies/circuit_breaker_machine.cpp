@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "circuit_breaker_machine.hpp"
 
-#include "keyed_states.hpp"
-
 #include <algorithm>
 
 namespace triage::inline v0_1::detail {
@@ -144,6 +142,16 @@ void Circuit::force(BreakerMode wanted) {
   mode = wanted;
   ++changes;
   tracks.clear();
+}
+
+Loss Circuit::loss(std::int64_t now) const {
+  if (mode != BreakerMode::automatic) return Loss::promise;
+  Loss worst = Loss::nothing;
+  for (const auto& [type, track] : tracks) {
+    if (track.state != BreakerState::closed && now < track.until) return Loss::promise;
+    if (track.state != BreakerState::closed || !track.window.empty()) worst = Loss::little;
+  }
+  return worst;
 }
 
 // --- As JSON, for the key space.

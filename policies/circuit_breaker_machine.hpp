@@ -2,6 +2,7 @@
 #pragma once
 // The circuits of one key as a pure state machine: no clock, no lock. Private.
 
+#include "keyed_states.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/circuit_breaker.hpp"
 
@@ -61,6 +62,8 @@ struct Circuit {
   // What has happened by itself until now: a half-open circuit comes to its end.
   void settle(const BreakerOptions& options, std::int64_t now, Changes& changed);
 
+  static constexpr bool in_common = false;  // No circuit opens because of others.
+  [[nodiscard]] Loss loss(std::int64_t now) const;
   [[nodiscard]] Json to_json() const;
   [[nodiscard]] static Circuit from_json(const Json& json);
 

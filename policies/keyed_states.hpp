@@ -6,14 +6,19 @@
 #include "triage/json.hpp"
 #include "triage/key_space.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -33,10 +38,19 @@ namespace triage::inline v0_1::detail {
                                    .count()};
 }
 
-// The states of all keys of one gate. State has `Json to_json() const` and
-// `static State from_json(const Json&)`, which makes the best of whatever it is given.
+// What would be lost if a state were forgotten.
+enum class Loss : std::uint8_t {
+  nothing,  // It is as good as new.
+  little,   // What was counted so far.
+  promise,  // That nobody passes, or not so many: it must not be forgotten.
+};
+
+// The states of all keys of one gate. State has `Json to_json() const`,
+// `static State from_json(const Json&)`, which makes the best of whatever it is given,
+// `Loss loss(std::int64_t now) const`, on the clock that update() is given, and
+// `bool in_common`: whether keys for which there is no room share a state or have none.
 // With a key space, a change is a compare-and-set, repeated when another process was faster. A key
-// space that fails is left alone: the gate then goes by what this process knows.
+// space that fails, or throws, is left alone: the gate then goes by what this process knows.
 template <class State>
 class KeyedStates {
  public:
@@ -48,20 +62,40 @@ class KeyedStates {
   // Runs change(state) on the state of `key`, maybe more than once, and returns what the last run
   // returned. It must depend on nothing but the state.
   template <class Change>
-  auto update(const std::string& key, Change change) {
+  auto update(const std::string& key, std::int64_t now, Change change) {
+    return update(key, now, most_promises, change);
+  }
+  // The same for what is done by hand: there is always room.
+  template <class Change>
+  auto set(const std::string& key, std::int64_t now, Change change) {
+    return update(key, now, std::numeric_limits<std::size_t>::max(), change);
+  }
+
+ private:
+  static constexpr int most_tries = 64;
+  static constexpr std::size_t most_keys = 4'096;  // But for promises …
+  static constexpr std::size_t most_promises = 65'536;
+
+  struct Entry {
+    State state{};
+    std::uint64_t used = 0;
+  };
+
+  template <class Change>
+  auto update(const std::string& key, std::int64_t now, std::size_t most, Change& change) {
     const std::scoped_lock lock(mutex_);
-    State& state = local(key);
+    State& state = local(key, now, most);
     if (!shared_) return change(state);
     for (int tries = 0; tries < most_tries; ++tries) {
-      auto stored = shared_->get(space_, key);
+      auto stored = guarded([&] { return shared_->get(space_, key); });
       if (!stored) break;
       State copy = stored.value() ? decoded(stored.value()->bytes) : State{};
       auto answer = change(copy);
       const std::string bytes = copy.to_json().dump();
       const bool unchanged = stored.value() && stored.value()->bytes == bytes;
       if (!unchanged) {
-        const auto written =
-            shared_->put_if(space_, key, stored.value() ? stored.value()->version : 0, bytes);
+        const std::uint64_t expected = stored.value() ? stored.value()->version : 0;
+        const auto written = guarded([&] { return shared_->put_if(space_, key, expected, bytes); });
         if (!written && written.error().code == Errc::conflict) continue;
         if (!written) break;
       }
@@ -71,37 +105,57 @@ class KeyedStates {
     return change(state);
   }
 
- private:
-  static constexpr int most_tries = 64;
-  static constexpr std::size_t most_keys = 4'096;
-
-  struct Entry {
-    State state{};
-    std::uint64_t used = 0;
-  };
-
-  State& local(const std::string& key) {
-    if (entries_.size() >= most_keys && !entries_.contains(key)) forget_oldest();
-    Entry& entry = entries_[key];
-    entry.used = ++uses_;
-    return entry.state;
-  }
-  void forget_oldest() {
-    auto oldest = entries_.begin();
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->second.used < oldest->second.used) oldest = entry;
+  State& local(const std::string& key, std::int64_t now, std::size_t most) {
+    auto found = entries_.find(key);
+    if (found == entries_.end()) {
+      if (entries_.size() >= full_) make_room(now);
+      if (entries_.size() >= most) {
+        if (!State::in_common) overflow_ = State{};
+        return overflow_;
+      }
+      found = entries_.try_emplace(key).first;
     }
-    entries_.erase(oldest);
+    found->second.used = ++uses_;
+    return found->second.state;
+  }
+  // Everything that is as good as new goes; if that is not enough, the older half of what is no
+  // promise. If it is still not enough, there is more room until next time, so that looking at all
+  // of them is rare.
+  void make_room(std::int64_t now) {
+    std::vector<std::uint64_t> spare;
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      const Loss loss = entry->second.state.loss(now);
+      if (loss == Loss::little) spare.push_back(entry->second.used);
+      entry = loss == Loss::nothing ? entries_.erase(entry) : std::next(entry);
+    }
+    if (entries_.size() >= most_keys && !spare.empty()) {
+      const auto middle = spare.begin() + static_cast<std::ptrdiff_t>(spare.size() / 2);
+      std::nth_element(spare.begin(), middle, spare.end());
+      std::erase_if(entries_, [&](const auto& entry) {
+        return entry.second.used <= *middle && entry.second.state.loss(now) == Loss::little;
+      });
+    }
+    full_ = std::max(most_keys, entries_.size() + entries_.size() / 8);
   }
   static State decoded(const std::string& bytes) {
     const Json json = Json::parse(bytes, nullptr, false);
     return json.is_object() ? State::from_json(json) : State{};
+  }
+  template <class Call>
+  static auto guarded(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (...) {
+      return Error{Errc::io, "the key space threw an exception"};
+    }
   }
 
   std::shared_ptr<KeySpace> shared_;
   std::string space_;
   std::mutex mutex_{};
   std::map<std::string, Entry> entries_{};
+  State overflow_{};
+  std::size_t full_ = most_keys;
   std::uint64_t uses_ = 0;
 };
 
@@ -109,7 +163,9 @@ class KeyedStates {
 template <class T>
 T stored_number(const Json& object, const char* key, T otherwise) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<T>() : otherwise;
+  if (found == object.end() || !found->is_number()) return otherwise;
+  if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;  // 1e300 is none.
+  return found->get<T>();
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/rate_limiter.hpp"
 
-#include "keyed_states.hpp"
+#include "rate_limiter_machine.hpp"
+#include "triage/detail/saturate.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace triage::inline v0_1 {
-
-namespace detail {
-
-// Microseconds: a rate of some thousand calls a second has intervals below a millisecond.
-struct ArrivalTime {
-  std::int64_t theoretical = std::numeric_limits<std::int64_t>::min();  // Of the next call.
-  std::int64_t blocked_until = std::numeric_limits<std::int64_t>::min();
-
-  [[nodiscard]] Json to_json() const {
-    return {{"theoretical", theoretical}, {"blocked_until", blocked_until}};
-  }
-  [[nodiscard]] static ArrivalTime from_json(const Json& json) {
-    const ArrivalTime none;
-    return {.theoretical = stored_number(json, "theoretical", none.theoretical),
-            .blocked_until = stored_number(json, "blocked_until", none.blocked_until)};
-  }
-};
-
-}  // namespace detail
-
 namespace {
 
-using std::chrono::microseconds;
-
-// A wait beyond this is as good as for ever; keeps the sums below from overflowing.
-constexpr Duration longest = std::chrono::hours(24 * 365 * 100);
-
-std::int64_t instant(const GateRequest& request, bool shared) {
-  if (shared) return microseconds(request.wall.time_since_epoch()).count();
-  return std::chrono::duration_cast<microseconds>(request.now.time_since_epoch()).count();
+std::int64_t monotonic(const GateRequest& request) {
+  return request.now.time_since_epoch().count();
 }
 
-std::int64_t rounded_up(Duration duration) {
-  return std::chrono::ceil<microseconds>(std::clamp(duration, Duration::zero(), longest)).count();
+std::int64_t wall(const GateRequest& request) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+  const std::int64_t milliseconds = request.wall.time_since_epoch().count();
+  return std::clamp(milliseconds, -most, most) * 1'000'000;
 }
 
 }  // namespace
@@ -66,27 +44,26 @@ Result<std::shared_ptr<RateLimiter>> RateLimiter::create(RateLimiterOptions opti
 
 RateLimiter::RateLimiter(RateLimiterOptions options)
     : options_(std::move(options)),
-      arrivals_(std::make_unique<detail::KeyedStates<detail::ArrivalTime>>(options_.shared,
-                                                                           "triage/limiters")) {}
+      arrivals_(std::make_unique<Arrivals>(nullptr, std::string())),
+      shared_(options_.shared ? std::make_unique<Arrivals>(options_.shared, "triage/limiters")
+                              : nullptr) {}
 
 RateLimiter::~RateLimiter() = default;
 
+// Its own clock cannot be set, so a process always keeps to the rate; all together do so as far as
+// their wall clocks agree.
 GateAnswer RateLimiter::enter(const GateRequest& request) noexcept {
-  const std::int64_t now = instant(request, arrivals_->shared());
-  const std::int64_t interval =
-      std::max<std::int64_t>(1, rounded_up(options_.period) / options_.permits);
-  const std::int64_t tolerance = interval * (options_.burst - 1);
-  const std::int64_t wait =
-      arrivals_->update(detail::gate_key(request), [&](detail::ArrivalTime& arrival) {
-        if (arrival.blocked_until > now) return arrival.blocked_until - now;
-        const std::int64_t due = std::max(arrival.theoretical, now);
-        if (due - now > tolerance) return due - now - tolerance;
-        arrival.theoretical = due + interval;
-        return std::int64_t{0};
-      });
-  if (wait == 0) return {};
-  const Duration longer = microseconds(wait);
-  if (request.waited + longer <= options_.max_wait) {
+  const std::string key = detail::gate_key(request);
+  std::uint64_t ticket = 0;
+  std::int64_t wait = arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+    const std::int64_t longer = own.enter(detail::Rate(options_, false), monotonic(request));
+    if (longer == 0) ticket = own.admitted = ++tickets_;
+    return longer;
+  });
+  if (wait == 0 && shared_) wait = enter_shared(request, key, ticket);
+  if (wait == 0) return {.ticket = ticket};
+  const Duration longer(wait);
+  if (Duration(detail::saturating_add(request.waited.count(), wait)) <= options_.max_wait) {
     return {.kind = GateAnswer::Kind::wait, .wait = longer};
   }
   return {.kind = GateAnswer::Kind::refuse,
@@ -97,15 +74,57 @@ GateAnswer RateLimiter::enter(const GateRequest& request) noexcept {
                      format_duration(options_.max_wait)};
 }
 
+std::int64_t RateLimiter::enter_shared(const GateRequest& request, const std::string& key,
+                                       std::uint64_t ticket) {
+  std::int64_t theoretical = 0;
+  const std::int64_t wait = shared_->update(key, wall(request), [&](detail::ArrivalTime& all) {
+    const std::int64_t longer = all.enter(detail::Rate(options_, true), wall(request));
+    theoretical = all.theoretical;
+    return longer;
+  });
+  arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+    if (own.admitted == ticket)
+      own.elsewhere = wait == 0 ? theoretical : detail::ArrivalTime::never;
+    return true;
+  });
+  if (wait > 0) withdraw(request, ticket);
+  return wait;
+}
+
+// Only the newest start can be withdrawn: the others that came after it have kept their distance
+// to it, and would follow each other too closely.
+void RateLimiter::withdraw(const GateRequest& request, std::uint64_t ticket) noexcept {
+  const std::string key = detail::gate_key(request);
+  std::int64_t elsewhere = detail::ArrivalTime::never;
+  arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+    if (own.admitted != ticket) return false;
+    own.admitted = 0;
+    elsewhere = std::exchange(own.elsewhere, detail::ArrivalTime::never);
+    own.withdraw(detail::Rate(options_, false));
+    return true;
+  });
+  if (!shared_ || elsewhere == detail::ArrivalTime::never) return;
+  shared_->update(key, wall(request), [&](detail::ArrivalTime& all) {
+    if (all.theoretical != elsewhere) return false;
+    all.withdraw(detail::Rate(options_, true));
+    return true;
+  });
+}
+
 void RateLimiter::leave(const GateRequest& request, std::uint64_t /*ticket*/,
                         const GateOutcome* outcome) noexcept {
   if (outcome == nullptr || outcome->succeeded || !outcome->retry_after) return;
-  const std::int64_t until =
-      instant(request, arrivals_->shared()) + rounded_up(*outcome->retry_after);
-  arrivals_->update(detail::gate_key(request), [&](detail::ArrivalTime& arrival) {
-    arrival.blocked_until = std::max(arrival.blocked_until, until);
-    return true;
-  });
+  const std::string key = detail::gate_key(request);
+  const auto block = [&](Arrivals& arrivals, std::int64_t now) {
+    const std::int64_t wanted = std::max<std::int64_t>(outcome->retry_after->count(), 0);
+    const std::int64_t until = detail::saturating_add(now, wanted);
+    arrivals.update(key, now, [&](detail::ArrivalTime& arrival) {
+      arrival.block(now, until);
+      return true;
+    });
+  };
+  block(*arrivals_, monotonic(request));
+  if (shared_) block(*shared_, wall(request));
 }
 
 }  // namespace triage::inline v0_1

@@ -2,9 +2,11 @@
 #pragma once
 // What all runs of one agent share: its policy and options, checked and completed.
 
+#include "attempt_pool.hpp"
 #include "triage/detail/run_loop.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,7 +71,9 @@ struct AgentCore {
   std::vector<std::string> warnings;  // Settings that cannot have an effect.
   std::string fingerprint;            // Of name, version, policy and contract.
   mutable SuspendedRuns suspended;
-  mutable std::atomic<Duration::rep> learnt_duration{0};  // Of attempts; see learn_duration.
+  mutable AttemptPool attempts;
+  mutable std::atomic<Duration::rep> learnt_duration{0};     // Of attempts; see learn_duration.
+  mutable std::atomic<std::uint64_t> refused_by_average{0};  // Starts, because of it alone.
 };
 
 // Text that changes when runs recorded under the other one should not go on.

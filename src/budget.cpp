@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/budget.hpp"
 
-#include "triage/detail/try.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -22,6 +20,8 @@ Error exhausted(const std::string& what, const std::string& wanted, const std::s
                                " of " + limit + " are spent or reserved"};
 }
 
+bool is_cost(double usd) noexcept { return std::isfinite(usd) && usd >= 0; }
+
 bool fits(std::uint64_t used, std::uint64_t wanted, std::uint64_t limit) noexcept {
   return limit == 0 || (used < limit && wanted <= limit - used);
 }
@@ -31,20 +31,18 @@ bool fits(std::uint64_t used, std::uint64_t wanted, std::uint64_t limit) noexcep
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
   if (this == &other) return *this;
   settle(Usage{.calls = 0});
-  budget_ = std::exchange(other.budget_, nullptr);
+  budgets_ = std::exchange(other.budgets_, {});
   reserved_ = other.reserved_;
-  other_ = std::move(other.other_);
   return *this;
 }
 
 void Reservation::settle(const Usage& actual) noexcept {
-  if (const auto budget = std::exchange(budget_, nullptr)) budget->settle(reserved_, actual);
-  if (const auto other = std::exchange(other_, nullptr)) other->settle(actual);
+  for (const auto& budget : std::exchange(budgets_, {})) budget->settle(reserved_, actual);
 }
 
 Result<std::shared_ptr<Budget>> Budget::create(const BudgetLimits& limits,
                                                std::shared_ptr<Budget> parent) {
-  if (!std::isfinite(limits.max_cost_usd) || limits.max_cost_usd < 0) {
+  if (!is_cost(limits.max_cost_usd)) {
     return Error{Errc::invalid_argument, "budget: max_cost_usd is " +
                                              std::to_string(limits.max_cost_usd) +
                                              "; allowed is 0 or more, finite"};
@@ -53,57 +51,73 @@ Result<std::shared_ptr<Budget>> Budget::create(const BudgetLimits& limits,
 }
 
 Result<Reservation> Budget::reserve(const Usage& estimate) {
-  if (!std::isfinite(estimate.cost_usd) || estimate.cost_usd < 0) {
+  const std::shared_ptr<Budget> self = shared_from_this();
+  return reserve({&self, 1}, estimate);
+}
+
+Result<Reservation> Budget::reserve(std::span<const std::shared_ptr<Budget>> budgets,
+                                    const Usage& estimate) {
+  if (!is_cost(estimate.cost_usd)) {
     return Error{Errc::invalid_argument, "a call's estimated cost is " +
                                              std::to_string(estimate.cost_usd) +
                                              " USD; allowed is 0 or more, finite"};
   }
-  TRIAGE_TRYV(take(estimate));
-  return outcome::success(Reservation(shared_from_this(), estimate));
+  std::vector<std::shared_ptr<Budget>> distinct;
+  for (const auto& named : budgets) {
+    for (auto budget = named; budget; budget = budget->parent_) {
+      // Whoever is here already has brought its parents along.
+      if (std::find(distinct.begin(), distinct.end(), budget) != distinct.end()) break;
+      distinct.push_back(budget);
+    }
+  }
+  for (std::size_t taken = distinct.size(); taken-- > 0;) {  // Parents first.
+    auto took = distinct[taken]->take(estimate);
+    if (took) continue;
+    for (std::size_t i = taken + 1; i < distinct.size(); ++i) {
+      distinct[i]->settle(estimate, Usage{.calls = 0});
+    }
+    return std::move(took).error();
+  }
+  return outcome::success(Reservation(std::move(distinct), estimate));
 }
 
-// The parent first: what it refuses is not reserved here.
 Result<void> Budget::take(const Usage& estimate) {
-  if (parent_) {
-    TRIAGE_TRYV(parent_->take(estimate));
+  const std::scoped_lock lock(mutex_);
+  Usage used = spent_;
+  used += reserved_;
+  if (!fits(used.tokens(), estimate.tokens(), limits_.max_tokens)) {
+    return exhausted("tokens", std::to_string(estimate.tokens()), std::to_string(used.tokens()),
+                     std::to_string(limits_.max_tokens));
   }
-  const auto refused = [&]() -> Result<void> {
-    const std::scoped_lock lock(mutex_);
-    Usage used = spent_;
-    used += reserved_;
-    if (!fits(used.tokens(), estimate.tokens(), limits_.max_tokens)) {
-      return exhausted("tokens", std::to_string(estimate.tokens()), std::to_string(used.tokens()),
-                       std::to_string(limits_.max_tokens));
-    }
-    if (!fits(used.calls, estimate.calls, limits_.max_calls)) {
-      return exhausted("calls", std::to_string(estimate.calls), std::to_string(used.calls),
-                       std::to_string(limits_.max_calls));
-    }
-    const double limit = limits_.max_cost_usd;
-    if (limit > 0 && (used.cost_usd >= limit || used.cost_usd + estimate.cost_usd > limit)) {
-      return exhausted("USD", std::to_string(estimate.cost_usd), std::to_string(used.cost_usd),
-                       std::to_string(limit));
-    }
-    reserved_ += estimate;
-    return outcome::success();
-  }();
-  if (!refused && parent_) parent_->settle(estimate, Usage{.calls = 0});
-  return refused;
+  if (!fits(used.calls, estimate.calls, limits_.max_calls)) {
+    return exhausted("calls", std::to_string(estimate.calls), std::to_string(used.calls),
+                     std::to_string(limits_.max_calls));
+  }
+  const double limit = limits_.max_cost_usd;
+  if (limit > 0 && (used.cost_usd >= limit || used.cost_usd + estimate.cost_usd > limit)) {
+    return exhausted("USD", std::to_string(estimate.cost_usd), std::to_string(used.cost_usd),
+                     std::to_string(limit));
+  }
+  reserved_ += estimate;
+  return outcome::success();
 }
 
 void Budget::settle(const Usage& reserved, const Usage& actual) noexcept {
-  {
-    const std::scoped_lock lock(mutex_);
-    subtract(reserved_.input_tokens, reserved.input_tokens);
-    subtract(reserved_.output_tokens, reserved.output_tokens);
-    subtract(reserved_.calls, reserved.calls);
-    subtract(reserved_.cost_usd, reserved.cost_usd);
-    spent_ += actual;
-  }
-  if (parent_) parent_->settle(reserved, actual);
+  Usage spent = actual;
+  if (!is_cost(spent.cost_usd)) spent.cost_usd = reserved.cost_usd;
+  const std::scoped_lock lock(mutex_);
+  subtract(reserved_.input_tokens, reserved.input_tokens);
+  subtract(reserved_.output_tokens, reserved.output_tokens);
+  subtract(reserved_.calls, reserved.calls);
+  subtract(reserved_.cost_usd, reserved.cost_usd);
+  spent_ += spent;
 }
 
-void Budget::add(const Usage& actual) noexcept { settle(Usage{.calls = 0}, actual); }
+void Budget::add(const Usage& actual) noexcept {
+  for (Budget* budget = this; budget != nullptr; budget = budget->parent_.get()) {
+    budget->settle(Usage{.calls = 0}, actual);
+  }
+}
 
 Usage Budget::spent() const {
   const std::scoped_lock lock(mutex_);

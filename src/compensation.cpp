@@ -3,6 +3,7 @@
 #include "effects.hpp"
 #include "run.hpp"
 #include "shield.hpp"
+#include "triage/detail/saturate.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +13,10 @@ namespace {
 
 using Status = EffectState::Status;
 using Lock = std::unique_lock<std::mutex>;
+
+TimePoint later(TimePoint instant, Duration by) noexcept {
+  return TimePoint(Duration(saturating_add(instant.time_since_epoch().count(), by.count())));
+}
 
 }  // namespace
 
@@ -117,7 +122,8 @@ std::optional<std::string> Effects::compensate(const std::string& key, const Eff
   Duration delay = how.delay;
   std::optional<std::string> problem;
   for (int attempt = 1; attempt <= how.max_attempts; ++attempt) {
-    if (attempt > 1 && !wait(std::exchange(delay, 2 * delay))) break;
+    const Duration twice(saturating_add(delay.count(), delay.count()));
+    if (attempt > 1 && !wait(std::exchange(delay, twice))) break;
     bool in_doubt = false;
     problem = call_compensation(key, effect, *compensation, &in_doubt);
     if (!problem || in_doubt) break;
@@ -138,7 +144,7 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   run_.emit(EventKind::compensation_started, {.text = key});
   EffectCall call = call_of(key, effect, true);
   if (effect.result) call.result = *effect.result;
-  call.deadline = run_.now() + run_.core_.options.compensation.timeout;
+  call.deadline = later(run_.now(), run_.core_.options.compensation.timeout);
   try {
     compensation.function()(call);
   } catch (const EffectNotDone& not_done) {
@@ -217,7 +223,7 @@ Reconciled Effects::settle_compensation(std::string_view key, const EffectState&
 // False if the run is cancelled. No sleep goes past the run's deadline.
 bool Effects::wait(Duration delay) {
   const TimePoint instant = run_.now();
-  TimePoint until = instant + delay;
+  TimePoint until = later(instant, delay);
   if (const auto& deadline = run_.deadline()) until = std::min(until, std::max(*deadline, instant));
   return run_.core_.clock->sleep_until(until, run_.stop_token());
 }

@@ -247,6 +247,11 @@ RecoveryAction Run::choose() {
 
 RecoveryAction Run::within_limits() {
   RecoveryAction action = ask_policy();
+  if (auto problem = wrong_delay(action)) {
+    action = RecoveryAction::escalate("the strategy for " +
+                                      std::string(to_string(body_->context().type())) +
+                                      " asked for " + *std::move(problem));
+  }
   if (auto problem = unsafe_to_rerun(core_, *body_, action))
     action = RecoveryAction::escalate(*problem);
   if (action.kind == RecoveryAction::Kind::escalate) {
@@ -279,11 +284,21 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
          action.message);
     return action;
   }
+  if (auto problem = wrong_delay(*instead)) {
+    note("on_escalate asked for " + *problem);
+    return action;
+  }
   if (auto problem = unsafe_to_rerun(core_, *body_, *instead)) {
     note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
     return action;
   }
   return *std::move(instead);
+}
+
+std::optional<std::string> wrong_delay(const RecoveryAction& action) {
+  if (action.delay >= Duration::zero()) return std::nullopt;
+  return std::string(to_string(action.kind)) + " after a delay of " +
+         std::to_string(action.delay.count()) + " ns; allowed is 0 or more";
 }
 
 std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,

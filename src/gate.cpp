@@ -30,17 +30,30 @@ void Permit::report(GateOutcome outcome) {
 
 void Permit::give_back(const GateOutcome* outcome) {
   if (passed_.empty()) return;
-  const GateRequest request{.tool = tool_,
-                            .endpoint = endpoint_,
-                            .retry = retry_,
-                            .after = after_,
-                            .after_reason = after_reason_,
-                            .now = clock_->now(),
-                            .wall = clock_->wall_now()};
+  const GateRequest request = request_now();
   for (auto gate = passed_.rbegin(); gate != passed_.rend(); ++gate) {
     gate->first->leave(request, gate->second, outcome);
   }
   passed_.clear();
+}
+
+void Permit::withdraw() {
+  if (passed_.empty()) return;
+  const GateRequest request = request_now();
+  for (auto gate = passed_.rbegin(); gate != passed_.rend(); ++gate) {
+    gate->first->withdraw(request, gate->second);
+  }
+  passed_.clear();
+}
+
+GateRequest Permit::request_now() const {
+  return {.tool = tool_,
+          .endpoint = endpoint_,
+          .retry = retry_,
+          .after = after_,
+          .after_reason = after_reason_,
+          .now = clock_->now(),
+          .wall = clock_->wall_now()};
 }
 
 GateKeeper::GateKeeper(std::vector<std::shared_ptr<Gate>> gates, std::shared_ptr<Clock> clock)
@@ -62,8 +75,10 @@ GateAnswer GateKeeper::enter(GateRequest request, Permit& permit) const {
   passing.passed_.reserve(gates_.size());
   for (const std::shared_ptr<Gate>& gate : gates_) {
     GateAnswer answer = gate->enter(request);
-    // Those that it passed get their permits back.
-    if (answer.kind != GateAnswer::Kind::pass) return answer;
+    if (answer.kind != GateAnswer::Kind::pass) {
+      passing.withdraw();
+      return answer;
+    }
     passing.passed_.emplace_back(gate, answer.ticket);
   }
   permit = std::move(passing);

@@ -32,7 +32,7 @@ std::string describe_target(const RollbackTarget& target) {
 
 RecoveryAction RecoveryAction::retry(std::string hint, Duration delay) {
   RecoveryAction action{.kind = Kind::retry, .hint = std::move(hint)};
-  action.delay = std::max(delay, Duration::zero());
+  action.delay = delay;
   return action;
 }
 

@@ -201,6 +201,11 @@ Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
             (finished.contains("problem") ? ": " + text_field(finished, "problem")
                                           : std::string(": its type has no conversion to JSON")));
   }
+  std::optional<AttemptUse> parent;
+  if (const Attempt* above = continuation->options.parent;
+      above != nullptr && !parent.emplace(*above)) {
+    return std::make_unique<Error>(ended_parent());
+  }
   Run run(continuation->core, call, continuation->options);
   run.adopt(std::move(continuation->body), continuation->attempts);
   Outcome outcome = run.drive(RunMachine::Phase::ready, continuation->first);

@@ -12,7 +12,6 @@
 #include "triage/journal.hpp"
 
 #include <atomic>
-#include <forward_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -119,7 +118,6 @@ struct RunBody {
   std::optional<TimePoint> started_at{};
   const char* no_attempt = nullptr;  // Why none can be started any more; static.
   bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
-  std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
@@ -128,6 +126,8 @@ struct RunBody {
   bool undoing_refused = false;   // An effect to be undone is in doubt.
 };
 
+// What an action asks for, if it is to be after a time below zero.
+[[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
 // Why strict_idempotency forbids an action, if it does.
 [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
                                                          const RecoveryAction& action);
@@ -146,6 +146,8 @@ class Run {
   Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
       : core_(core), call_(call), options_(options) {}
   ~Run() {
+    if (attempts_ != nullptr) [[unlikely]]
+      close_attempts();
     if (body_) [[unlikely]]
       leave_store();
   }
@@ -258,6 +260,8 @@ class Run {
   void write_through(int attempt, Lock lock);  // Unlocks; then what the write mode asks for.
 
   // --- run_loop.cpp
+  Attempt& open_attempt();
+  void close_attempts() noexcept;  // Nobody else uses the run after it.
   void announce_start();
   Input invoke();
   void prepare_attempt();
@@ -270,6 +274,7 @@ class Run {
   Input too_late_to_start(std::string text);
   [[nodiscard]] Duration expected_duration() const noexcept;
   void learn_duration() noexcept;
+  [[nodiscard]] bool tries_anyway(Duration left) const noexcept;
   Input cancel(std::string detail);
   Outcome end();
   [[nodiscard]] std::uint64_t late_calls() const;
@@ -384,7 +389,7 @@ class Run {
   MadeOnce<RunId> id_{};
   MadeOnce<RunBody> body_{};
   mutable std::mutex mutex_{};
-  Attempt first_attempt_{*this, 1};
+  Attempt* attempts_ = nullptr;  // Newest first; closed when the run ends.
 };
 
 }  // namespace triage::inline v0_1::detail

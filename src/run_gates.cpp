@@ -2,6 +2,7 @@
 // What is asked before an attempt or a call of one may start: gates and budgets.
 #include "run.hpp"
 #include "shield.hpp"
+#include "triage/detail/saturate.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +25,8 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     GateAnswer answer = core_.gates.enter(request, permit);
     if (answer.kind != GateAnswer::Kind::wait) return answer;
     const TimePoint instant = now();
-    const TimePoint until = instant + answer.wait;
+    const TimePoint until(
+        Duration(saturating_add(instant.time_since_epoch().count(), answer.wait.count())));
     if (const auto latest = deadline(); latest && until >= *latest) {
       return {.kind = GateAnswer::Kind::refuse,
               .wait = answer.wait,
@@ -35,7 +37,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     const bool woke = core_.clock->sleep_until(until, stop_token());
     emit(EventKind::wait_ended);
     if (!woke) return {.kind = GateAnswer::Kind::refuse, .reason = "cancelled"};
-    request.waited += answer.wait;
+    request.waited = Duration(saturating_add(request.waited.count(), answer.wait.count()));
   }
 }
 
@@ -80,6 +82,7 @@ void Run::leave_attempt(bool succeeded) {
 
 Result<Permit> Run::enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                                bool retry) {
+  if (const Lock lock(mutex_); is_late(attempt)) return ended_attempt();
   Permit permit;
   const GateAnswer answer =
       pass_gates({.tool = tool,
@@ -95,18 +98,17 @@ Result<Permit> Run::enter_call(int attempt, std::string_view tool, std::string_v
   return report(attempt, refusal(answer));
 }
 
+// A budget that several agents of the chain share, or have as a parent, is charged once.
 Result<Reservation> Run::reserve(int attempt, const Usage& estimate) {
-  Reservation outer;
-  if (options_.parent != nullptr) {
-    auto theirs = options_.parent->reserve(estimate);
-    if (!theirs) return report_exhausted(attempt, std::move(theirs).error());
-    outer = std::move(theirs).value();
+  if (const Lock lock(mutex_); is_late(attempt)) return ended_attempt();
+  std::vector<std::shared_ptr<Budget>> budgets;
+  for (const Run* run = this;; run = run->options_.parent->run_) {
+    budgets.push_back(run->core_.options.budget);
+    if (run->options_.parent == nullptr) break;
   }
-  if (!core_.options.budget) return outcome::success(std::move(outer));
-  auto ours = core_.options.budget->reserve(estimate);
-  if (!ours) return report_exhausted(attempt, std::move(ours).error());
-  ours.value().also(std::move(outer));
-  return std::move(ours).value();
+  auto reserved = Budget::reserve(budgets, estimate);
+  if (!reserved) return report_exhausted(attempt, std::move(reserved).error());
+  return reserved;
 }
 
 Error Run::report_exhausted(int attempt, Error error) {

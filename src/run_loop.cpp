@@ -22,11 +22,6 @@ EventKind end_event(Errc code) noexcept {
   }
 }
 
-std::string milliseconds_text(Duration duration) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
-         " ms";
-}
-
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
     case Errc::escalated:
@@ -54,6 +49,9 @@ Outcome run(const AgentCore& core, Call call, bool* degraded) {
 Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* degraded) {
   if (core.problem) [[unlikely]]
     return std::make_unique<Error>(*core.problem);
+  std::optional<AttemptUse> parent;
+  if (options.parent != nullptr && !parent.emplace(*options.parent)) [[unlikely]]
+    return std::make_unique<Error>(ended_parent());
   Run run(core, call, options);
   if (run.needs_set_up()) {
     bool recorded = false;
@@ -86,10 +84,15 @@ Input Run::run_callable(Attempt& attempt) {
 inline bool Run::just_called(Input* result) {
   attempt_ = 1;
   open_attempt_.store(1, std::memory_order_relaxed);
-  *result = run_callable(first_attempt_);
+  Attempt& attempt = core_.attempts.open(*this, 1);
+  *result = run_callable(attempt);
   open_attempt_.store(0, std::memory_order_relaxed);
-  if (!body_ && *result == Input::succeeded) [[likely]]
+  if (!body_ && *result == Input::succeeded) [[likely]] {
+    core_.attempts.close(attempt);
     return true;
+  }
+  attempt.next_ = nullptr;
+  attempts_ = &attempt;
   *result = settle(*result);
   return false;
 }
@@ -122,6 +125,21 @@ Outcome Run::drive(RunMachine::Phase phase, Input input) {
   }
 }
 
+Attempt& Run::open_attempt() {
+  Attempt& attempt = core_.attempts.open(*this, attempt_);
+  attempt.next_ = attempts_;
+  attempts_ = &attempt;
+  return attempt;
+}
+
+void Run::close_attempts() noexcept {
+  while (attempts_ != nullptr) {
+    Attempt& attempt = *attempts_;
+    attempts_ = attempt.next_;
+    core_.attempts.close(attempt);
+  }
+}
+
 void Run::announce_start() {
   if (!began_) began_ = now();
   if (!resumed_) {
@@ -138,61 +156,6 @@ void Run::announce_start() {
   }
 }
 
-// What happens instead of an attempt if the run is cancelled or its deadline has passed.
-std::optional<Input> Run::refuse_to_start() {
-  if (stop_token().stop_requested()) [[unlikely]]
-    return cancel("the stop token was triggered");
-  if (options_.parent != nullptr) [[unlikely]] {
-    if (auto circle = find_circle()) {
-      return refuse_attempt(*std::move(circle), "the agent is at work on the same task further up");
-    }
-  }
-  if (const std::optional<TimePoint> until = deadline()) {
-    // Nothing that takes time lies between the start of a run without set-up and its first attempt.
-    const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
-    if (!began_) began_ = instant;
-    attempt_began_ = instant;
-    if (instant >= *until) {
-      return too_late_to_start("the deadline had passed before the attempt could begin");
-    }
-    const Duration expected = expected_duration();
-    if (expected > Duration::zero() && expected >= *until - instant) {
-      return too_late_to_start("the attempt could not end before the deadline: it takes some " +
-                               milliseconds_text(expected) + ", and " +
-                               milliseconds_text(*until - instant) + " are left");
-    }
-  }
-  return core_.gates.empty() ? std::nullopt : enter_attempt();
-}
-
-Input Run::refuse_attempt(Failure failure, const char* why) {
-  RunBody& b = body();
-  b.failure = std::move(failure);
-  if (b.made_extras) b.made_extras->broken_return.reset();
-  b.child.reset();
-  b.escalation_asked = false;
-  b.no_attempt = why;
-  return Input::failed;
-}
-
-Input Run::too_late_to_start(std::string text) {
-  return refuse_attempt(
-      {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"}, no_time_left);
-}
-
-Duration Run::expected_duration() const noexcept {
-  const Duration learnt(core_.learnt_duration.load(std::memory_order_relaxed));
-  return std::max(core_.options.expected_duration, learnt);
-}
-
-void Run::learn_duration() noexcept {
-  if (!core_.options.learn_duration || !attempt_began_) return;
-  const Duration::rep took = (now() - *attempt_began_).count();
-  const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
-  core_.learnt_duration.store(before == 0 ? took : before + (took - before) / 8,
-                              std::memory_order_relaxed);
-}
-
 Input Run::cancel(std::string detail) {
   end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
   body().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
@@ -202,8 +165,7 @@ Input Run::cancel(std::string detail) {
 Input Run::invoke() {
   if (const auto instead = refuse_to_start()) return *instead;
   ++attempt_;
-  Attempt& attempt =
-      attempt_ == 1 ? first_attempt_ : body().more_attempts.emplace_front(*this, attempt_);
+  Attempt& attempt = open_attempt();
   if (body_) [[unlikely]]
     prepare_attempt();
   if (observer() != nullptr) [[unlikely]]
@@ -332,6 +294,7 @@ std::uint64_t Run::late_calls() const {
 }
 
 Outcome Run::end() {
+  close_attempts();
   if (!body_) {
     emit(EventKind::run_finished);
     return nullptr;

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t longest_label = 256;
 
-Error ended_attempt() {
-  return {Errc::invalid_argument, "the callable has returned: its attempt takes nothing any more"};
-}
-
 Result<void> check_size(std::string_view text, std::size_t longest, const std::string& what) {
   if (!text.empty() && text.size() <= longest) return outcome::success();
   return Error{Errc::invalid_argument, what + " has " + std::to_string(text.size()) +

@@ -19,6 +19,9 @@ constexpr std::size_t longest_name = 256;
 // --- What a decision may be.
 
 Result<void> check_decision(const RecoveryAction& action, const std::string& who) {
+  if (auto problem = wrong_delay(action)) {
+    return Error{Errc::invalid_argument, "the decision is " + *std::move(problem)};
+  }
   if (who.size() > longest_name) {
     return Error{Errc::invalid_argument,
                  "who has " + std::to_string(who.size()) + " bytes; allowed are 0 to 256"};

@@ -100,3 +100,58 @@ TEST_CASE("budgets and estimates that make no sense are refused", "[budget]") {
   CHECK_ERRC(Errc::invalid_argument,
              money->reserve(dollars(std::numeric_limits<double>::quiet_NaN())));
 }
+
+TEST_CASE("a budget that parent and child have in common is charged once", "[budget]") {
+  const auto shared = budget({.max_calls = 10});
+  const auto left = budget({}, shared);
+  const auto right = budget({}, shared);
+  const std::vector<std::vector<std::shared_ptr<Budget>>> chains{{shared, shared},
+                                                                 {left, shared},
+                                                                 {shared, left},
+                                                                 {left, right},
+                                                                 {left, nullptr, right, left}};
+  std::uint64_t expected = 0;
+  for (const auto& chain : chains) {
+    auto reserved = Budget::reserve(chain, {});
+    REQUIRE_OK(reserved);
+    reserved.value().settle({});
+    CHECK(shared->spent().calls == ++expected);
+  }
+  CHECK_ERRC(Errc::exhausted, Budget::reserve(chains[1], {.calls = 6}));
+  REQUIRE(shared->reserve({.calls = 5}).has_value());  // Nothing of it was kept.
+}
+
+TEST_CASE("a cost that is no amount counts as the estimate", "[budget]") {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double cost : {std::numeric_limits<double>::quiet_NaN(), infinite, -infinite, -1.0}) {
+    const auto money = budget({.max_cost_usd = 1.0});
+    int calls = 0;
+    for (; calls < 100; ++calls) {
+      auto reserved = money->reserve(dollars(0.9));
+      if (!reserved) break;
+      reserved.value().settle(dollars(cost));
+    }
+    CHECK(calls == 1);
+    CHECK(money->spent().cost_usd == 0.9);
+    money->add(dollars(cost));
+    CHECK(money->spent().cost_usd == 0.9);
+  }
+}
+
+TEST_CASE("sums of what was spent stop at the largest value", "[budget]") {
+  constexpr std::uint64_t half = std::uint64_t{1} << 63U;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  Usage sum{.input_tokens = half, .output_tokens = half, .cost_usd = 1e308, .calls = half};
+  CHECK(sum.tokens() == most);
+  sum += sum;
+  CHECK(sum == Usage{.input_tokens = most,
+                     .output_tokens = most,
+                     .cost_usd = std::numeric_limits<double>::max(),
+                     .calls = most});
+  const auto tokens = budget({.max_tokens = 1'000});
+  tokens->add({.input_tokens = half});
+  tokens->add({.input_tokens = half});
+  CHECK_ERRC(Errc::exhausted, tokens->reserve({.input_tokens = 1}));
+  const auto fresh = budget({.max_tokens = 1'000});
+  CHECK_ERRC(Errc::exhausted, fresh->reserve({.input_tokens = half, .output_tokens = half}));
+}

@@ -95,3 +95,30 @@ TEST_CASE("a compensation that was cut off is made again only if it may be", "[c
     CHECK(calls == 2);
   }
 }
+
+TEST_CASE("a compensation that is tried a hundred times never waits for less than no time",
+          "[compensation]") {
+  Kit kit;
+  int calls = 0;
+  std::size_t waits = 0;
+  kit.clock->on_sleep = [&](TimePoint until) {
+    CHECK(until >= kit.clock->now());
+    ++waits;
+  };
+  AgentOptions options = kit.bare();
+  options.compensation = {
+      .timeout = Duration::max(), .max_attempts = 100, .delay = std::chrono::hours(1)};
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            attempt.effect("book", [] { return 1; },
+                                           {.compensate = [&](const EffectCall& call) {
+                                             ++calls;
+                                             CHECK(call.deadline == TimePoint::max());
+                                             throw EffectNotDone("the office is closed");
+                                           }});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::abort()}), options};
+  CHECK_ERRC(Errc::aborted, agent.run("x"));
+  CHECK(calls == 100);
+  CHECK(waits == 99);
+}

@@ -198,6 +198,51 @@ TEST_CASE("a call that does not fit into the budget is not started", "[gates][bu
   CHECK(around.budget->spent().cost_usd == Approx(0.8));
 }
 
+TEST_CASE("a budget that nested agents share pays once for each call", "[gates][budget]") {
+  Kit kit;
+  AgentOptions inside = kit.bare();
+  AgentOptions around = kit.bare();
+  around.budget = Budget::create({.max_calls = 10}).value();
+  SECTION("the same budget") { inside.budget = around.budget; }
+  SECTION("one that draws from it") { inside.budget = Budget::create({}, around.budget).value(); }
+  int calls = 0;
+  const TriageAgent child{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            for (;;) {
+                              auto reserved = attempt.reserve({});
+                              if (!reserved) return reserved.error();
+                              reserved.value().settle({});
+                              ++calls;
+                            }
+                          },
+                          answers({RecoveryAction::escalate()}), inside};
+  const TriageAgent parent{[&](const std::string& task, Attempt& attempt) {
+                             return child.run(task, {.parent = &attempt});
+                           },
+                           answers({RecoveryAction::escalate()}), around};
+  const auto result = parent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->classification.reason == "budget_spent");
+  CHECK(calls == 10);
+}
+
+TEST_CASE("a limit of tokens holds for sums beyond the largest number", "[gates][budget]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.limits.max_tokens = 1'000;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++calls;
+                            constexpr std::uint64_t half = std::uint64_t{1} << 63U;
+                            attempt.record_usage({.input_tokens = half, .output_tokens = half});
+                            return unavailable(attempt);
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("limits.max_tokens"));
+  CHECK(calls == 1);
+}
+
 TEST_CASE("an attempt that could not end before the deadline is not started", "[gates]") {
   Kit kit;
   AgentOptions options = kit.bare();
@@ -221,6 +266,75 @@ TEST_CASE("an attempt that could not end before the deadline is not started", "[
     CHECK(agent.run("x", {.deadline = kit.clock->now() + 600s}).value() == 1);
     CHECK_ERRC(Errc::escalated, agent.run("x", {.deadline = kit.clock->now() + 59s}));
     CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("one slow success does not refuse shorter runs for ever", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.learn_duration = true;
+  int calls = 0;
+  Duration takes = 40s;
+  const TriageAgent agent{[&](const std::string&) {
+                            kit.clock->advance(takes);
+                            return ++calls;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  REQUIRE(agent.run("x", {.deadline = kit.clock->now() + 60s}).has_value());
+  takes = 5s;
+  int refused = 0;
+  while (!agent.run("x", {.deadline = kit.clock->now() + 30s})) REQUIRE(++refused < 100);
+  CHECK(refused == 7);
+  for (int run = 0; run < 20; ++run) {
+    REQUIRE(agent.run("x", {.deadline = kit.clock->now() + 30s}).has_value());
+  }
+  SECTION("what the user has given is believed") {
+    options.expected_duration = 40s;
+    const TriageAgent told{[&](const std::string&) { return ++calls; },
+                           answers({RecoveryAction::escalate()}), options};
+    const int before = calls;
+    for (int run = 0; run < 20; ++run) {
+      CHECK_ERRC(Errc::escalated, told.run("x", {.deadline = kit.clock->now() + 30s}));
+    }
+    CHECK(calls == before);
+  }
+}
+
+TEST_CASE("a strategy that asks for a negative delay is told so", "[gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  int calls = 0;
+  const auto fail = [&](const std::string&, Attempt& attempt) -> Result<int> {
+    ++calls;
+    return unavailable(attempt);
+  };
+  SECTION("a strategy") {
+    const TriageAgent agent{fail, answers({RecoveryAction::retry({}, -5s)}), options};
+    const auto result = agent.run("x");
+    CHECK_ERRC(Errc::escalated, result);
+    CHECK_THAT(result.error().detail,
+               ContainsSubstring("retry after a delay of -5000000000 ns; allowed is 0 or more"));
+    CHECK(calls == 1);
+  }
+  SECTION("a hook") {
+    options.hooks.on_escalate = [](const FailureContext&) {
+      return RecoveryAction::retry({}, -5s);
+    };
+    const TriageAgent agent{fail, answers({RecoveryAction::escalate()}), options};
+    const auto result = agent.run("x");
+    CHECK_ERRC(Errc::escalated, result);
+    REQUIRE(result.error().failure()->notes.size() == 1);
+    CHECK_THAT(result.error().failure()->notes[0], ContainsSubstring("allowed is 0 or more"));
+    CHECK(calls == 1);
+  }
+  SECTION("a decision") {
+    const TriageAgent agent{fail, answers({RecoveryAction::suspend()}), options};
+    const auto result = agent.run("x");
+    CHECK_ERRC(Errc::suspended, result);
+    const std::string token = result.error().suspension()->token;
+    CHECK_ERRC(Errc::invalid_argument, agent.decide(token, RecoveryAction::retry({}, -1ns)));
+    CHECK(calls == 1);
+    CHECK_ERRC(Errc::suspended, agent.decide(token, RecoveryAction::retry()));
   }
 }
 

@@ -78,7 +78,9 @@ struct AgentOptions {
   // started.
   Duration expected_duration{0};
   // Expect what successful attempts of this agent under a deadline took so far: a moving average
-  // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration.
+  // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration. Every eighth
+  // attempt that this average alone would refuse is started all the same; if it succeeds, the
+  // average becomes what it took.
   bool learn_duration = false;
   // Judges what Attempt::propose_step is given; null: everything is allowed.
   std::shared_ptr<const StepGuard> guard{};

@@ -15,7 +15,9 @@
 #include "triage/trajectory.hpp"
 #include "triage/usage.hpp"
 
+#include <atomic>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -29,6 +31,8 @@ namespace triage::inline v0_1 {
 class Attempt;
 namespace detail {
 class Run;
+class AttemptPool;
+class AttemptUse;
 void report_failure(Attempt& attempt, Error&& error);
 }  // namespace detail
 
@@ -48,6 +52,8 @@ struct Recovery {
 
 // Thrown by effect() when the attempt cannot go on. Let it pass: the attempt's result is discarded
 // even if it is swallowed. It is no std::exception, so that a catch-all for those does not eat it.
+// On a thread that the callable started it ends the process, as any exception does that leaves a
+// thread: use TaskGroup there (triage/task_group.hpp), or try_effect.
 struct AttemptStopped {};
 
 template <class T>
@@ -62,16 +68,20 @@ template <class T>
 concept JsonConvertible = JsonWritable<T> && JsonReadable<T>;
 
 // Thread-safety: all members may be called from several threads of one callable at once. The
-// callable joins what it starts: calls that come after it returned do nothing and are counted in
-// the event late_call.
+// callable joins what it starts; TaskGroup does. A run that ends waits for calls that other threads
+// have begun. Calls that come after the callable has returned do nothing and see nothing (the stop
+// token is triggered, results are errors, effect() throws); those before the end of the run are
+// counted in the event late_call. That holds as long as the agent lives, and until 1,024 more
+// attempts of it have ended: then the memory of an attempt may serve another one. In a process
+// without other threads it does so at once. What run_id() and recovery() refer to is valid until
+// the callable returns.
 class Attempt {
  public:
-  Attempt(detail::Run& run, int number) noexcept : run_(&run), number_(number) {}
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
   // 1 for the first attempt of the run.
-  [[nodiscard]] int number() const noexcept { return number_; }
+  [[nodiscard]] int number() const noexcept { return number_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& run_id() const;
   // Null in the first attempt of a run.
   [[nodiscard]] const Recovery* recovery() const noexcept;
@@ -186,6 +196,12 @@ class Attempt {
 
  private:
   friend class detail::Run;
+  friend class detail::AttemptPool;
+  friend class detail::AttemptUse;
+  static constexpr std::uint32_t closed = std::uint32_t{1} << 31U;
+
+  Attempt() noexcept = default;
+  void report_error(Error&& error);
   void child_failed(std::shared_ptr<const FailureContext> failure);
   friend void detail::report_failure(Attempt& attempt, Error&& error);
   [[noreturn]] void stop(Error error);
@@ -200,8 +216,11 @@ class Attempt {
     if constexpr (!std::is_void_v<T>) return std::move(done).value();
   }
 
-  detail::Run* run_;
-  int number_;
+  detail::Run* run_ = nullptr;
+  std::atomic<int> number_{0};
+  mutable std::atomic<std::uint32_t> users_{closed};  // Calls by other threads, and the mark.
+  std::atomic<std::uintptr_t> thread_{0};             // That runs the callable.
+  Attempt* next_ = nullptr;                           // Of its run's, or of those that are closed.
 };
 
 template <class T, class Fn>

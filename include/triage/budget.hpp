@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 
@@ -29,19 +32,17 @@ class Reservation {
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation() { settle(Usage{.calls = 0}); }
 
-  // What the call really spent, even if it is more than was reserved. The first call counts.
+  // What the call really spent, even if it is more than was reserved. The first call counts. Where
+  // the cost is negative or not finite, the estimated one is taken for it.
   void settle(const Usage& actual) noexcept;
-  // `other` is settled together with this one.
-  void also(Reservation&& other) { other_ = std::make_unique<Reservation>(std::move(other)); }
 
  private:
   friend class Budget;
-  Reservation(std::shared_ptr<Budget> budget, const Usage& reserved)
-      : budget_(std::move(budget)), reserved_(reserved) {}
+  Reservation(std::vector<std::shared_ptr<Budget>> budgets, const Usage& reserved)
+      : budgets_(std::move(budgets)), reserved_(reserved) {}
 
-  std::shared_ptr<Budget> budget_{};
+  std::vector<std::shared_ptr<Budget>> budgets_{};  // Each once.
   Usage reserved_{.calls = 0};
-  std::unique_ptr<Reservation> other_{};
 };
 
 // A call starts only if its estimate fits beside what is spent and reserved; so the limits are
@@ -57,7 +58,12 @@ class Budget : public std::enable_shared_from_this<Budget> {
   // Errors: Errc::exhausted, saying what is left; Errc::invalid_argument for a cost that is
   // negative or not finite.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
-  // What was spent without a reservation; counts in full, whatever the limits say.
+  // From all of these and their parents: from each once, however often it is named or reached. What
+  // one of them refuses is reserved in none. Null ones are left out. Errors: as above.
+  [[nodiscard]] static Result<Reservation> reserve(std::span<const std::shared_ptr<Budget>> budgets,
+                                                   const Usage& estimate);
+  // What was spent without a reservation; counts in full, whatever the limits say. A cost that is
+  // negative or not finite counts as none.
   void add(const Usage& actual) noexcept;
   [[nodiscard]] Usage spent() const;
 
@@ -65,7 +71,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   friend class Reservation;
   Budget(const BudgetLimits& limits, std::shared_ptr<Budget> parent)
       : limits_(limits), parent_(std::move(parent)) {}
-  Result<void> take(const Usage& estimate);
+  Result<void> take(const Usage& estimate);  // From this one alone, as the next one is.
   void settle(const Usage& reserved, const Usage& actual) noexcept;
 
   BudgetLimits limits_;

@@ -63,10 +63,15 @@ class Gate {
   // "circuit_breaker" and so on: for events and explanations.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual GateAnswer enter(const GateRequest& request) noexcept = 0;
-  // Called once for each pass. outcome null: nothing was learnt (cancelled, never started), so the
-  // permit is only given back. A permit that is never given back must not block others for ever.
+  // Called once for each pass, unless withdraw() is. outcome null: nothing was learnt (it was
+  // cancelled), so the permit is only given back. A permit that is never given back must not block
+  // others for ever.
   virtual void leave(const GateRequest& request, std::uint64_t ticket,
                      const GateOutcome* outcome) noexcept = 0;
+  // What has passed never started: a later gate did not let it pass.
+  virtual void withdraw(const GateRequest& request, std::uint64_t ticket) noexcept {
+    leave(request, ticket, nullptr);
+  }
 };
 
 // What has passed all gates, until it reports how it went. Move-only; destroyed without a report,
@@ -90,6 +95,8 @@ class Permit {
  private:
   friend class GateKeeper;
   void give_back(const GateOutcome* outcome);
+  void withdraw();  // It will not start.
+  [[nodiscard]] GateRequest request_now() const;
 
   std::vector<std::pair<std::shared_ptr<Gate>, std::uint64_t>> passed_{};
   std::shared_ptr<Clock> clock_{};

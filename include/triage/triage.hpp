@@ -29,4 +29,5 @@
 #include "triage/price_table.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/simple.hpp"
+#include "triage/task_group.hpp"
 #include "triage/version.hpp"

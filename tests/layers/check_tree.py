@@ -9,14 +9,14 @@ from pathlib import Path
 
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
-    {"version", "result", "clock", "json", "detail/try"},
+    {"version", "result", "clock", "json", "detail/try", "detail/saturate"},
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
     {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections"},
-    {"agent_options", "suspension", "attempt", "agent", "detail/call", "detail/run_loop"},
+    {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
 ]
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2

@@ -251,3 +251,79 @@ TEST_CASE("options of a breaker that make no sense are refused", "[policies][bre
   CHECK_FALSE(problem([](auto& o) { o.probes = 0; }).empty());
   CHECK_FALSE(problem([](auto& o) { o.probe_lease = 0s; }).empty());
 }
+
+TEST_CASE("open circuits survive any number of other keys", "[policies][breaker]") {
+  const auto gate = breaker();
+  open_up(*gate);
+  GateRequest by_hand = at(0ms);
+  by_hand.endpoint = "closed for repair";
+  gate->force(by_hand, BreakerMode::forced_open);
+  for (int key = 0; key < 20'000; ++key) {
+    GateRequest other = at(std::chrono::milliseconds(key / 10));
+    const std::string name = std::to_string(key);
+    other.endpoint = name;
+    CHECK(call(*gate, other, key % 2 == 0 ? fault : success));
+  }
+  CHECK(gate->enter(at(4s)).kind == Kind::refuse);
+  by_hand.now += 240h;
+  CHECK(gate->enter(by_hand).kind == Kind::refuse);
+}
+
+TEST_CASE("keys beyond the bound are let through when all circuits are open",
+          "[policies][breaker]") {
+  const auto gate = breaker({.minimum_calls = 1, .break_duration = 1h});
+  std::string name;
+  const auto at_endpoint = [&](int key) {
+    name = std::to_string(key);
+    GateRequest request = at(0ms);
+    request.endpoint = name;
+    return request;
+  };
+  for (int key = 0; key < 70'000; ++key) call(*gate, at_endpoint(key), fault);
+  CHECK(gate->enter(at_endpoint(0)).kind == Kind::refuse);
+  CHECK(gate->enter(at_endpoint(60'000)).kind == Kind::refuse);
+  CHECK(gate->enter(at_endpoint(69'999)).kind == Kind::pass);
+  gate->force(at_endpoint(69'999), BreakerMode::forced_open);
+  CHECK(gate->enter(at_endpoint(69'999)).kind == Kind::refuse);
+}
+
+TEST_CASE("a wall clock that is set keeps no shared circuit open", "[policies][breaker]") {
+  const auto shared = std::make_shared<MemoryStore>();
+  BreakerOptions options = small;
+  options.shared = shared;
+  const auto gate = breaker(options);
+  const auto offset = GENERATE(std::chrono::milliseconds(1h), std::chrono::milliseconds(24h));
+  for (int i = 0; i < 4; ++i) {
+    GateRequest request = at(0ms);
+    request.wall += offset;
+    REQUIRE(call(*gate, request, fault));
+  }
+  CHECK(gate->enter(at(1s)).wait == 5s);
+  CHECK(gate->enter(at(6s)).kind == Kind::pass);
+}
+
+namespace {
+
+class ThrowingSpace final : public KeySpace {
+ public:
+  Result<std::optional<VersionedValue>> get(std::string_view, std::string_view) override {
+    throw std::runtime_error("no connection");
+  }
+  Result<std::uint64_t> put_if(std::string_view, std::string_view, std::uint64_t,
+                               std::string_view) override {
+    throw std::runtime_error("no connection");
+  }
+  Result<std::vector<std::string>> list(std::string_view, std::string_view) override {
+    throw std::runtime_error("no connection");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a key space that throws is left alone", "[policies][breaker]") {
+  BreakerOptions options = small;
+  options.shared = std::make_shared<ThrowingSpace>();
+  const auto gate = breaker(options);
+  open_up(*gate);
+  CHECK(gate->enter(at(1s)).kind == Kind::refuse);
+}

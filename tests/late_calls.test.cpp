@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Whoever calls an attempt after its callable has returned, from a thread that nobody joined.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+#include <latch>
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Every member that a late thread may call.
+void call_everything(Attempt& attempt) {
+  attempt.record_step({.action = "late"});
+  attempt.update_state({{"late", true}});
+  attempt.remove_state("late");
+  attempt.replace_state({{"late", true}});
+  attempt.record_usage({.input_tokens = 1});
+  attempt.set_contract({});
+  attempt.complete_subgoal("late");
+  CHECK(attempt.state().empty());
+  CHECK(attempt.trajectory().empty());
+  CHECK(attempt.run_id().empty());
+  CHECK(attempt.recovery() == nullptr);
+  CHECK(attempt.stop_token().stop_requested());
+  CHECK_FALSE(attempt.deadline());
+  CHECK_FALSE(attempt.error());
+  CHECK_ERRC(Errc::invalid_argument, attempt.checkpoint("late"));
+  CHECK_ERRC(Errc::invalid_argument, attempt.try_effect("late", [] { return 1; }));
+  CHECK_ERRC(Errc::invalid_argument, attempt.enter("late"));
+  CHECK_ERRC(Errc::invalid_argument, attempt.reserve({}));
+  CHECK_ERRC(Errc::invalid_argument, attempt.propose_step({.action = "late"}));
+  CHECK(attempt.fail({.text = "late"}).code == Errc::invalid_argument);
+  CHECK_THROWS_AS(attempt.effect("late", [] { return 1; }), AttemptStopped);
+  CHECK_THROWS_AS(attempt.sleep_until(WallTime(1h)), AttemptStopped);
+  CHECK_THROWS_AS(attempt.wait("late", WallTime(1h)), AttemptStopped);
+}
+
+// Returns while a thread that it started still waits to call its attempt.
+struct Careless {
+  std::latch returned{1};
+  std::thread late{};
+  bool records = false;
+  int failing_attempts = 0;
+
+  Result<int> operator()(const std::string&, Attempt& attempt) {
+    if (attempt.number() == 1) {
+      late = std::thread([this, &attempt] {
+        returned.wait();
+        call_everything(attempt);
+      });
+    }
+    if (records) attempt.record_step({.action = "in time"});
+    if (attempt.number() <= failing_attempts) return attempt.fail({.text = "timeout"});
+    return attempt.number();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a call after run has returned does nothing", "[attempt][threads]") {
+  Kit kit;
+  Careless careless;
+  AgentOptions options;
+  RunOptions how;
+  SECTION("of a run that recorded nothing") {}
+  SECTION("of a run that recorded a step") { careless.records = true; }
+  SECTION("of a run with a store") {
+    options = kit.options();
+    how.run_id = "r";
+    careless.records = true;
+  }
+  SECTION("of a run with several attempts") {
+    options = kit.bare();
+    careless.failing_attempts = 2;
+  }
+  const TriageAgent agent{
+      [&](const std::string& task, Attempt& attempt) { return careless(task, attempt); },
+      answers({RecoveryAction::retry()}), options};
+  const auto result = how.run_id.empty() && !options.store ? agent.run("x") : agent.run("x", how);
+  CHECK(result.value() == careless.failing_attempts + 1);
+  careless.returned.count_down();
+  careless.late.join();
+  if (options.store) CHECK(kit.store->latest("r").value().trajectory.size() == 1);
+}
+
+TEST_CASE("a late call does not reach the runs that came after", "[attempt][threads]") {
+  std::latch called{1};
+  std::thread late;
+  std::size_t steps = 0;
+  int runs = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            if (runs++ == 0) {
+                              late = std::thread([&called, &attempt] {
+                                called.wait();
+                                for (int i = 0; i < 100; ++i) attempt.record_step({});
+                              });
+                            } else if (runs == 1'000) {
+                              called.count_down();
+                              late.join();
+                            }
+                            steps += attempt.trajectory().size();
+                            return 1;
+                          },
+                          FailurePolicy()};
+  while (runs < 1'000) CHECK(agent.run("x").value() == 1);
+  CHECK(steps == 0);
+}
+
+TEST_CASE("a run that ends waits for the calls under way, and takes none after it",
+          "[attempt][threads]") {
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            std::latch begun{2};
+                            for (int i = 0; i < 2; ++i) {
+                              std::thread([&attempt, &begun] {
+                                begun.count_down();
+                                for (int step = 0; step < 50; ++step) {
+                                  attempt.record_step({.action = "step"});
+                                  attempt.update_state({{"step", step}});
+                                  static_cast<void>(attempt.state());
+                                }
+                              }).detach();
+                            }
+                            begun.wait();
+                            return attempt.number();
+                          },
+                          FailurePolicy()};
+  for (int run = 0; run < 500; ++run) CHECK(agent.run("x").value() == 1);
+}
+
+TEST_CASE("a child run whose parent has ended is refused", "[attempt][threads]") {
+  const TriageAgent child{[](const std::string&) { return 1; }, FailurePolicy()};
+  Attempt* kept = nullptr;
+  const TriageAgent parent{[&](const std::string& task, Attempt& attempt) {
+                             kept = &attempt;
+                             return child.run(task, {.parent = &attempt}).value();
+                           },
+                           FailurePolicy()};
+  CHECK(parent.run("x").value() == 1);
+  const auto orphan = child.run("x", {.parent = kept});
+  CHECK_ERRC(Errc::invalid_argument, orphan);
+  CHECK_THAT(orphan.error().detail, ContainsSubstring("parent has ended"));
+}
