@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/forbidden_texts.hpp"
 
-#include "classifier/ascii.hpp"
+#include "classifier/find_text.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +15,6 @@ namespace {
 constexpr std::size_t most_bytes_read = 4U << 20U;
 constexpr std::size_t longest_shown = 64;
 
-bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
 struct Forbidden {
   bool phrase = true;  // Else a pattern.
   std::string_view text{};
@@ -29,7 +23,8 @@ struct Forbidden {
 // The first one of the contract that stands in `said`.
 std::optional<Forbidden> forbidden_in(const AgentContract& contract, std::string_view said) {
   for (const std::string& constraint : contract.constraints) {
-    if (!constraint.empty() && contains_ignoring_case(said, constraint)) {
+    if (constraint.empty() || constraint.size() > said.size()) continue;
+    if (TextFinder(constraint, TextFinder::Case::ignored).is_in(said)) {
       return Forbidden{true, constraint};
     }
   }

@@ -38,9 +38,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name) {
+std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name,
+                                       std::size_t& names_left) {
   std::vector<std::pair<std::size_t, const std::string*>> near;
   for (const ToolContract& tool : contract.tools) {
+    if (names_left == 0) break;
+    --names_left;
     const std::size_t distance = edit_distance(name, tool.name);
     if (distance <= std::max<std::size_t>(2, name.size() / 2))
       near.emplace_back(distance, &tool.name);
@@ -53,14 +56,15 @@ std::vector<std::string> nearest_names(const AgentContract& contract, const std:
   return names;
 }
 
-StepBreach unknown_tool(const AgentContract& contract, const std::string& called) {
+StepBreach unknown_tool(const AgentContract& contract, const std::string& called,
+                        std::size_t& names_left) {
   const std::string name = printable(called.substr(0, longest_compared_name));
   Evidence evidence{.source = "contract",
                     .suggests = FailureType::wrong_tool_called,
                     .detail = "The agent's contract has no tool \"" + name + "\"",
                     .confidence = 1.0,
                     .facts = {{"tool", name}}};
-  const std::vector<std::string> near = nearest_names(contract, called);
+  const std::vector<std::string> near = nearest_names(contract, called, names_left);
   for (std::size_t i = 0; i < near.size(); ++i) {
     evidence.detail += (i == 0 ? ". The nearest are " : ", ") + near[i];
     evidence.facts.emplace_back("nearest", near[i]);
@@ -100,17 +104,17 @@ std::optional<StepBreach> broken_schema(const Step& step, bool input, const Tool
   return StepBreach{found.reason, std::move(found.evidence)};
 }
 
-void judge_call(const AgentContract& contract, const Step& step, std::size_t& rules_left,
+void judge_call(const AgentContract& contract, const Step& step, JudgingBudget& budget,
                 std::vector<StepBreach>& found) {
   if (contract.tools.empty() || !step.tool_called || step.tool_called->empty()) return;
   const ToolContract* tool = find_tool(contract, *step.tool_called);
   if (tool == nullptr) {
-    found.push_back(unknown_tool(contract, *step.tool_called));
+    found.push_back(unknown_tool(contract, *step.tool_called, budget.names_compared));
     return;
   }
   for (const bool input : {true, false}) {
     if (!input && step_failed(step)) return;
-    if (auto broken = broken_schema(step, input, *tool, rules_left)) {
+    if (auto broken = broken_schema(step, input, *tool, budget.schema_rules)) {
       found.push_back(std::move(*broken));
       if (found.back().checked()) return;  // Else the other side may still be checked.
     }
@@ -135,7 +139,7 @@ bool judges_steps(const AgentContract& contract) noexcept {
 std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& step,
                                    JudgingBudget& budget) {
   std::vector<StepBreach> found;
-  judge_call(contract, step, budget.schema_rules, found);
+  judge_call(contract, step, budget, found);
   const bool says_something = step.llm_output && !step.llm_output->empty();
   if (says_something && budget.bytes_said > 0 && forbids_texts(contract)) {
     const auto said = std::string_view(*step.llm_output).substr(0, budget.bytes_said);
