@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t steps_after_symptom = 4;  // An agent tidies up after it failed.
 constexpr std::size_t longest_read = 4U << 10U;
 constexpr std::size_t longest_text_searched = 64U << 10U;
-constexpr std::size_t most_bytes_searched = 16U << 20U;  // Of the symptom's text, for all values.
+constexpr std::size_t most_bytes_searched = 8U << 20U;  // Of the symptom's text, for all values.
 constexpr std::size_t most_lost_keys = 64;
 constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand tokens.
 

@@ -74,22 +74,31 @@ StepBreach unknown_tool(const AgentContract& contract, const std::string& called
 
 // Models write arguments as text: one that holds a JSON object or array may stand for it.
 Result<std::optional<SchemaBreach>> check_input(const JsonSchema& schema, const Json& input,
-                                                std::size_t& rules_left) {
+                                                std::size_t& rules_left, std::size_t& bytes_left) {
   auto checked = schema.check(input, rules_left);
   if (!checked || !checked.value() || !input.is_string()) return checked;
-  const Json parsed = Json::parse(input.get_ref<const std::string&>(), nullptr, false);
+  const auto& text = input.get_ref<const std::string&>();
+  if (text.size() > bytes_left) {
+    return Error{Errc::unsupported, "it is a text of " + std::to_string(text.size()) +
+                                        " bytes; of those that may be JSON " +
+                                        std::to_string(bytes_left) + " more are read"};
+  }
+  bytes_left -= text.size();
+  const Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_structured() ? schema.check(parsed, rules_left) : checked;
 }
 
 // Checks one side of a call. What cannot be checked is told, and held against nobody.
 std::optional<StepBreach> broken_schema(const Step& step, bool input, const ToolContract& tool,
-                                        std::size_t& rules_left) {
+                                        JudgingBudget& budget) {
   const JsonSchema& schema = input ? tool.input_schema : tool.output_schema;
   const Json& value = input ? step.tool_input : step.tool_output;
   if (schema.empty() || value.is_null()) return std::nullopt;
+  std::size_t& rules_left = budget.schema_rules;
   std::size_t own = (rules_left + 1) / 2;  // So that one check does not use up those of all others.
   rules_left -= own;
-  const auto checked = input ? check_input(schema, value, own) : schema.check(value, own);
+  const auto checked =
+      input ? check_input(schema, value, own, budget.bytes_parsed) : schema.check(value, own);
   rules_left += own;
   const std::string what = std::string("The ") + (input ? "input" : "output") + " of the tool \"" +
                            printable(tool.name.substr(0, longest_compared_name)) + "\"";
@@ -114,7 +123,7 @@ void judge_call(const AgentContract& contract, const Step& step, JudgingBudget& 
   }
   for (const bool input : {true, false}) {
     if (!input && step_failed(step)) return;
-    if (auto broken = broken_schema(step, input, *tool, budget.schema_rules)) {
+    if (auto broken = broken_schema(step, input, *tool, budget)) {
       found.push_back(std::move(*broken));
       if (found.back().checked()) return;  // Else the other side may still be checked.
     }

@@ -184,12 +184,17 @@ void StepLinks::read(const Trajectory& trajectory, std::size_t oldest) {
       return share;
     });
     facts.hollow = !facts.hollow_keys.empty();
-    facts.input_hash = canonical_hash(step.tool_input);
     facts.taken_hashes = hashes_of(facts.taken);
     steps_.push_back(std::move(facts));
     return steps_.size() < newest_steps_read;
   });
   std::reverse(steps_.begin(), steps_.end());
+  const bool some_failed = std::any_of(steps_.begin(), steps_.end(), [](const StepFacts& step) {
+    return step.failed || tells_error(step.step->tool_output);
+  });
+  for (StepFacts& step : steps_) {  // Only what failed is compared with others.
+    if (some_failed && step.is_call) step.input_hash = canonical_hash(step.step->tool_input);
+  }
   std::map<std::string_view, std::size_t> numbers;
   for (StepFacts& step : steps_) {
     const std::string_view name = step.is_call ? std::string_view(*step.step->tool_called) : "";
