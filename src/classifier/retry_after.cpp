@@ -50,7 +50,7 @@ std::string lower_case(std::string_view text) {
 
 constexpr std::size_t longest_named_wait = 48;  // Behind the phrase that introduces it.
 constexpr std::size_t longest_phrase = 512;     // That introduces it; of longer ones the end.
-constexpr std::size_t longest_length = 256;     // "1 hour, 30 minutes and 5 seconds" has 32.
+constexpr std::size_t longest_length = 4096;    // "1 hour, 30 minutes and 5 seconds" has 32.
 constexpr std::size_t most_headers = 512;       // No answer of a server has more.
 
 // What says directly how long to wait, in the order in which it is believed.
