@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What it costs to find out why an attempt failed: codes and rules, and with the text model.
+#include "fuzz/hostile_failures.hpp"
 #include "support/turns.hpp"
 #include "triage/classifier.hpp"
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +78,35 @@ void classify_10_mb(benchmark::State& state) {
   }
 }
 BENCHMARK(classify_10_mb)->Iterations(1);
+
+// The slowest of the shapes that the fuzzer makes, and how much longer twice the size takes: what
+// is quadratic would show as 4.
+void classify_hostile(benchmark::State& state) {
+  Classifier& classifier = *default_classifier();
+  const auto milliseconds = [&](const test::HostileShape& shape, std::size_t size) {
+    const test::HostileFailure hostile = shape.make(size, "a");
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = Clock::now();
+      benchmark::DoNotOptimize(test::classify_hostile(hostile, classifier));
+      best = std::min(best, seconds_since(begin) * 1e3);
+    }
+    return best;
+  };
+  for (auto _ : state) {
+    double slowest = 0.0;
+    double growth = 0.0;
+    for (const test::HostileShape& shape : test::hostile_shapes) {
+      const double half = milliseconds(shape, 5U << 20U);
+      const double whole = milliseconds(shape, 10U << 20U);
+      slowest = std::max(slowest, whole);
+      growth = std::max(growth, whole > 1 ? whole / half : 0);  // Less is noise.
+    }
+    state.counters["slowest_ms"] = slowest;
+    state.counters["growth"] = growth;
+  }
+}
+BENCHMARK(classify_hostile)->Iterations(1);
 
 }  // namespace
 }  // namespace triage::bench

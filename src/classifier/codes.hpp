@@ -4,6 +4,8 @@
 
 #include "triage/taxonomy.hpp"
 
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -15,6 +17,40 @@ struct CodeMeaning {
   std::string_view reason{};
   double confidence = 0.0;  // Below 0.5 the code narrows the choice, and decides nothing alone.
 };
+
+// From here on a code means one thing, and decides where words do not.
+inline constexpr double precise_code = 0.85;
+
+class TypeSet {
+ public:
+  constexpr TypeSet(std::initializer_list<FailureType> types) noexcept {
+    for (const FailureType type : types) bits_ |= bit(type);
+  }
+  [[nodiscard]] constexpr bool has(FailureType type) const noexcept {
+    return (bits_ & bit(type)) != 0;
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::uint32_t bit(FailureType type) noexcept {
+    return std::uint32_t{1} << static_cast<unsigned>(type);
+  }
+
+  std::uint32_t bits_ = 0;
+};
+
+// A row of the table in docs/classification.md.
+struct CodeRule {
+  CodeMeaning meaning{};  // Of type unknown, without confidence: the code says no type by itself.
+  TypeSet words{};        // What a text may say instead.
+  // If it is not empty, a text may say external_fault only where a known phrase gives this reason.
+  std::string_view fault_only_as{};
+};
+
+// Each is empty for a code that is not in the table: then the words are free.
+[[nodiscard]] std::optional<CodeRule> http_rule(int status) noexcept;
+[[nodiscard]] std::optional<CodeRule> json_rpc_rule(int code) noexcept;
+[[nodiscard]] std::optional<CodeRule> grpc_rule(int status) noexcept;
+[[nodiscard]] std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept;
 
 // Each is empty for a code that says nothing about the type of a failure.
 [[nodiscard]] std::optional<CodeMeaning> http_meaning(int status) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/critical_step.hpp"
 
+#include "classifier/find_text.hpp"
 #include "classifier/findings.hpp"
 #include "classifier/step_breaches.hpp"
 #include "classifier/step_links.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr std::size_t steps_after_symptom = 4;  // An agent tidies up after it failed.
 constexpr std::size_t longest_read = 4U << 10U;
 constexpr std::size_t longest_text_searched = 64U << 10U;
+constexpr std::size_t most_bytes_searched = 8U << 20U;  // Of the symptom's text, for all values.
 constexpr std::size_t most_lost_keys = 64;
 constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand tokens.
 
@@ -84,8 +87,8 @@ class Search {
   }
 
  private:
-  [[nodiscard]] std::string error_of(const StepFacts& step) const {
-    return step.step->error.value_or("");
+  [[nodiscard]] static std::string_view error_of(const StepFacts& step) {
+    return step.step->error ? std::string_view(*step.step->error) : std::string_view();
   }
 
   // The step at which the failure showed; none if it came from behind the last one.
@@ -94,9 +97,8 @@ class Search {
     const std::string& text = input_.failure.text;
     for (std::size_t i = steps_.size(); i-- > 0;) {
       if (!steps_[i].failed) continue;
-      const std::string error = error_of(steps_[i]);
-      const bool told = !error.empty() && (text.find(error) != std::string::npos ||
-                                           error.find(text) != std::string::npos);
+      const std::string_view error = error_of(steps_[i]);
+      const bool told = !error.empty() && (text.empty() || tell_the_same(text, error));
       const bool recent = i + steps_after_symptom >= steps_.size();
       if (told || (recent && steps_[i].flaw == Flaw::failed && !links_.is_aside(steps_[i])))
         symptom_ = i;
@@ -105,14 +107,15 @@ class Search {
     }
     symptom_text_ = text.substr(0, longest_text_searched);
     if (!symptom_) return;
-    symptom_text_ += '\n' + error_of(steps_[*symptom_]).substr(0, longest_text_searched);
+    symptom_text_ += '\n';
+    symptom_text_ += error_of(steps_[*symptom_]).substr(0, longest_text_searched);
     // The first of the calls that failed so.
     std::size_t first = *symptom_;
     for (std::size_t i = first; i-- > 0;) {
       const StepFacts& earlier = steps_[i];
       const StepFacts& here = steps_[*symptom_];
-      if (!earlier.is_call || earlier.step->tool_called != here.step->tool_called) continue;
-      if (!earlier.failed || earlier.step->tool_input != here.step->tool_input) break;
+      if (!earlier.is_call || earlier.tool != here.tool) continue;
+      if (!earlier.failed || earlier.input_hash != here.input_hash) break;
       first = i;
     }
     end_ = first;
@@ -246,10 +249,17 @@ class Search {
   }
 
   // The failure speaks of something that the step worked on.
-  [[nodiscard]] bool names_taken(const StepFacts& step) const {
-    return std::any_of(step.taken.begin(), step.taken.end(), [&](const StepValue& value) {
-      return !value.text.empty() && symptom_text_.find(value.text) != std::string::npos;
-    });
+  bool names_taken(const StepFacts& step) {
+    return std::any_of(step.taken.begin(), step.taken.end(),
+                       [&](const StepValue& value) { return symptom_names(value); });
+  }
+
+  // Each value is looked for in the whole text, so the work for all of them is bounded.
+  bool symptom_names(const StepValue& value) {
+    const std::size_t cost = value.text.size() + symptom_text_.size();
+    if (value.text.empty() || cost > bytes_left_) return false;
+    bytes_left_ -= cost;
+    return TextFinder(value.text).is_in(symptom_text_);
   }
 
   static Blame flawed(const StepFacts& step, std::size_t position) {
@@ -302,12 +312,11 @@ class Search {
   // What is said not to exist was first named by this step.
   std::optional<Blame> find_origin() {
     if (!tells_absence(symptom_text_)) return std::nullopt;
+    bytes_left_ = most_bytes_searched;
     for (std::size_t i = 0; i < end_; ++i) {
       for (const StepValue& value : steps_[i].given) {
-        if (value.text.size() > 128 || value.text.empty()) continue;
-        if (symptom_text_.find(value.text) != std::string::npos) {
-          return Blame{i, "it named what does not exist"};
-        }
+        if (value.text.size() > 128) continue;
+        if (symptom_names(value)) return Blame{i, "it named what does not exist"};
       }
     }
     return std::nullopt;
@@ -329,6 +338,7 @@ class Search {
   std::optional<std::size_t> symptom_{};
   std::size_t end_ = 0;  // Causes stand before it.
   std::string symptom_text_{};
+  std::size_t bytes_left_ = most_bytes_searched;
   std::vector<bool> linked_{};
   std::vector<std::string_view> lost_keys_{};
   std::vector<std::size_t> lacking_tools_{};

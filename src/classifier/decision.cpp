@@ -13,7 +13,6 @@ constexpr double least_confidence = 0.5;     // The same after contradictions ar
 constexpr double sure = 0.95;                // Facts and breaches from here on end the discussion.
 constexpr double contradiction = 0.5;        // How much of a rival's score is taken off.
 constexpr double mild_contradiction = 0.15;  // The same for a rival that the winner explains.
-constexpr double precise = 0.85;             // Codes from here on mean one thing.
 constexpr std::string_view by_wording = "by_wording";
 constexpr double most_doubtful = 0.98;  // Words and codes never make a classification certain.
 
@@ -42,9 +41,24 @@ using Scores = std::array<TypeScore, failure_type_count>;
 
 TypeScore& of(Scores& scores, FailureType type) { return scores[static_cast<std::size_t>(type)]; }
 
-Scores score(const std::vector<Finding>& findings) {
+// Whether the words of the failure may say this, beside the codes that were reported with it.
+bool words_may_say(FailureType type, const Findings& findings) {
+  return findings.authority.allows(type, [&](std::string_view reason) {
+    return std::any_of(findings.list.begin(), findings.list.end(), [&](const Finding& finding) {
+      return finding.named_in_text && finding.evidence.suggests == type &&
+             finding.evidence.confidence >= least_confidence && finding.reason == reason;
+    });
+  });
+}
+
+bool is_words(const Finding& finding) {
+  return finding.named_in_text || finding.kind >= FindingKind::exception_type;
+}
+
+Scores score(const Findings& findings) {
   Scores scores;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : findings.list) {
+    if (is_words(finding) && !words_may_say(finding.evidence.suggests, findings)) continue;
     TypeScore& entry = of(scores, finding.evidence.suggests);
     const double confidence = finding.evidence.confidence;
     double& best_of_kind = entry.by_kind[static_cast<std::size_t>(finding.kind)];
@@ -113,12 +127,22 @@ double doubtful_confidence(Scores& scores, FailureType winner) {
   return score * (1 - contradiction * rival) * (1 - mild_contradiction * explained);
 }
 
+// That means one thing.
+bool is_reported_code(const Finding& finding) {
+  return finding.kind == FindingKind::code && !finding.named_in_text &&
+         finding.teller != Teller::envelope && finding.evidence.confidence >= precise_code;
+}
+
 void move_evidence(Findings& findings, FailureType decided, Classification& result) {
   const auto rank = [&](const Finding& finding) {
     const bool sure_kind =
         finding.kind <= FindingKind::contract && finding.evidence.confidence >= sure;
+    // A code that says the same as the words is the better reason.
+    const bool reported = is_reported_code(finding);
     return std::make_pair(finding.evidence.suggests == decided,
-                          finding.evidence.confidence + (sure_kind ? 1.0 : 0.0));
+                          finding.evidence.confidence + (sure_kind  ? 2.0
+                                                         : reported ? 1.0
+                                                                    : 0.0));
   };
   std::stable_sort(findings.list.begin(), findings.list.end(),
                    [&](const Finding& a, const Finding& b) { return rank(a) > rank(b); });
@@ -162,24 +186,58 @@ bool names_count(const ModelOpinion& opinion) {
   return opinion.likeliest != unknown || opinion.words <= few_words;
 }
 
-// What means one thing only, where no other finding of the kind says something else.
-const Finding* precise_finding(FindingKind kind, bool names_too,
-                               const std::vector<Finding>& findings) {
+// What means one thing only, where no other finding of its sort says something else.
+template <class Is>
+const Finding* precise_finding(const std::vector<Finding>& findings, Is is) {
   const Finding* found = nullptr;
   for (const Finding& finding : findings) {
-    if (finding.kind != kind || finding.evidence.confidence < precise) continue;
-    if (finding.named_in_text && !names_too) continue;
+    if (finding.evidence.confidence < precise_code || !is(finding)) continue;
     if (found != nullptr && found->evidence.suggests != finding.evidence.suggests) return nullptr;
     found = &finding;
   }
   return found;
 }
 
+// The code that means one thing only: of the failure itself, of its causes, of the step, and then
+// one that is named in a text.
+const Finding* precise_code_of(const Findings& findings, bool names_too) {
+  for (const Teller teller : {Teller::failure, Teller::cause, Teller::step}) {
+    const auto is = [&](const Finding& finding) {
+      return finding.teller == teller && is_reported_code(finding);
+    };
+    if (std::none_of(findings.list.begin(), findings.list.end(), is)) continue;
+    return precise_finding(findings.list, is);
+  }
+  if (!names_too) return nullptr;
+  return precise_finding(findings.list, [&](const Finding& finding) {
+    return finding.kind == FindingKind::code && finding.named_in_text &&
+           words_may_say(finding.evidence.suggests, findings);
+  });
+}
+
 // What decides where the model does not.
-const Finding* precise_finding(const std::vector<Finding>& findings, const ModelOpinion& opinion) {
-  const Finding* code = precise_finding(FindingKind::code, names_count(opinion), findings);
+const Finding* precise_finding(const Findings& findings, const ModelOpinion& opinion) {
+  const Finding* code = precise_code_of(findings, names_count(opinion));
   if (code != nullptr || opinion.words > 0) return code;
-  return precise_finding(FindingKind::exception_type, false, findings);
+  return precise_finding(findings.list, [&](const Finding& finding) {
+    return finding.kind == FindingKind::exception_type && !finding.named_in_text &&
+           words_may_say(finding.evidence.suggests, findings);
+  });
+}
+
+// Where a code says what happened, a loop that is only guessed did not end the attempt.
+void believe_code_rather_than_loop(const Finding* code, Findings& findings) {
+  constexpr double guessed = 0.6;
+  if (code == nullptr || !findings.loop_is_guess) return;
+  for (Finding& finding : findings.list) {
+    if (finding.kind != FindingKind::fact || finding.evidence.source != "loop") continue;
+    finding.evidence.confidence = guessed;
+    finding.evidence.detail +=
+        "; whether the turns gave the same is not known, and a code says "
+        "why the attempt failed";
+  }
+  findings.loop_steps.clear();
+  findings.critical_step = findings.failed_step;
 }
 
 // The result stays unknown; whoever can find out more learns what to look for.
@@ -188,11 +246,26 @@ void lean(FailureType type, std::string_view reason, double confidence, Classifi
   result.leaning = {.type = type, .reason = std::string(reason), .confidence = confidence};
 }
 
-void note_opinion(const ModelOpinion& opinion, Findings& findings) {
+// Where the words are not heard, what a coarse code suggests is the best there is.
+void lean_to_code(const Findings& findings, Classification& result) {
+  const Finding* best = nullptr;
+  for (const Finding& finding : findings.list) {
+    if (finding.kind != FindingKind::code || finding.named_in_text) continue;
+    if (best == nullptr || finding.evidence.confidence > best->evidence.confidence) best = &finding;
+  }
+  if (best == nullptr) return;
+  lean(best->evidence.suggests, best->reason, best->evidence.confidence, result);
+}
+
+void note_opinion(const ModelOpinion& opinion, bool ruled_out, Findings& findings) {
   if (opinion.likeliest == unknown) return;
   std::string detail = "The wording is that of ";
   detail += to_string(opinion.likeliest);
-  if (opinion.type == unknown) detail += ", but not surely enough to say so";
+  if (opinion.type == unknown) {
+    detail += ", but not surely enough to say so";
+  } else if (ruled_out) {
+    detail += ", which the code that was reported with it rules out";
+  }
   findings.list.push_back({.kind = FindingKind::text,
                            .reason = by_wording,
                            .evidence = {.source = "model",
@@ -204,31 +277,45 @@ void note_opinion(const ModelOpinion& opinion, Findings& findings) {
 }  // namespace
 
 Classification decide(Findings findings, const ModelOpinion& opinion) {
+  const bool ruled_out = !words_may_say(opinion.likeliest, findings);
+  if (ruled_out && findings.stated) findings.list.push_back(std::move(*findings.stated));
+  const Finding* code = precise_finding(findings, opinion);
+  believe_code_rather_than_loop(code, findings);
   Classification result = begun(findings);
   if (const Finding* fact = sure_fact(findings.list)) {
     take(*fact, result);
-  } else if (opinion.type != unknown) {
+  } else if (opinion.type != unknown && !ruled_out) {
     const Finding* best = strongest_for(opinion.type, findings.list);
     result.type = opinion.type;
     result.reason = best != nullptr ? best->reason : by_wording;
     result.confidence = std::min(opinion.confidence, most_doubtful);
-  } else if (const Finding* precise_one = precise_finding(findings.list, opinion)) {
-    take(*precise_one, result);
+  } else if (code != nullptr) {
+    take(*code, result);
   }
-  const Finding* hint = strongest_for(opinion.likeliest, findings.list);
-  lean(opinion.likeliest, hint != nullptr ? hint->reason : by_wording,
-       std::min(opinion.confidence, most_doubtful), result);
-  note_opinion(opinion, findings);
+  if (ruled_out) {
+    lean_to_code(findings, result);
+  } else {
+    const Finding* hint = strongest_for(opinion.likeliest, findings.list);
+    lean(opinion.likeliest, hint != nullptr ? hint->reason : by_wording,
+         std::min(opinion.confidence, most_doubtful), result);
+  }
+  note_opinion(opinion, ruled_out, findings);
   move_evidence(findings, result.type, result);
   return result;
 }
 
 Classification decide(Findings findings) {
+  const bool some_ruled_out =
+      std::any_of(findings.list.begin(), findings.list.end(), [&](const Finding& finding) {
+        return is_words(finding) && !words_may_say(finding.evidence.suggests, findings);
+      });
+  if (some_ruled_out && findings.stated) findings.list.push_back(std::move(*findings.stated));
+  believe_code_rather_than_loop(precise_code_of(findings, true), findings);
   Classification result = begun(findings);
   if (const Finding* fact = sure_fact(findings.list)) {
     take(*fact, result);
   } else {
-    Scores scores = score(findings.list);
+    Scores scores = score(findings);
     const FailureType winner = strongest(scores);
     const double confidence = doubtful_confidence(scores, winner);
     if (of(scores, winner).score >= least_score && confidence >= least_confidence) {

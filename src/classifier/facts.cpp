@@ -35,6 +35,7 @@ void add_loop(const Loop& loop, Findings& findings) {
                                         .step = loop.first_step}});
   findings.critical_step = loop.first_step;
   findings.loop_steps = loop.steps;
+  findings.loop_is_guess = !loop.without_progress || loop.only_fails;
 }
 
 // The other attempt's step is gone, so nobody can say whether tool, input and error are the same
@@ -95,7 +96,8 @@ void find_facts(const ClassifierInput& input, const RulesOptions& options, Findi
                                           .detail = "The deadline of the run has passed",
                                           .confidence = 1.0}});
   }
-  findings.critical_step = last_failed_step(input);
+  findings.failed_step = last_failed_step(input);
+  findings.critical_step = findings.failed_step;
   if (input.rolled_back_step && findings.critical_step == input.rolled_back_step) {
     note_repetition(*input.rolled_back_step, findings);
   }

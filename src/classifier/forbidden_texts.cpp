@@ -2,8 +2,11 @@
 #include "classifier/forbidden_texts.hpp"
 
 #include "classifier/ascii.hpp"
+#include "classifier/find_text.hpp"
+#include "classifier/word_finder.hpp"
 
 #include <algorithm>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,21 +18,46 @@ namespace {
 
 constexpr std::size_t most_bytes_read = 4U << 20U;
 constexpr std::size_t longest_shown = 64;
-
-bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
+constexpr std::size_t least_long_text = 64U << 10U;
+constexpr std::size_t most_bytes_of_table = 16U << 10U;
 
 struct Forbidden {
   bool phrase = true;  // Else a pattern.
   std::string_view text{};
 };
 
+// The first constraint that stands in a long text, found for all of them in one pass; their number
+// if none does. Not for so many that the table of the search grows large.
+std::optional<std::size_t> first_in_long_text(const std::vector<std::string>& constraints,
+                                              std::string_view said) {
+  std::size_t bytes = 0;
+  for (const std::string& constraint : constraints) bytes += constraint.size();
+  if (constraints.size() < 2 || said.size() < least_long_text || bytes > most_bytes_of_table) {
+    return std::nullopt;
+  }
+  std::vector<std::string> words = constraints;
+  for (std::string& word : words) std::transform(word.begin(), word.end(), word.begin(), lower);
+  const WordFinder finder(words);
+  std::size_t first = words.size();
+  WordFinder::State state = 0;
+  for (std::size_t at = 0; at < said.size() && first > 0;) {
+    at = finder.scan(said, at, state);
+    if (!finder.found(state)) break;
+    for (const int word : finder.words(state)) first = std::min(first, std::size_t(word));
+  }
+  return first;
+}
+
 // The first one of the contract that stands in `said`.
 std::optional<Forbidden> forbidden_in(const AgentContract& contract, std::string_view said) {
+  const auto first = first_in_long_text(contract.constraints, said);
+  if (first && *first < contract.constraints.size()) {
+    return Forbidden{true, contract.constraints[*first]};
+  }
   for (const std::string& constraint : contract.constraints) {
-    if (!constraint.empty() && contains_ignoring_case(said, constraint)) {
+    if (first) break;  // None of them is there.
+    if (constraint.empty() || constraint.size() > said.size()) continue;
+    if (TextFinder(constraint, TextFinder::Case::ignored).is_in(said)) {
       return Forbidden{true, constraint};
     }
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "classifier/authority.hpp"
 #include "classifier/codes.hpp"
+#include "classifier/find_text.hpp"
 #include "classifier/findings.hpp"
 #include "classifier/loops.hpp"
 #include "classifier/retry_after.hpp"
 #include "classifier/rules.hpp"
+#include "classifier/stated_status.hpp"
 #include "classifier/text_codes.hpp"
 
 #include <algorithm>
@@ -22,10 +25,18 @@ constexpr std::size_t longest_quote_bytes = 80;
 
 // Where a hint was found, and how much it counts there.
 struct Place {
-  std::string_view prefix{};  // Of the evidence's source: "", "cause.", "step.".
+  Teller teller = Teller::failure;
   double weight = 1.0;
   std::optional<std::size_t> step{};
 };
+
+std::string_view prefix_of(Teller teller) {
+  switch (teller) {
+    case Teller::cause: return "cause.";
+    case Teller::step: return "step.";
+    default: return "";
+  }
+}
 
 class HintCollector {
  public:
@@ -33,11 +44,11 @@ class HintCollector {
       : rules_(rules), input_(input), findings_(findings) {}
 
   void code(const Place& place, std::string_view source, int value,
-            const std::optional<CodeMeaning>& meaning) {
-    if (!meaning) return;
+            const std::optional<CodeRule>& rule) {
+    if (!rule || rule->meaning.confidence == 0) return;
     std::string detail(source);
     detail += " is " + std::to_string(value);
-    add(place, FindingKind::code, source, *meaning, std::move(detail));
+    add(place, FindingKind::code, source, rule->meaning, std::move(detail));
   }
 
   void error_code(const Place& place, const std::error_code& code) {
@@ -103,7 +114,7 @@ class HintCollector {
 
   void add(const Place& place, FindingKind kind, std::string_view source,
            const CodeMeaning& meaning, std::string detail) {
-    std::string full_source(place.prefix);
+    std::string full_source(prefix_of(place.teller));
     full_source += source;
     findings_.list.push_back({.kind = kind,
                               .reason = meaning.reason,
@@ -111,7 +122,8 @@ class HintCollector {
                                            .suggests = meaning.type,
                                            .detail = std::move(detail),
                                            .confidence = meaning.confidence * place.weight,
-                                           .step = place.step}});
+                                           .step = place.step},
+                              .teller = place.teller});
   }
 
   const RuleBook& rules_;
@@ -121,47 +133,88 @@ class HintCollector {
   std::vector<TextCode> codes_{};
 };
 
-void read_failure(const Failure& failure, HintCollector& hints) {
+// The codes of a failure or of a step, which lie around one another.
+struct Codes {
+  std::optional<CodeRule> http{};
+  std::optional<CodeRule> json_rpc{};
+  std::optional<CodeRule> grpc{};
+
+  template <class Source>
+  explicit Codes(const Source& source) {
+    if (source.http_status) http = http_rule(*source.http_status);
+    if (source.json_rpc_code) json_rpc = json_rpc_rule(*source.json_rpc_code);
+    if (source.grpc_status) grpc = grpc_rule(*source.grpc_status);
+    // JSON-RPC over HTTP answers 500 whatever the error is.
+    for (const auto& inner : {json_rpc, grpc}) {
+      http_is_envelope = http_is_envelope || (source.http_status == 500 && inner &&
+                                              inner->meaning.type != FailureType::external_fault &&
+                                              !inner->words.has(FailureType::external_fault));
+    }
+  }
+
+  void limit(Authority& words) const {
+    if (!http_is_envelope) words.add(http);
+    words.add(json_rpc);
+    words.add(grpc);
+  }
+
+  bool http_is_envelope = false;
+};
+
+template <class Source>
+void add_codes(const Source& source, const Codes& codes, const Place& place, HintCollector& hints) {
+  if (source.http_status) {
+    Place around = place;
+    if (codes.http_is_envelope) around.teller = Teller::envelope;
+    hints.code(around, "http_status", *source.http_status, codes.http);
+  }
+  if (source.json_rpc_code) {
+    hints.code(place, "json_rpc_code", *source.json_rpc_code, codes.json_rpc);
+  }
+  if (source.grpc_status) hints.code(place, "grpc_status", *source.grpc_status, codes.grpc);
+}
+
+void read_failure(const Failure& failure, HintCollector& hints, Authority& authority) {
   const std::size_t depth = failure.causes.size();
   const Place own{.weight = 1.0 - outer_cause_discount *
                                       static_cast<double>(std::min<std::size_t>(depth, 8))};
-  if (failure.http_status) {
-    hints.code(own, "http_status", *failure.http_status, http_meaning(*failure.http_status));
-  }
-  if (failure.json_rpc_code) {
-    hints.code(own, "json_rpc_code", *failure.json_rpc_code,
-               json_rpc_meaning(*failure.json_rpc_code));
-  }
-  if (failure.grpc_status) {
-    hints.code(own, "grpc_status", *failure.grpc_status, grpc_meaning(*failure.grpc_status));
-  }
+  const Codes codes(failure);
+  add_codes(failure, codes, own, hints);
+  codes.limit(authority);
+  authority.add(error_code_rule(failure.code));
   hints.error_code(own, failure.code);
   hints.exception_type(own, failure.exception_type);
   hints.text(own, failure.text);
   // A chain of any length: the innermost causes say most, the others little.
   constexpr std::size_t most_causes = 16;
+  Authority of_causes;
   for (std::size_t i = depth - std::min(depth, most_causes); i < depth; ++i) {
     const Cause& cause = failure.causes[i];
     const auto outward = static_cast<double>(std::min<std::size_t>(depth - 1 - i, 8));
-    const Place place{.prefix = "cause.", .weight = 1.0 - outer_cause_discount * outward};
+    const Place place{.teller = Teller::cause, .weight = 1.0 - outer_cause_discount * outward};
+    if (const auto rule = error_code_rule(cause.code)) {
+      of_causes = {};
+      of_causes.add(rule);
+    }
     hints.error_code(place, cause.code);
     hints.exception_type(place, cause.exception_type);
     if (cause.text != failure.text) hints.text(place, cause.text);
   }
+  if (authority.empty()) authority = of_causes;
 }
 
-void read_step(const Step& step, const Place& place, const Failure& failure, HintCollector& hints) {
-  if (step.http_status)
-    hints.code(place, "http_status", *step.http_status, http_meaning(*step.http_status));
-  if (step.json_rpc_code) {
-    hints.code(place, "json_rpc_code", *step.json_rpc_code, json_rpc_meaning(*step.json_rpc_code));
-  }
-  if (step.grpc_status)
-    hints.code(place, "grpc_status", *step.grpc_status, grpc_meaning(*step.grpc_status));
+void read_step(const Step& step, const Codes& codes, const Place& place, const Failure& failure,
+               HintCollector& hints) {
+  add_codes(step, codes, place, hints);
   if (step.exception_type && *step.exception_type != failure.exception_type) {
     hints.exception_type(place, *step.exception_type);
   }
   if (step.error && *step.error != failure.text) hints.text(place, *step.error);
+}
+
+// The failure is that of the step: it says nothing else, or the same words.
+bool is_failure_of(const Step& step, const Failure& failure) {
+  return failure.text.empty() || (step.error && tell_the_same(failure.text, *step.error));
 }
 
 bool says_something(const Failure& failure) {
@@ -169,11 +222,24 @@ bool says_something(const Failure& failure) {
          failure.json_rpc_code || failure.grpc_status || failure.code || !failure.causes.empty();
 }
 
-}  // namespace
+// A status that a text states as such is a code, whoever wrote it down.
+void read_stated_status(std::string_view text, Findings& findings) {
+  if (!findings.authority.empty()) return;
+  const auto status = stated_http_status(text);
+  const auto rule = status ? http_rule(*status) : std::nullopt;
+  if (!rule) return;
+  findings.authority.add(rule);
+  findings.stated =
+      Finding{.kind = FindingKind::code,
+              .reason = rule->meaning.reason,
+              .evidence = {.source = "text.http_status",
+                           .suggests = rule->meaning.type,
+                           .detail = "The text states the status " + std::to_string(*status),
+                           .confidence = rule->meaning.confidence},
+              .named_in_text = true};
+}
 
-void find_hints(const ClassifierInput& input, Findings& findings) {
-  HintCollector hints(built_in_rules(), input, findings);
-  read_failure(input.failure, hints);
+void find_step_hints(const ClassifierInput& input, HintCollector& hints, Findings& findings) {
   const auto failed = last_failed_step(input);
   if (!failed) return;
   const std::size_t survived_by = input.trajectory.size() - 1 - *failed;
@@ -183,8 +249,22 @@ void find_hints(const ClassifierInput& input, Findings& findings) {
     if (survived_by >= survived_weights.size()) return;
     weight = survived_weights[survived_by];
   }
-  const Place place{.prefix = "step.", .weight = weight, .step = failed};
-  read_step(input.trajectory[*failed], place, input.failure, hints);
+  const Place place{.teller = Teller::step, .weight = weight, .step = failed};
+  const Step& step = input.trajectory[*failed];
+  const Codes codes(step);
+  read_step(step, codes, place, input.failure, hints);
+  const bool same = survived_by == 0 && is_failure_of(step, input.failure);
+  if (same && findings.authority.empty()) codes.limit(findings.authority);
+  if (input.failure.text.empty() && step.error) read_stated_status(*step.error, findings);
+}
+
+}  // namespace
+
+void find_hints(const ClassifierInput& input, Findings& findings) {
+  HintCollector hints(built_in_rules(), input, findings);
+  read_failure(input.failure, hints, findings.authority);
+  find_step_hints(input, hints, findings);
+  read_stated_status(input.failure.text, findings);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -99,19 +99,34 @@ std::uint64_t code_hash(const std::optional<int>& code) {
   return code ? mixed(9, static_cast<std::uint64_t>(*code)) : 0;
 }
 
+std::string_view view_of(const std::optional<std::string>& text) {
+  return text ? std::string_view(*text) : std::string_view();
+}
+
 std::uint64_t hash_of(const Step& step) {
-  if (!is_call(step)) return mixed(10, text_hash(step.llm_output.value_or("")));
+  if (!is_call(step)) return mixed(10, text_hash(view_of(step.llm_output)));
   std::uint64_t hash = mixed(11, canonical_hash(step.tool_input));
   if (!has_result(step)) return hash;
   hash = mixed(hash, hash_of(step.tool_output, max_json_depth, true));
-  hash = mixed(hash, text_hash(step.error.value_or("")));
-  hash = mixed(hash, text_hash(step.exception_type.value_or("")));
+  hash = mixed(hash, text_hash(view_of(step.error)));
+  hash = mixed(hash, text_hash(view_of(step.exception_type)));
   hash = mixed(hash, code_hash(step.http_status));
   return mixed(mixed(hash, code_hash(step.json_rpc_code)), code_hash(step.grpc_status));
 }
 
+// An empty input says as little as none: whatever is asked for is asked for so.
+bool has_input(const Step& step) {
+  const Json& input = step.tool_input;
+  if (input.is_null()) return false;
+  return input.is_string() ? !input.get_ref<const std::string&>().empty() : !input.empty();
+}
+
+// Whether there is anything to compare but the name of a tool.
+bool is_known(const Step& step) { return !is_call(step) || has_input(step) || has_result(step); }
+
 bool same(Call& a, Call& b) {
   if (is_call(*a.step) != is_call(*b.step)) return false;
+  if (!is_known(*a.step) || !is_known(*b.step)) return false;
   if (is_call(*a.step) && *a.step->tool_called != *b.step->tool_called) return false;
   if (has_result(*a.step) != has_result(*b.step)) return false;
   for (Call* call : {&a, &b}) {
@@ -128,7 +143,8 @@ struct View {
 
   [[nodiscard]] bool shows(const Step& step) const {
     if (agent != nullptr && step.agent_id != *agent) return false;
-    return is_call(step) || (words && step.llm_output.value_or("").size() >= least_words_bytes);
+    return is_call(step) ||
+           (words && step.llm_output && step.llm_output->size() >= least_words_bytes);
   }
 };
 
@@ -182,9 +198,13 @@ Loop followed(const Trajectory& trajectory, std::size_t oldest, const View& view
   Loop loop;
   loop.calls = length;
   loop.first_step = calls[length - 1].index;
-  loop.without_progress = has_result(*calls.front().step);
-  loop.words_only = std::none_of(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(period),
-                                 [](const Call& call) { return is_call(*call.step); });
+  const auto turn_end = calls.begin() + static_cast<std::ptrdiff_t>(period);
+  loop.without_progress =
+      std::all_of(calls.begin(), turn_end, [](const Call& call) { return has_result(*call.step); });
+  loop.only_fails = std::all_of(calls.begin(), turn_end,
+                                [](const Call& call) { return step_failed(*call.step); });
+  loop.words_only =
+      std::none_of(calls.begin(), turn_end, [](const Call& call) { return is_call(*call.step); });
   if (view.agent != nullptr) loop.agent = *view.agent;
   for (std::size_t i = 0; i < period; ++i) loop.steps.push_back(calls[length - 1 - i].index);
   return loop;

@@ -36,6 +36,7 @@ struct Loop {
   std::vector<std::size_t> steps{};  // Indexes of its first period, rising.
   std::size_t calls = 0;             // Calls, or words of the model, that belong to it.
   bool without_progress = false;     // Results were recorded, and they are the same, too.
+  bool only_fails = false;           // Each of its calls failed: the same was tried again.
   bool words_only = false;           // No tool is called: the model says the same again.
   std::string agent{};               // Who repeats itself while others go on; empty: all there are.
 };
@@ -43,11 +44,12 @@ struct Loop {
 // The shortest period that the newest tool calls repeat at least `repetitions` times; where results
 // were recorded, the first call of the last repetition is enough. Two calls are the same if tool,
 // canonical input and result are: a call that is asked again and answers something else makes
-// progress. Order of keys, agent, and times and request ids in results do not count. Steps without
-// a tool are passed over, and so are those before `oldest`.
-// If there is none: the same among the calls of one agent that others interrupt, whose results must
-// have been recorded, two repetitions more; then steps in which the model says the same.
-// O(repetitions * longest_period) steps are hashed; more only to follow a loop to its beginning.
+// progress. Of a call without input and result nothing is known but the name of its tool, so it is
+// the same as no other. Order of keys, agent, and times and request ids in results do not count.
+// Steps without a tool are passed over, and so are those before `oldest`. If there is none: the
+// same among the calls of one agent that others interrupt, whose results must have been recorded,
+// two repetitions more; then steps in which the model says the same. O(repetitions *
+// longest_period) steps are hashed; more only to follow a loop to its beginning.
 [[nodiscard]] std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
                                             std::size_t repetitions, std::size_t longest_period);
 

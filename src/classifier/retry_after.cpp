@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -47,6 +49,9 @@ std::string lower_case(std::string_view text) {
 }
 
 constexpr std::size_t longest_named_wait = 48;  // Behind the phrase that introduces it.
+constexpr std::size_t longest_phrase = 512;     // That introduces it; of longer ones the end.
+constexpr std::size_t longest_length = 4096;    // "1 hour, 30 minutes and 5 seconds" has 32.
+constexpr std::size_t most_headers = 512;       // No answer of a server has more.
 
 // What says directly how long to wait, in the order in which it is believed.
 constexpr std::string_view wait_headers[] = {"retry-after", "x-ratelimit-reset-after",
@@ -176,8 +181,12 @@ std::optional<double> take_length(std::string_view& text, double bare = 1) {
   return seconds;
 }
 
+std::span<const std::pair<std::string, std::string>> headers_of(const Failure& failure) {
+  return std::span(failure.headers).first(std::min(failure.headers.size(), most_headers));
+}
+
 std::optional<std::string_view> header(const Failure& failure, std::string_view name) {
-  for (const auto& [key, value] : failure.headers) {
+  for (const auto& [key, value] : headers_of(failure)) {
     if (equal_ignoring_case(key, name)) return trimmed(value);
   }
   return std::nullopt;
@@ -253,7 +262,7 @@ std::optional<Duration> find_length(std::string_view phrase) {
 
 std::optional<Duration> parse_wait(std::string_view text) {
   text = trimmed(text);
-  if (text.empty() || !is_digit(text.front())) return std::nullopt;
+  if (text.empty() || text.size() > longest_length || !is_digit(text.front())) return std::nullopt;
   if (const auto seconds = clock_length(text)) return from_seconds(*seconds);
   const auto seconds = take_length(text);
   if (!seconds || !text.empty()) return std::nullopt;
@@ -262,6 +271,7 @@ std::optional<Duration> parse_wait(std::string_view text) {
 
 WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_only,
                      const Failure& failure, Clock* clock) {
+  phrase.remove_prefix(phrase.size() - std::min(phrase.size(), longest_phrase));
   const auto begin = static_cast<std::size_t>(phrase.data() - text.data());
   const std::string_view rest =
       text.substr(begin, text.substr(begin, phrase.size() + longest_named_wait).find('\n'));
@@ -302,7 +312,7 @@ RetryAfter find_retry_after(const Failure& failure, Clock* clock) {
   // several things at once, the last one to be full again counts.
   RetryAfter longest;
   if (failure.http_status != 429) return useless;
-  for (const auto& [name, value] : failure.headers) {
+  for (const auto& [name, value] : headers_of(failure)) {
     if (!is_reset_header(name)) continue;
     RetryAfter found = from_header(failure, lower_case(name), trimmed(value), clock);
     if (found.wait && (!longest.wait || *found.wait > *longest.wait)) longest = std::move(found);

@@ -38,9 +38,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name) {
+std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name,
+                                       std::size_t& names_left) {
   std::vector<std::pair<std::size_t, const std::string*>> near;
   for (const ToolContract& tool : contract.tools) {
+    if (names_left == 0) break;
+    --names_left;
     const std::size_t distance = edit_distance(name, tool.name);
     if (distance <= std::max<std::size_t>(2, name.size() / 2))
       near.emplace_back(distance, &tool.name);
@@ -53,14 +56,15 @@ std::vector<std::string> nearest_names(const AgentContract& contract, const std:
   return names;
 }
 
-StepBreach unknown_tool(const AgentContract& contract, const std::string& called) {
+StepBreach unknown_tool(const AgentContract& contract, const std::string& called,
+                        std::size_t& names_left) {
   const std::string name = printable(called.substr(0, longest_compared_name));
   Evidence evidence{.source = "contract",
                     .suggests = FailureType::wrong_tool_called,
                     .detail = "The agent's contract has no tool \"" + name + "\"",
                     .confidence = 1.0,
                     .facts = {{"tool", name}}};
-  const std::vector<std::string> near = nearest_names(contract, called);
+  const std::vector<std::string> near = nearest_names(contract, called, names_left);
   for (std::size_t i = 0; i < near.size(); ++i) {
     evidence.detail += (i == 0 ? ". The nearest are " : ", ") + near[i];
     evidence.facts.emplace_back("nearest", near[i]);
@@ -70,22 +74,31 @@ StepBreach unknown_tool(const AgentContract& contract, const std::string& called
 
 // Models write arguments as text: one that holds a JSON object or array may stand for it.
 Result<std::optional<SchemaBreach>> check_input(const JsonSchema& schema, const Json& input,
-                                                std::size_t& rules_left) {
+                                                std::size_t& rules_left, std::size_t& bytes_left) {
   auto checked = schema.check(input, rules_left);
   if (!checked || !checked.value() || !input.is_string()) return checked;
-  const Json parsed = Json::parse(input.get_ref<const std::string&>(), nullptr, false);
+  const auto& text = input.get_ref<const std::string&>();
+  if (text.size() > bytes_left) {
+    return Error{Errc::unsupported, "it is a text of " + std::to_string(text.size()) +
+                                        " bytes; of those that may be JSON " +
+                                        std::to_string(bytes_left) + " more are read"};
+  }
+  bytes_left -= text.size();
+  const Json parsed = Json::parse(text, nullptr, false);
   return parsed.is_structured() ? schema.check(parsed, rules_left) : checked;
 }
 
 // Checks one side of a call. What cannot be checked is told, and held against nobody.
 std::optional<StepBreach> broken_schema(const Step& step, bool input, const ToolContract& tool,
-                                        std::size_t& rules_left) {
+                                        JudgingBudget& budget) {
   const JsonSchema& schema = input ? tool.input_schema : tool.output_schema;
   const Json& value = input ? step.tool_input : step.tool_output;
   if (schema.empty() || value.is_null()) return std::nullopt;
+  std::size_t& rules_left = budget.schema_rules;
   std::size_t own = (rules_left + 1) / 2;  // So that one check does not use up those of all others.
   rules_left -= own;
-  const auto checked = input ? check_input(schema, value, own) : schema.check(value, own);
+  const auto checked =
+      input ? check_input(schema, value, own, budget.bytes_parsed) : schema.check(value, own);
   rules_left += own;
   const std::string what = std::string("The ") + (input ? "input" : "output") + " of the tool \"" +
                            printable(tool.name.substr(0, longest_compared_name)) + "\"";
@@ -100,17 +113,17 @@ std::optional<StepBreach> broken_schema(const Step& step, bool input, const Tool
   return StepBreach{found.reason, std::move(found.evidence)};
 }
 
-void judge_call(const AgentContract& contract, const Step& step, std::size_t& rules_left,
+void judge_call(const AgentContract& contract, const Step& step, JudgingBudget& budget,
                 std::vector<StepBreach>& found) {
   if (contract.tools.empty() || !step.tool_called || step.tool_called->empty()) return;
   const ToolContract* tool = find_tool(contract, *step.tool_called);
   if (tool == nullptr) {
-    found.push_back(unknown_tool(contract, *step.tool_called));
+    found.push_back(unknown_tool(contract, *step.tool_called, budget.names_compared));
     return;
   }
   for (const bool input : {true, false}) {
     if (!input && step_failed(step)) return;
-    if (auto broken = broken_schema(step, input, *tool, rules_left)) {
+    if (auto broken = broken_schema(step, input, *tool, budget)) {
       found.push_back(std::move(*broken));
       if (found.back().checked()) return;  // Else the other side may still be checked.
     }
@@ -135,7 +148,7 @@ bool judges_steps(const AgentContract& contract) noexcept {
 std::vector<StepBreach> judge_step(const AgentContract& contract, const Step& step,
                                    JudgingBudget& budget) {
   std::vector<StepBreach> found;
-  judge_call(contract, step, budget.schema_rules, found);
+  judge_call(contract, step, budget, found);
   const bool says_something = step.llm_output && !step.llm_output->empty();
   if (says_something && budget.bytes_said > 0 && forbids_texts(contract)) {
     const auto said = std::string_view(*step.llm_output).substr(0, budget.bytes_said);

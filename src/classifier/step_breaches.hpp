@@ -15,7 +15,9 @@ inline constexpr std::ptrdiff_t most_unchecked_told = 8;
 // What judging several steps may take together.
 struct JudgingBudget {
   std::size_t schema_rules = JsonSchema::most_rules;
-  std::size_t bytes_said = 4U << 20U;  // Of Step::llm_output.
+  std::size_t bytes_said = 4U << 20U;      // Of Step::llm_output.
+  std::size_t bytes_parsed = 512U << 10U;  // Of inputs that are texts of JSON.
+  std::size_t names_compared = 4096;       // Of the manifest, with names that are not in it.
 };
 
 // The tool of that name or alias; null if the manifest has none.

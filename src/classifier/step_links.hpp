@@ -41,13 +41,17 @@ struct StepFacts {
   bool failed = false;
   bool hollow = false;                          // Its input has nothing where something belongs.
   std::vector<std::string_view> hollow_keys{};  // There.
+  std::uint64_t input_hash = 0;
+  std::vector<std::uint64_t> taken_hashes{};  // Of `taken`, rising.
+  bool empty_result = false;                  // Nothing was found, as far as it was read.
   std::vector<StepValue> taken{};
   std::vector<StepValue> given{};
   Flaw flaw = Flaw::none;
 };
 
 // The newest steps, at most 256, of those that no rollback restored. Refers to the trajectory.
-// Linear in the steps' sizes, apart from a bounded search for values inside of longer texts.
+// Linear in the steps' sizes: of their values and members, and of the bytes that are searched for
+// values inside of longer texts, so many are looked at in all; the newest steps come first.
 class StepLinks {
  public:
   StepLinks(const Trajectory& trajectory, std::size_t oldest);
@@ -70,14 +74,17 @@ class StepLinks {
     std::size_t calls = 0;    // That did not fail.
     std::size_t empty = 0;    // Of them: those whose result holds nothing.
     std::map<std::string_view, std::size_t> members{};  // How many results have what.
-    std::vector<bool> feeds{};                          // By the number of the later tool.
-    bool fed = false;                                   // Some call takes up a result.
-    bool answers = false;                               // Some flawless call there is.
+    std::vector<std::string> usual{};  // Members that more than half of the results have.
+    std::vector<bool> feeds{};         // By the number of the later tool.
+    bool fed = false;                  // Some call takes up a result.
+    bool answers = false;              // Some flawless call there is.
   };
 
   void read(const Trajectory& trajectory, std::size_t oldest);
   void count_results();
+  void find_usual_members();
   void find_givers();
+  void search_texts(std::size_t position, StepValue& value, std::size_t& bytes_left) const;
   void find_flaws();
   [[nodiscard]] bool made_up_for(std::size_t position) const;
   [[nodiscard]] bool stands_out(const StepFacts& step) const;

@@ -152,10 +152,12 @@ TEST_CASE("restored steps are no evidence", "[classifier]") {
 }
 
 TEST_CASE("strong findings that contradict each other lower the confidence", "[classifier]") {
-  const double alone = classify({.http_status = 401}).confidence;
-  const Classification both =
-      classify({.text = "this model's maximum context length is 8192 tokens", .http_status = 401});
-  CHECK(both.confidence < alone);
+  const std::string text = "this model's maximum context length is 8192 tokens";
+  const double alone = classify({.http_status = 500}).confidence;
+  CHECK(classify({.text = text, .http_status = 500}).confidence < alone);
+  // What the code rules out is no contradiction.
+  CHECK(classify({.text = text, .http_status = 503}).confidence ==
+        classify({.http_status = 503}).confidence);
 }
 
 TEST_CASE("weak findings decide only together", "[classifier]") {

@@ -2,6 +2,7 @@
 #include "triage/classifier.hpp"
 
 #include "classifier/support.hpp"
+#include "fuzz/hostile_failures.hpp"
 #include "support/catch.hpp"
 
 using namespace triage;
@@ -61,4 +62,18 @@ TEST_CASE("deep inputs and long chains of causes are survived", "[classifier][ho
   failure.causes.assign(100'000, {.text = "request failed"});
   failure.causes.back().text = "HTTP 503";
   CHECK(test::classify(failure).type == FailureType::external_fault);
+}
+
+TEST_CASE("hostile steps of any size are classified", "[classifier][hostile]") {
+  for (const test::HostileShape& shape : test::hostile_shapes) {
+    for (const std::string_view piece : {"a", "ab ", "json cannot parse the timeout setting "}) {
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{1'000}, std::size_t{300'000}}) {
+        INFO(shape.name << ", " << bytes << " bytes of \"" << piece << '"');
+        const test::HostileFailure hostile = shape.make(bytes, piece);
+        const Classification found = test::classify_hostile(hostile, *default_classifier());
+        CHECK(found.confidence <= 1.0);
+        if (found.critical_step) CHECK(*found.critical_step < hostile.trajectory.size());
+      }
+    }
+  }
 }

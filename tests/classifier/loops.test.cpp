@@ -156,13 +156,72 @@ TEST_CASE("a model that says the same again is a loop, a short word is not",
 TEST_CASE("different agents that do the same are a loop", "[classifier][loops]") {
   std::vector<Step> steps;
   for (const char* agent : {"a", "b", "c"}) {
-    steps.push_back(call("search", nullptr));
+    steps.push_back(call("search", {{"q", "cats"}}));
     steps.back().agent_id = agent;
   }
-  const Classification found = test::classify({.text = "HTTP 503", .http_status = 503}, steps);
+  const Classification found = test::classify({.text = "gave up"}, steps);
   CHECK(found.type == FailureType::loop_detected);
   CHECK(found.critical_step == 0U);
   CHECK(found.loop_steps == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("the name of a tool alone makes no loop", "[classifier][loops]") {
+  for (const Json& nothing : {Json(nullptr), Json(""), Json::object(), Json::array()}) {
+    INFO(nothing.dump());
+    const std::vector<Step> steps(6, call("next_page", nothing));
+    CHECK_FALSE(find_loop(test::trajectory_of(steps), 0, 3, 8));
+    CHECK(test::classify({.text = "gave up"}, steps).type == FailureType::unknown);
+    CHECK(test::classify({.http_status = 503}, steps).type == FailureType::external_fault);
+    // Between calls that can be compared it may be what makes them differ.
+    std::vector<Step> mixed;
+    for (int i = 0; i < 4; ++i) {
+      mixed.push_back(call("next_page", nothing));
+      mixed.push_back(call("read", {{"what", "page"}}));
+    }
+    CHECK_FALSE(find_loop(test::trajectory_of(mixed), 0, 3, 8));
+  }
+  // What it answers can be compared.
+  Step step = call("next_page", nullptr);
+  step.tool_output = "the last page";
+  CHECK(find_loop(test::trajectory_of({step, step, step}), 0, 3, 8));
+}
+
+TEST_CASE("what the failure says with a code beats a loop that is only guessed",
+          "[classifier][loops]") {
+  const std::vector<Step> guessed(4, call("search", {{"q", "cats"}}));
+  Step failing = call("search", {{"q", "cats"}});
+  failing.error = "no answer";
+  const std::vector<Step> tried(4, failing);
+  const std::vector<Step> said(4, {.llm_output = "I will look at the file once more."});
+  const Failure failures[] = {{.http_status = 503},
+                              {.json_rpc_code = -32601},
+                              {.grpc_status = 16},
+                              {.code = std::make_error_code(std::errc::connection_reset)},
+                              {.text = "SIGSEGV"}};
+  for (const auto& steps : {guessed, tried, said}) {
+    const Trajectory trajectory = test::trajectory_of(steps);
+    for (const Failure& failure : failures) {
+      for (const bool model : {false, true}) {
+        const ClassifierInput input{.failure = failure, .trajectory = trajectory};
+        const Classification found =
+            model ? default_classifier()->classify(input) : RulesClassifier().classify(input);
+        INFO(found.evidence.front().detail);
+        CHECK(found.type != FailureType::loop_detected);
+        CHECK(found.type != FailureType::unknown);
+        CHECK(found.loop_steps.empty());
+      }
+    }
+    CHECK(test::classify({.text = "gave up"}, steps).type == FailureType::loop_detected);
+    CHECK(test::classify({.http_status = 422}, steps).type == FailureType::loop_detected);
+  }
+}
+
+TEST_CASE("the same answers to the same call are a loop, whatever ended it",
+          "[classifier][loops]") {
+  Step step = call("search", {{"q", "cats"}});
+  step.tool_output = {{"hits", 0}};
+  const std::vector<Step> steps(3, step);
+  CHECK(test::classify({.http_status = 503}, steps).type == FailureType::loop_detected);
 }
 
 TEST_CASE("an input's hash is the same for the same value only", "[classifier][loops]") {

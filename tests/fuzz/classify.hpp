@@ -4,14 +4,28 @@
 // `triage classify`, and bytes to begin with.
 
 #include "failure_json.hpp"
+#include "fuzz/hostile_failures.hpp"
 #include "triage/classifier.hpp"
 
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace triage::test {
+
+// A line of a failure whose steps are hostile begins so; then come the number of the shape, its
+// size in units of 1 KB, both one byte, and what it is made of.
+inline constexpr std::string_view hostile_seed = "hostile:";
+
+inline std::optional<HostileFailure> read_hostile(std::string_view bytes) {
+  if (!bytes.starts_with(hostile_seed) || bytes.size() < hostile_seed.size() + 3) return {};
+  bytes.remove_prefix(hostile_seed.size());
+  const auto shape = static_cast<unsigned char>(bytes[0]) % std::size(hostile_shapes);
+  const std::size_t size = static_cast<std::size_t>(static_cast<unsigned char>(bytes[1])) << 10U;
+  return hostile_shapes[shape].make(size, bytes.substr(2));
+}
 
 // Classifies `bytes` in every way. Aborts if an answer is no answer or another the second time: a
 // fuzzer's way to say so.
@@ -32,6 +46,12 @@ inline void classify_and_check(std::string_view bytes) {
       answer(input) != answer(input)) {
     std::abort();
   }
+  if (const auto hostile = read_hostile(bytes)) {
+    answer({.failure = hostile->failure,
+            .trajectory = hostile->trajectory,
+            .contract = &hostile->contract,
+            .result = hostile->result.is_null() ? nullptr : &hostile->result});
+  }
   const auto reported = cli::read_reported_failure(bytes);
   if (!reported) {
     const std::string refused = cli::unreadable_line(1, reported.error().detail);
@@ -48,7 +68,7 @@ inline void classify_and_check(std::string_view bytes) {
 
 // Lines with every field, and some that must be refused.
 inline std::vector<std::string> classify_seeds() {
-  return {
+  std::vector<std::string> seeds{
       "",
       "{",
       "\xff\xfe",
@@ -65,6 +85,15 @@ inline std::vector<std::string> classify_seeds() {
       R"("then":{"$ref":"#/definitions/d"},"definitions":{"d":{"uniqueItems":true}}}}],)"
       R"("constraints":["never",{"pattern":"a+b"}],"subgoals":["s"],"context_limit":10,)"
       R"("output_schema":{"oneOf":[{"const":1.0},{"multipleOf":0.01}]}},"result":{"a":[1,1.0]}})"};
+  for (std::size_t shape = 0; shape < std::size(hostile_shapes); ++shape) {
+    for (const std::string_view piece : {"a", "retry after 5s on the ", "\xff{\"[0]"}) {
+      std::string seed(hostile_seed);
+      seed += static_cast<char>(shape);
+      seed += '\x20';
+      seeds.insert(seeds.begin(), seed + std::string(piece));
+    }
+  }
+  return seeds;
 }
 
 }  // namespace triage::test

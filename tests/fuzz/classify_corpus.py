@@ -24,6 +24,9 @@ for name in sys.argv[2:]:
         if number % 100 == 0:
             given |= {"steps": steps, "contract": contract, "result": {"url": "x", "n": 0.5}, "task": "t"}
         (folder / f"{pathlib.Path(name).stem}-{number}").write_text(json.dumps(given), encoding="utf-8")
+for shape in range(16):  # As tests/fuzz/classify.hpp reads them.
+    for number, piece in enumerate(("a", "retry after 5s on the ", "\u00ff{[0]")):
+        (folder / f"hostile-{shape}-{number}").write_bytes(b"hostile:" + bytes([shape, 32]) + piece.encode())
 words = ["error", "steps", "contract", "tools", "input_schema", "output_schema", "tool_called", "tool_input", "tool_output",
          "llm_output", "constraints", "subgoals", "context_limit", "headers", "result", *keywords, "allOf", "anyOf", "oneOf",
          "not", "items", "pattern", "patternProperties", "multipleOf", "uniqueItems", "contains", "dependencies", "$ref", "$id"]
