@@ -45,6 +45,11 @@ void Attempt::give_up(Error error) {
 void Attempt::sleep_until(WallTime when) {
   if (auto slept = run_->sleep_until(number_, when); !slept) give_up(std::move(slept).error());
 }
+void Attempt::sleep_for(std::string_view name, Duration length) {
+  if (auto slept = run_->sleep_for(number_, name, length); !slept) {
+    give_up(std::move(slept).error());
+  }
+}
 std::optional<Json> Attempt::wait(std::string_view name, WallTime deadline) {
   auto answer = run_->wait_for_signal(number_, name, deadline);
   if (!answer) give_up(std::move(answer).error());
