@@ -99,8 +99,8 @@ void Run::classify() {
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (const std::error_code& code = b.failure.code; code) {
-    fields["code"] =
-        Json{{"category", code.category().name()}, {"value", code.value()}, {"text", code.message()}};
+    fields["code"] = Json{
+        {"category", code.category().name()}, {"value", code.value()}, {"text", code.message()}};
   }
   if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
   if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
@@ -256,8 +256,8 @@ RecoveryAction Run::choose() {
 
 RecoveryAction Run::within_limits() {
   RecoveryAction action = ask_policy();
-  if (auto problem = unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps,
-                                     action.kind))
+  if (auto problem =
+          unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps, action.kind))
     action = RecoveryAction::escalate(*problem);
   if (action.kind == RecoveryAction::Kind::escalate) {
     action = before_escalation(std::move(action), false);

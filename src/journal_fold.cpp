@@ -221,8 +221,9 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
           body->contains("value") ? std::optional((*body)["value"]) : std::nullopt;
       break;
     case RecordKind::sleep_begun:
-      sleeps_.emplace(field<std::string>(*body, "name", {}),
-                      WallTime(std::chrono::milliseconds(field<std::int64_t>(*body, "until_ms", 0))));
+      sleeps_.emplace(
+          field<std::string>(*body, "name", {}),
+          WallTime(std::chrono::milliseconds(field<std::int64_t>(*body, "until_ms", 0))));
       break;
     default: break;
   }

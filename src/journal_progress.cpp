@@ -13,7 +13,8 @@ constexpr std::size_t longest_life = 1'024;
 
 // What a step does, without what came of it: outputs differ where nothing else does.
 std::string deed(const Step& step) {
-  return step.action + '\0' + step.tool_called.value_or(std::string()) + '\0' + show(step.tool_input);
+  return step.action + '\0' + step.tool_called.value_or(std::string()) + '\0' +
+         show(step.tool_input);
 }
 
 }  // namespace

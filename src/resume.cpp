@@ -199,9 +199,10 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   }
   if (taken.journal.aborting() && !options.revive) {  // Its process died before it had done so.
     const Json action = newest_body(taken.reading, RecordKind::action_taken);
-    return carry_out(std::move(taken), {.action = RecoveryAction::abort(text_field(action, "message")),
-                                        .who = text_field(action, "by"),
-                                        .reason = died});
+    return carry_out(std::move(taken),
+                     {.action = RecoveryAction::abort(text_field(action, "message")),
+                      .who = text_field(action, "by"),
+                      .reason = died});
   }
   TRIAGE_TRY(from, find_start(taken.journal, options.from));
   Recovery recovery = resumed_recovery(taken.journal, from, core.contract);

@@ -57,10 +57,10 @@ struct RunExtras {
   std::string proposed{};                  // … and the fingerprint of the step it judged.
   std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
   std::string awaited{};                   // … and for which signal.
-  std::string parked_place{};              // … and where, if it sleeps until a time (sleep_until).
+  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
   WallTime::duration parked_for{0};
-  std::map<std::string, int> sleeps{};     // How often the attempt slept, by the state it had then.
-  std::string token{};         // Of the suspension that begins, until it is handed over.
+  std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
+  std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
 };
 
@@ -107,7 +107,7 @@ struct RunBody {
   const char* no_attempt = nullptr;  // Why none can be started any more; static.
   // The limit in whose place on_escalate was asked: what it suspends must not run again by itself.
   std::string spent_limit{};
-  bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
+  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
   std::forward_list<Attempt> more_attempts{};  // All but the first; they live as long as the body.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …

@@ -275,7 +275,8 @@ Input Run::settle(Input result) {
       body_->child.reset();
       return Input::failed;  // Somebody wants to be asked.
     }
-    end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
+    end_in_store(end_status(sticky->code),
+                 Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
     body_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
   }

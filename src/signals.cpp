@@ -93,8 +93,8 @@ Error ended_attempt() {
 
 // Two lengths of one wait: what the callable does before it takes a little time.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {
-  const WallTime::duration slack = std::min<WallTime::duration>(
-      std::chrono::seconds(1), std::max(one, other) / 10);
+  const WallTime::duration slack =
+      std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
   return one - other <= slack && other - one <= slack;
 }
 
@@ -104,8 +104,8 @@ Error Run::too_late_for(int attempt, std::string text) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   body().no_attempt = no_time_left;
-  body_->failure = Failure{
-      .text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  body_->failure =
+      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
   return Error{Errc::escalated, body_->failure.text};
 }
 
@@ -225,8 +225,7 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
     const bool over = core_.clock->wall_now() >= deadline;
     TRIAGE_TRY(sent, read_signal(*body_->store, id(), name));
     if (sent || over) return record_signal(attempt, name, std::move(sent));
-    TRIAGE_TRYV(
-        pause(attempt, {.until = deadline, .at_most = poll_interval, .signal = name}));
+    TRIAGE_TRYV(pause(attempt, {.until = deadline, .at_most = poll_interval, .signal = name}));
   }
 }
 
@@ -244,8 +243,7 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
       Json fields{{"name", std::string(name)}};
       if (value) fields["value"] = *value;
       make_room();
-      enqueue(journal.add(RecordKind::signal_received, core_.clock->wall_now(),
-                          std::move(fields)));
+      enqueue(journal.add(RecordKind::signal_received, core_.clock->wall_now(), std::move(fields)));
     }
   }
   TRIAGE_TRYV(drain_strictly());

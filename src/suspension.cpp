@@ -42,9 +42,24 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
   return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
 }
 
+// A decision that could not be carried out would cost the token.
+Result<void> check_target(const Journal& journal, const RecoveryAction& action) {
+  const RollbackTarget& target = action.target;
+  if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();
+  bool found = true;
+  if (target.kind == RollbackTarget::Kind::label) {
+    found = journal.find_label(target.name).has_value();
+  } else if (target.kind == RollbackTarget::Kind::checkpoint) {
+    const auto id = parse_checkpoint_id(target.name);
+    found = id && id.value().run == journal.run() && journal.find(id.value().sequence);
+  }
+  if (found) return outcome::success();
+  return Error{Errc::invalid_argument, "run \"" + journal.run() + "\" has no checkpoint \"" +
+                                           printable(target.name) + "\" to roll back to"};
+}
+
 Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
-  auto problem =
-      unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
+  auto problem = unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
   if (!problem) return outcome::success();
   return Error{Errc::invalid_argument, *std::move(problem)};
 }
@@ -234,6 +249,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
   }
+  TRIAGE_TRYV(check_target(taken.value().journal, action));
   if (auto unsafe = unsafe_now(taken.value(), action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
@@ -268,7 +284,8 @@ static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun wait
                 {"decision", action_json(decision.action)},
                 {"by", decision.who}};
     Terms terms{.limits = opened->options.limits, .elapsed = waiting.elapsed};
-    if (opened->options.deadline) terms.deadline = wall_time(*core.clock, *opened->options.deadline);
+    if (opened->options.deadline)
+      terms.deadline = wall_time(*core.clock, *opened->options.deadline);
     put_terms(terms, fields);
     b.writer.pending.push_back(
         b.journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields)));
@@ -289,6 +306,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
+    TRIAGE_TRYV(check_target(run.body->journal, action));
     return check_safe(core, *run.body, action);
   }));
   RunBody& body = *waiting.body;
@@ -318,9 +336,8 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
       extras != nullptr && extras->asked && approves) {
     body.journal.approve(extras->proposed);
   }
-  return outcome::success(
-      go_on_remembered(core, std::move(waiting), options.run,
-                       {.action = std::move(action), .who = options.who}));
+  return outcome::success(go_on_remembered(core, std::move(waiting), options.run,
+                                           {.action = std::move(action), .who = options.who}));
 }
 
 Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,

@@ -42,10 +42,9 @@ Terms terms_of(const JournalReading& reading) {
     if (!decoded || !decoded.value().is_object()) continue;
     const Json& body = decoded.value();
     if (!body.contains("elapsed_ns")) continue;  // From before it was recorded.
-    Terms terms{
-        .deadline = time_field(body, "deadline_ms"),
-        .elapsed = Duration(std::max<Duration::rep>(
-            0, number_field<Duration::rep>(body, "elapsed_ns", 0)))};
+    Terms terms{.deadline = time_field(body, "deadline_ms"),
+                .elapsed = Duration(std::max<Duration::rep>(
+                    0, number_field<Duration::rep>(body, "elapsed_ns", 0)))};
     if (const auto limits = body.find("limits"); limits != body.end() && limits->is_object()) {
       terms.limits = limits_from(*limits);
     }

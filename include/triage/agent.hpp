@@ -56,9 +56,9 @@ class TriageAgent {
 
   // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
   // stored run wins over `task`. With `from`, the run must exist. A run that waits for a decision,
-  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict. So is one that
-  // has ended by decision, and its recorded error is returned: Errc::aborted, Errc::escalated. Only
-  // ResumeOptions::revive goes on with those, and resume_run with an escalated one. A run that
+  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict. So is one
+  // that has ended by decision, and its recorded error is returned: Errc::aborted, Errc::escalated.
+  // Only ResumeOptions::revive goes on with those, and resume_run with an escalated one. A run that
   // ended in doubt asks again.
   Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
     auto opened = detail::open_unless_waiting(*core_, id, options);
@@ -70,9 +70,9 @@ class TriageAgent {
     return go(task, options.run);
   }
   // Continues a run whose process died or that ended without a result, with the deadline, limits,
-  // elapsed time and usage that it had; what `options.run` sets wins. An aborted one stays so unless
-  // it is revived: Errc::aborted, with what was recorded and who decided.
-  // Errors: not_found, busy, conflict (other fingerprint), corrupt, and those of run().
+  // elapsed time and usage that it had; what `options.run` sets wins. An aborted one stays so
+  // unless it is revived: Errc::aborted, with what was recorded and who decided. Errors: not_found,
+  // busy, conflict (other fingerprint), corrupt, and those of run().
   Result<Value> resume_run(const RunId& id, const ResumeOptions& options = {}) const {
     return proceed(detail::open_run(*core_, id, options));
   }

@@ -83,9 +83,9 @@ struct AgentOptions {
   // Judges what Attempt::propose_step is given; null: everything is allowed.
   std::shared_ptr<const StepGuard> guard{};
   // A run whose process has died this often in a row while it was being resumed, without getting
-  // on, is quarantined as RunStatus::poisoned. It gets on if an attempt ends, an effect is completed,
-  // or other steps or changes of the state are recorded than by the process that died before. 0:
-  // never; at most 1,000,000.
+  // on, is quarantined as RunStatus::poisoned. It gets on if an attempt ends, an effect is
+  // completed, or other steps or changes of the state are recorded than by the process that died
+  // before. 0: never; at most 1,000,000.
   int max_crashes = 3;
   CompensationOptions compensation{};
   // What effects name in EffectOptions: found again after a crash, in another process. Names have 1

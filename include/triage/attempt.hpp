@@ -36,7 +36,7 @@ void report_failure(Attempt& attempt, Error&& error);
 struct Recovery {
   RecoveryAction::Kind action = RecoveryAction::Kind::retry;
   FailureType failure_type = FailureType::unknown;
-  std::string reason{};   // Classification::reason of the failure.
+  std::string reason{};  // Classification::reason of the failure.
   // From the strategy. If it gave none: how the contract was broken, or what was restored, if
   // either applies.
   std::string hint{};

@@ -16,8 +16,8 @@ struct Limits {
   int max_attempts_per_type = 10;  // Attempts that failed with one and the same type. Likewise.
   // Since the start of the run, while a process was at work on it; 0: no limit.
   Duration max_elapsed{0};
-  std::uint64_t max_tokens = 0;    // Input and output, as recorded by record_usage; 0: no limit.
-  double max_cost_usd = 0.0;       // Likewise.
+  std::uint64_t max_tokens = 0;  // Input and output, as recorded by record_usage; 0: no limit.
+  double max_cost_usd = 0.0;     // Likewise.
   // Waits longer than this suspend the run until then instead of sleeping, if its store is durable;
   // 0: no limit.
   Duration max_wait = std::chrono::minutes(10);

@@ -20,9 +20,9 @@ struct DecideOptions {
 // A suspended run that may go on without a decision.
 struct DueRun {
   RunId run{};
-  WallTime until{};       // When it becomes, or became, due.
-  std::string message{};  // Of the suspension.
-  std::string signal{};   // What it waits for, if it waits for a signal.
+  WallTime until{};           // When it becomes, or became, due.
+  std::string message{};      // Of the suspension.
+  std::string signal{};       // What it waits for, if it waits for a signal.
   Sequence suspended_at = 0;  // 0: it waits in this process, and no store knows it.
 };
 

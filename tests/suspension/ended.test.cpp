@@ -114,13 +114,28 @@ TEST_CASE("a fallback that is no value of the agent costs no token", "[ended]") 
   CHECK(agent.decide(token, RecoveryAction::fallback(7)).value() == 7);
 }
 
+TEST_CASE("a rollback to a checkpoint that is not there costs no token", "[ended]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  const TriageAgent agent{&fails_once, answers({asking()}), stored ? kit.options() : kit.bare()};
+  const std::string token = token_of(agent.run("x", {.run_id = "r"}));
+  for (const auto kind : {RollbackTarget::Kind::label, RollbackTarget::Kind::checkpoint}) {
+    const auto refused =
+        agent.decide(token, RecoveryAction::rollback({.kind = kind, .name = "r@99"}));
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail, ContainsSubstring("r@99"));
+  }
+  CHECK(agent.decide(token, RecoveryAction::rollback()).value() == 12);
+}
+
 TEST_CASE("an error that a callable returns keeps its code", "[ended]") {
   Kit kit;
   AgentOptions options = kit.options();
   options.classifier = nullptr;
-  const TriageAgent agent{
-      [](const std::string&) -> Result<int> { return Error{Errc::busy, "the other one has it"}; },
-      answers({RecoveryAction::escalate()}), options};
+  const TriageAgent agent{[](const std::string&) -> Result<int> {
+                            return Error{Errc::busy, "the other one has it"};
+                          },
+                          answers({RecoveryAction::escalate()}), options};
   const auto result = agent.run("x", {.run_id = "r"});
   CHECK_ERRC(Errc::escalated, result);
   CHECK(result.error().failure()->type() == FailureType::external_fault);
