@@ -10,16 +10,6 @@ class Category final : public std::error_category {
   std::string message(int code) const override {
     return std::string(to_string(static_cast<Errc>(code)));
   }
-  // So that an Error that a callable hands on is understood like the system's code.
-  std::error_condition default_error_condition(int code) const noexcept override {
-    switch (static_cast<Errc>(code)) {
-      case Errc::busy: return make_error_condition(std::errc::device_or_resource_busy);
-      case Errc::invalid_argument: return make_error_condition(std::errc::invalid_argument);
-      case Errc::cancelled: return make_error_condition(std::errc::operation_canceled);
-      case Errc::io: return make_error_condition(std::errc::io_error);
-      default: return {code, *this};
-    }
-  }
 };
 
 }  // namespace
