@@ -145,7 +145,8 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::checkpoint_labelled:
     case RecordKind::effect_intended:
     case RecordKind::effect_completed:
-    case RecordKind::compensation_intended: break;
+    case RecordKind::compensation_intended:
+    case RecordKind::sleep_begun: break;
   }
   return {};
 }

@@ -11,7 +11,10 @@
 
 namespace triage::inline v0_1::detail {
 
-Decision Run::decided_outside() { return act(*body_->decided); }
+Decision Run::decided_outside() {
+  measure_time();
+  return act(*body_->decided);
+}
 
 Decision Run::act(const RecoveryAction& action) {
   if (reruns(action.kind) && !too_late(action.delay)) {
@@ -255,7 +258,7 @@ Decision Run::fall_back(const RecoveryAction& action) {
 }
 
 Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
-  end_in_store(status, Json{{"detail", detail}});
+  end_in_store(status, Json{{"detail", detail}, {"error", to_string(code)}});
   body_->outcome = std::make_unique<Error>(code, std::move(detail));
   return {.then = Decision::Then::end, .until = {}};
 }

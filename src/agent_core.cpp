@@ -99,6 +99,31 @@ bool SuspendedRuns::contains(std::string_view hash) const {
   return by_hash_.contains(hash);
 }
 
+static DueRun waiting_run(const SuspendedRun& run) {
+  return {.run = run.options.run_id,
+          .until = run.until.value_or(WallTime::max()),
+          .message = run.message};
+}
+
+std::vector<DueRun> SuspendedRuns::due(WallTime until) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<DueRun> all;
+  for (const auto& [hash, run] : by_hash_) {
+    if (!run.body->store && run.until && *run.until <= until) all.push_back(waiting_run(run));
+  }
+  return all;
+}
+
+std::optional<SuspendedRuns::Waiting> SuspendedRuns::find(const RunId& run) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [hash, waiting] : by_hash_) {
+    if (!waiting.body->store && waiting.options.run_id == run) {
+      return Waiting{hash, waiting_run(waiting)};
+    }
+  }
+  return std::nullopt;
+}
+
 Result<SuspendedRun> SuspendedRuns::take(std::string_view hash,
                                          const std::function<Result<void>(SuspendedRun&)>& check) {
   const std::scoped_lock lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include "attempt_pool.hpp"
 #include "triage/detail/run_loop.hpp"
+#include "triage/suspension.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -27,6 +28,9 @@ struct SuspendedRun {
   std::vector<std::string> allowed_actions;
   std::optional<WallTime> expires;
   int attempts = 0;
+  std::string message{};
+  std::optional<WallTime> until{};  // It goes on then without a decision.
+  Duration elapsed{0};              // Before it was suspended.
 };
 
 [[nodiscard]] inline Error unknown_token() {
@@ -42,6 +46,14 @@ class SuspendedRuns {
   void add_store(std::string hash, std::shared_ptr<CheckpointStore> store);
   [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
   [[nodiscard]] bool contains(std::string_view hash) const;
+  // Those that no store knows and that go on by themselves before `until`.
+  [[nodiscard]] std::vector<DueRun> due(WallTime until) const;
+  // How a run waits, and under which hash, if it waits here and no store knows it.
+  struct Waiting {
+    std::string hash{};
+    DueRun run{};
+  };
+  [[nodiscard]] std::optional<Waiting> find(const RunId& run) const;
   // Errors: Errc::not_found; what `check` says: then the token stays.
   [[nodiscard]] Result<SuspendedRun> take(std::string_view hash,
                                           const std::function<Result<void>(SuspendedRun&)>& check);

@@ -94,6 +94,11 @@ void Attempt::sleep_until(WallTime when) {
     give_up(std::move(slept).error());
   }
 }
+void Attempt::sleep_for(std::string_view name, Duration length) {
+  if (auto slept = run_->sleep_for(number_, name, length); !slept) {
+    give_up(std::move(slept).error());
+  }
+}
 std::optional<Json> Attempt::wait(std::string_view name, WallTime deadline) {
   const AttemptUse use(*this);
   if (!use) throw AttemptStopped{};

@@ -7,6 +7,7 @@
 #include "suspension_json.hpp"
 #include "triage/detail/run_loop.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,9 +36,11 @@ class Continuation {
 
 // A stored run whose lease is ours. Dropping it gives the lease back.
 struct TakenOver {
-  ContinuationPtr opened{};  // With task, store and lease; the body's journal is still empty.
+  ContinuationPtr opened{};  // With task, terms, store and lease; the body's journal is empty.
   Journal journal{};
   JournalReading reading{};
+  // That the run has from now on.
+  [[nodiscard]] Terms terms() const;
 };
 
 // The store that a call means: its own, else the agent's; null if there is none.
@@ -56,10 +59,29 @@ struct TakenOver {
 // Goes on from that position with a new attempt.
 [[nodiscard]] ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery);
 // Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.
+// *gone is set if the run is in other hands.
 [[nodiscard]] Result<TakenOver> take_suspended(const AgentCore& core,
                                                std::shared_ptr<CheckpointStore> store,
                                                const RunId& id, Sequence suspended_at,
-                                               const RunOptions& options, bool accept_changed);
+                                               const DueOptions& options, bool* gone = nullptr);
+// Goes on with a run of this process that is due (suspension.cpp).
+[[nodiscard]] Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
+                                                          const RunOptions& options);
+// What a suspended run does when its time comes: what its record says, else the first action that
+// is allowed, resume if all are.
+[[nodiscard]] RecoveryAction action_when_due(const Json& suspended);
+
+// Whether somebody asked for this very run to go on, or for whatever fits.
+enum class Asked : std::uint8_t { to_go_on, for_what_fits };
+[[nodiscard]] Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
+                                                  const ResumeOptions& options, Asked asked);
+// Errors: how the run ended, if that is final: see ResumeOptions::revive (ended.cpp).
+[[nodiscard]] Result<void> check_ended(const AgentCore& core, const JournalReading& reading,
+                                       const Journal& journal, const ResumeOptions& options,
+                                       Asked asked);
+// What is known of a run, and of its newest failure, as far as it is recorded (decided.cpp).
+void restore_context(const AgentCore& core, const JournalReading& reading, const Journal& journal,
+                     const Json& task, FailureContext& context);
 // Goes on with an action that was decided on outside; the decision is durable on return.
 struct OutsideDecision {
   RecoveryAction action{};

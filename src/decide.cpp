@@ -98,6 +98,10 @@ void Run::classify() {
               {"evidence", evidence_json(found.evidence)}};
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
+  if (const std::error_code& code = b.failure.code; code) {
+    fields["code"] = Json{
+        {"category", code.category().name()}, {"value", code.value()}, {"text", code.message()}};
+  }
   if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
   if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
   if (b.failure.grpc_status) fields["grpc_status"] = *b.failure.grpc_status;
@@ -111,25 +115,18 @@ void Run::classify() {
 void Run::complete_context() {
   RunBody& b = body();
   FailureContext& context = b.context();
-  const TimePoint instant = now();
-  if (!b.started_at) b.started_at = began_.value_or(instant);
+  if (!b.started_at) b.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
   context.history.reserve(b.journal.history().capacity());  // Not one allocation a failure.
   context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
-  context.elapsed = instant - *b.started_at;
   context.random = unit_interval(core_.random->next());
   context.text = b.failure.text;
   context.exception_type = b.failure.exception_type;
   context.usage = b.journal.usage();
   collect_notes();
-  context.remaining.reset();
-  if (const auto until = deadline()) context.remaining = *until - instant;
-  if (limits().max_elapsed != Duration::zero()) {
-    const Duration left = limits().max_elapsed - context.elapsed;
-    context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
-  }
+  measure_time();
   context.contract = contract();
   context.tools.clear();
   context.incomplete_subgoal.reset();
@@ -145,6 +142,18 @@ void Run::complete_context() {
   }
 }
 
+void Run::measure_time() {
+  FailureContext& context = body_->context();
+  const TimePoint instant = now();
+  context.elapsed = instant - body_->started_at.value_or(instant);
+  context.remaining.reset();
+  if (const auto until = deadline()) context.remaining = *until - instant;
+  if (limits().max_elapsed != Duration::zero()) {
+    const Duration left = limits().max_elapsed - context.elapsed;
+    context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
+  }
+}
+
 std::string Run::task_text() const {
   try {
     return call_.table->task_text(call_.frame);
@@ -156,7 +165,7 @@ std::string Run::task_text() const {
 Classification Run::ask_classifier() {
   RunBody& b = *body_;
   if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
-  if (b.child && b.child_at == b.journal.last()) {
+  if (!b.failure.type && b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
     inherited.critical_step.reset();  // It points into the child's trajectory.
     inherited.loop_steps.clear();
@@ -197,7 +206,7 @@ Classification Run::ask_classifier() {
 
 std::optional<std::string> Run::exhausted_limit() const {
   const FailureContext& context = body_->context();
-  if (attempt_ >= limits().max_attempts) {
+  if (attempt_ - body_->journal.parked_attempts() >= limits().max_attempts) {
     return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
   }
   if (context.occurrence() >= limits().max_attempts_per_type) {
@@ -252,7 +261,8 @@ RecoveryAction Run::within_limits() {
                                       std::string(to_string(body_->context().type())) +
                                       " asked for " + *std::move(problem));
   }
-  if (auto problem = unsafe_to_rerun(core_, *body_, action))
+  if (auto problem =
+          unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps, action.kind))
     action = RecoveryAction::escalate(*problem);
   if (action.kind == RecoveryAction::Kind::escalate) {
     action = before_escalation(std::move(action), false);
@@ -288,10 +298,12 @@ RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
     note("on_escalate asked for " + *problem);
     return action;
   }
-  if (auto problem = unsafe_to_rerun(core_, *body_, *instead)) {
+  if (auto problem = unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps,
+                                     instead->kind)) {
     note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
     return action;
   }
+  if (by_limit) body_->spent_limit = action.message;
   return *std::move(instead);
 }
 
@@ -301,20 +313,21 @@ std::optional<std::string> wrong_delay(const RecoveryAction& action) {
          std::to_string(action.delay.count()) + " ns; allowed is 0 or more";
 }
 
-std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
-                                           const RecoveryAction& action) {
-  if (!core.options.strict_idempotency || !reruns(action.kind)) return std::nullopt;
+std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const Trajectory& trajectory,
+                                           std::size_t restored_steps,
+                                           RecoveryAction::Kind action) {
+  if (!core.options.strict_idempotency || !reruns(action)) return std::nullopt;
   std::string steps;
   std::size_t index = 0;
-  for (const Step& step : body.context().trajectory) {
-    if (!step.idempotent && index >= body.restored_steps) {
+  for (const Step& step : trajectory) {
+    if (!step.idempotent && index >= restored_steps) {
       steps += (steps.empty() ? "" : ", ") + ("step " + std::to_string(index)) + " \"" +
                printable(step.action) + "\"";
     }
     ++index;
   }
   if (steps.empty()) return std::nullopt;
-  return "strict_idempotency forbids " + std::string(to_string(action.kind)) +
+  return "strict_idempotency forbids " + std::string(to_string(action)) +
          ": not marked idempotent are " + steps;
 }
 

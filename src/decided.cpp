@@ -50,18 +50,22 @@ void restore_failure(const JournalReading& reading, FailureContext& context) {
   for (std::string& note : names_field(body, "notes")) context.notes.push_back(std::move(note));
 }
 
-// The run as it was when it was put aside.
+// The run as it was when it was put aside. Its terms it has already.
 void restore(TakenOver& taken) {
   const Json suspended = newest_body(taken.reading, RecordKind::suspended);
   Continuation& opened = *taken.opened;
-  const AgentCore& core = opened.core;
   RunBody& b = *opened.body;
-  FailureContext& context = b.context();
-  restore_failure(taken.reading, context);
-  const Journal& journal = taken.journal;
-  opened.attempts = journal.attempts();
-  b.classified_attempt = journal.attempts();
+  restore_context(opened.core, taken.reading, taken.journal, opened.task, b.context());
+  opened.attempts = taken.journal.attempts();
+  b.classified_attempt = taken.journal.attempts();
   b.restored_steps = number_field<std::size_t>(suspended, "restored_steps", 0);
+}
+
+}  // namespace
+
+void restore_context(const AgentCore& core, const JournalReading& reading, const Journal& journal,
+                     const Json& task, FailureContext& context) {
+  restore_failure(reading, context);
   context.attempt_number = std::max(journal.attempts(), 1);
   context.history = journal.history();
   const bool undecided =
@@ -69,25 +73,12 @@ void restore(TakenOver& taken) {
   if (undecided) context.history.pop_back();
   context.trajectory = journal.trajectory();
   context.usage = journal.usage();
-  context.elapsed = Duration(number_field<Duration::rep>(suspended, "elapsed_ns", 0));
-  context.task = opened.task.is_string() ? opened.task.get<std::string>() : show(opened.task);
+  context.elapsed = terms_of(reading).elapsed;
+  context.task = task.is_string() ? task.get<std::string>() : show(task);
   context.run_id = journal.run();
   context.contract = core.contract;
   for (const ToolContract& tool : core.options.contract.tools) context.tools.push_back(tool.name);
-  b.started_at = core.clock->now() - context.elapsed;
-  const auto deadline = time_field(suspended, "deadline_ms");
-  if (deadline && !opened.options.deadline) {
-    opened.options.deadline = core.clock->now() + (*deadline - core.clock->wall_now());
-  }
-  if (!opened.options.limits && suspended.is_object() && suspended.contains("limits")) {
-    opened.options.limits = limits_from(suspended["limits"]);
-  }
-  if (opened.options.deadline) {
-    context.remaining = *opened.options.deadline - core.clock->now();
-  }
 }
-
-}  // namespace
 
 Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
   const AgentCore& core = taken.opened->core;
@@ -99,6 +90,7 @@ Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
               {"action", to_string(decision.action.kind)},
               {"decision", action_json(decision.action)}};
   if (!decision.who.empty()) fields["by"] = decision.who;
+  put_terms(taken.terms(), fields);
   const std::string ticket = text_field(journal.suspended(), "ticket");
   const Record record = journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
   TRIAGE_TRYV(shielded([&] {
@@ -116,11 +108,9 @@ Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
 }
 
 std::optional<std::string> unsafe_now(const TakenOver& taken, const RecoveryAction& action) {
-  RunBody& b = *taken.opened->body;
   const Json suspended = newest_body(taken.reading, RecordKind::suspended);
-  b.restored_steps = number_field<std::size_t>(suspended, "restored_steps", 0);
-  b.context().trajectory = taken.journal.trajectory();
-  return unsafe_to_rerun(taken.opened->core, b, action);
+  return unsafe_to_rerun(taken.opened->core, taken.journal.trajectory(),
+                         number_field<std::size_t>(suspended, "restored_steps", 0), action.kind);
 }
 
 OutsideDecision pending_decision(const Journal& journal, std::string reason) {
@@ -130,21 +120,31 @@ OutsideDecision pending_decision(const Journal& journal, std::string reason) {
           .reason = std::move(reason)};
 }
 
-// Takes over a run that still stands where it was suspended.
 Result<TakenOver> take_suspended(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
-                                 const RunId& id, Sequence suspended_at, const RunOptions& options,
-                                 bool accept_changed) {
-  if (options.limits) {
-    TRIAGE_TRYV(check_limits(*options.limits));
+                                 const RunId& id, Sequence suspended_at, const DueOptions& options,
+                                 bool* gone) {
+  if (options.run.limits) {
+    TRIAGE_TRYV(check_limits(*options.run.limits));
   }
-  TRIAGE_TRY(taken, take_over(core, std::move(store), id, options, accept_changed));
-  const RunInfo& info = taken.reading.info;
-  if (taken.journal.last() != suspended_at || info.status != RunStatus::suspended) {
+  // Whether it is still there comes first: only then is it worth saying that it cannot be taken.
+  auto taken = take_over(core, std::move(store), id, options.run, true);
+  if (!taken) {
+    const Errc code = taken.error().code;
+    if (gone != nullptr) *gone = code == Errc::busy || code == Errc::not_found;
+    return std::move(taken).error();
+  }
+  const RunInfo& info = taken.value().reading.info;
+  const Journal& journal = taken.value().journal;
+  if (journal.last() != suspended_at || info.status != RunStatus::suspended) {
+    if (gone != nullptr) *gone = true;
     return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
                                      std::string(to_string(info.status))};
   }
-  TRIAGE_TRYV(check_task(taken.journal));
-  return outcome::success(std::move(taken));
+  if (!options.accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, journal));
+  }
+  TRIAGE_TRYV(check_task(journal));
+  return taken;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -235,6 +235,11 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
 
 Result<Json> Effects::run(const EffectRequest& request, const EffectState& next) {
   const std::string_view key = request.key;
+  if (const auto until = run_.deadline(); until && run_.now() >= *until) {
+    return run_.too_late_for(run_.attempt_number(), effect_name(key) +
+                                                        " was asked for after the "
+                                                        "deadline and was not run");
+  }
   Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
   if (!durable) {
     record(RecordKind::effect_withdrawn, key, next,

@@ -112,12 +112,16 @@ std::optional<Record> inherited(const std::string& key, const EffectState& effec
 
 // The first records of the branch: what it was, where it comes from, what it begins with.
 std::vector<Record> first_records(const ForkOptions& options, const Journal& origin,
-                                  const Checkpoint& parent, WallTime wall, Journal& branch) {
+                                  const Checkpoint& parent, Clock& clock, Journal& branch) {
+  const WallTime wall = clock.wall_now();
   Json start = origin.start();
   std::vector<Record> records;
   start.erase("parent");
   start.erase("parent_attempt");
   start.erase("label");
+  Terms terms{.limits = options.run.limits};  // A branch has its own.
+  if (options.run.deadline) terms.deadline = wall_time(clock, *options.run.deadline);
+  put_terms(terms, start);
   if (!options.label.empty()) start["label"] = options.label;
   records.push_back(branch.add(RecordKind::run_started, wall, std::move(start)));
   Json forked{{"parent", to_string(parent.info.id)}};
@@ -190,7 +194,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   opened->body = std::make_unique<RunBody>();
   RunBody& b = *opened->body;
   Journal branch(id, origin.auto_checkpoint());
-  const std::vector<Record> records = first_records(options, origin, parent, wall, branch);
+  const std::vector<Record> records = first_records(options, origin, parent, *core.clock, branch);
 
   TRIAGE_TRY(label, HeldLabel::take(*store, core.options.name, options.label, id));
   const RunInfo info{.id = id,

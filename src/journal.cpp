@@ -35,6 +35,8 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
 }
 
 void Journal::take_step(Step&& step, WallTime time) {
+  if (resumed_after_death_) [[unlikely]]
+    note_life(step);
   end_checkpoint();
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
@@ -53,6 +55,8 @@ Record Journal::add_step(Step&& step, WallTime time) {
 Record Journal::change_state(Json patch, WallTime time) {
   auto shared = std::make_shared<const Json>(std::move(patch));
   const Sequence seq = next();
+  if (resumed_after_death_) [[unlikely]]
+    note_life(show(*shared));
   set_keys(shared);
   touch(time);
   return {seq, RecordKind::state_changed, time, Record::Patch(std::move(shared))};
@@ -94,6 +98,7 @@ void Journal::take_action(HistoryEntry entry) {
   if (undecided_) history_.pop_back();
   undecided_ = entry.action == RecoveryAction::Kind::suspend;
   decision_ = nullptr;
+  aborting_ = entry.action == RecoveryAction::Kind::abort;
   if (history_.empty()) history_.reserve(4);  // Few runs fail more often.
   history_.push_back(std::move(entry));
   if (again) start_over();

@@ -69,6 +69,7 @@ void Journal::apply_effect(RecordKind kind, const Json& body) {
     effect.status = Status::intended;
     return;
   }
+  if (effect.status != Status::completed) crashes_ = 0;  // The run gets on.
   effect.status = Status::completed;
   effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
 }

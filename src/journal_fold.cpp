@@ -58,8 +58,10 @@ void Journal::apply(const Record& record) {
   last_ = record.seq();
   if (!broken_at_) {
     if (record.kind() == RecordKind::step) {
+      if (resumed_after_death_) note_life(record);
       apply_step(record);
     } else if (record.kind() == RecordKind::state_changed) {
+      if (resumed_after_death_) note_life(show(*body));
       set_keys(body);
       touch(record.time());
     } else {
@@ -152,7 +154,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::compensation_completed:
     case RecordKind::compensation_withdrawn: apply_effect(kind, *body); break;
     case RecordKind::failure_classified:
-      crashes_ = 0;
+      count_crash(false);
       note_failure(body->contains("critical_step")
                        ? std::optional(field<std::size_t>(*body, "critical_step", 0))
                        : std::nullopt);
@@ -186,7 +188,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::resumed:
       broken_at_.reset();
       end_checkpoint(true);
-      apply_going_on(*body);
+      apply_going_on(*body, time);
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
@@ -203,32 +205,45 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       suspended_ = *body;
       end_checkpoint();
       stopped_ = *body;
-      crashes_ = 0;
+      if (field(*body, "waiting", false)) ++parked_attempts_;
+      count_crash(false);
       break;
     case RecordKind::stopped:
       compensating_after_.reset();
       end_checkpoint();
       stopped_ = *body;
-      crashes_ = 0;
+      aborting_ = false;
+      count_crash(false);
       break;
     case RecordKind::forked: forked_ = *body; break;
     case RecordKind::signal_received:
       signals_[field<std::string>(*body, "name", {})] =
           body->contains("value") ? std::optional((*body)["value"]) : std::nullopt;
       break;
+    case RecordKind::sleep_begun:
+      sleeps_.emplace(
+          field<std::string>(*body, "name", {}),
+          WallTime(std::chrono::milliseconds(field<std::int64_t>(*body, "until_ms", 0))));
+      break;
     default: break;
   }
 }
 
 // The run goes on: after a crash, an end without a result, or a decision.
-void Journal::apply_going_on(const Json& body) {
+void Journal::apply_going_on(const Json& body, WallTime time) {
   const auto decided = body.find("decision");
   decision_ = decided == body.end() ? Json() : body;
   const auto proposed = field<std::string>(suspended_, "proposed", {});
   const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   if (!proposed.empty() && approves) approved_.insert(proposed);
-  crashes_ = field<std::string>(body, "reason", {}) == "process_died" ? crashes_ + 1 : 0;
+  count_crash(field<std::string>(body, "reason", {}) == "process_died");
+  const auto place = field<std::string>(suspended_, "place", {});
+  const auto until = field<std::int64_t>(suspended_, "until_ms", 0);
+  if (!place.empty() && time.time_since_epoch().count() >= until) {
+    served_waits_[place] = std::chrono::milliseconds(field<std::int64_t>(suspended_, "wait_ms", 0));
+  }
+  aborting_ = false;
   finished_ = nullptr;
   stopped_ = nullptr;
   suspended_ = nullptr;

@@ -39,12 +39,13 @@ std::string_view to_string(RecordKind kind) noexcept {
     case RecordKind::compensation_completed: return "compensation_completed";
     case RecordKind::compensation_withdrawn: return "compensation_withdrawn";
     case RecordKind::signal_received: return "signal_received";
+    case RecordKind::sleep_begun: return "sleep_begun";
   }
   return "unknown";
 }
 
 bool is_known(RecordKind kind) noexcept {
-  return kind >= RecordKind::run_started && kind <= RecordKind::signal_received;
+  return kind >= RecordKind::run_started && kind <= RecordKind::sleep_begun;
 }
 
 void Record::encode_body(std::string& out) const {

@@ -74,6 +74,26 @@ std::shared_ptr<CheckpointStore> store_of(const AgentCore& core, const RunOption
   return options.store ? options.store : core.options.store;
 }
 
+Terms TakenOver::terms() const {
+  Clock& clock = *opened->core.clock;
+  Terms terms{.limits = opened->options.limits};
+  if (opened->options.deadline) terms.deadline = wall_time(clock, *opened->options.deadline);
+  terms.elapsed = clock.now() - opened->body->started_at.value_or(clock.now());
+  return terms;
+}
+
+// A run goes on with what it had. What the caller gives wins.
+static void keep_terms(Continuation& opened, const JournalReading& reading) {
+  Clock& clock = *opened.core.clock;
+  const Terms terms = terms_of(reading);
+  RunOptions& options = opened.options;
+  opened.body->started_at = clock.now() - terms.elapsed;
+  if (!options.limits) options.limits = terms.limits;
+  if (!options.deadline && terms.deadline) {
+    options.deadline = time_point(clock, *terms.deadline);
+  }
+}
+
 Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
                             const RunId& id, const RunOptions& options, bool accept_changed) {
   ContinuationPtr opened(new Continuation(core));
@@ -92,6 +112,7 @@ Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointSto
   if (!accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));
   }
+  keep_terms(*opened, reading);
   b.writer.background = core.options.write_mode == WriteMode::background;
   b.writer.queued = journal.last();
   b.writer.durable = journal.last();
@@ -130,8 +151,9 @@ ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
     b.extras().spent_ticket = std::move(ticket);
   }
   const WallTime wall = opened.core.clock->wall_now();
-  b.writer.pending.push_back(
-      journal.add(RecordKind::resumed, wall, Json{{"to", from}, {"reason", b.recovery->reason}}));
+  Json fields{{"to", from}, {"reason", b.recovery->reason}};
+  put_terms(taken.terms(), fields);
+  b.writer.pending.push_back(journal.add(RecordKind::resumed, wall, std::move(fields)));
   b.writer.pending.push_back(journal.snapshot_state(journal.state().json(), false, wall));
   b.restored_steps = journal.trajectory().size();
   opened.attempts = journal.attempts();
@@ -144,6 +166,11 @@ ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
 
 Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
                                  const ResumeOptions& options) {
+  return open_stored(core, id, options, Asked::to_go_on);
+}
+
+Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
+                                    const ResumeOptions& options, Asked asked) {
   if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_run_id(id));
   if (options.run.limits) {
@@ -162,12 +189,20 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
     taken.opened->recorded = taken.journal.finished();
     return std::move(taken.opened);
   }
+  TRIAGE_TRYV(check_ended(core, taken.reading, taken.journal, options, asked));
   TRIAGE_TRYV(check_task(taken.journal));
   TRIAGE_TRYV(check_poison(taken, options.revive));
   const char* died = options.revive ? "revived" : "process_died";
   if (options.from.empty() && !taken.journal.decision().is_null()) {
     OutsideDecision pending = pending_decision(taken.journal, died);
     return carry_out(std::move(taken), std::move(pending));
+  }
+  if (taken.journal.aborting() && !options.revive) {  // Its process died before it had done so.
+    const Json action = newest_body(taken.reading, RecordKind::action_taken);
+    return carry_out(std::move(taken),
+                     {.action = RecoveryAction::abort(text_field(action, "message")),
+                      .who = text_field(action, "by"),
+                      .reason = died});
   }
   TRIAGE_TRY(from, find_start(taken.journal, options.from));
   Recovery recovery = resumed_recovery(taken.journal, from, core.contract);

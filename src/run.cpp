@@ -2,6 +2,7 @@
 #include "run.hpp"
 
 #include "shield.hpp"
+#include "terms.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -60,6 +61,13 @@ void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
   attempt_ = attempts;
   resumed_ = true;
   if (!body_->started_at) body_->started_at = now();
+}
+
+Terms Run::terms() const {
+  Terms terms{.limits = options_.limits};
+  if (const auto until = deadline()) terms.deadline = wall_time(*core_.clock, *until);
+  if (body_ && body_->started_at) terms.elapsed = now() - *body_->started_at;
+  return terms;
 }
 
 RunBody& Run::make_body() {
@@ -121,6 +129,7 @@ Result<Record> Run::run_started() {
     return Error{Errc::invalid_argument,
                  "the task's conversion to JSON threw: " + current_exception_text()};
   }
+  put_terms(terms(), fields);
   if (!options_.label.empty()) fields["label"] = options_.label;
   if (options_.parent != nullptr) {
     fields["parent"] = options_.parent->run_id();

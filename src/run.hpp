@@ -6,8 +6,10 @@
 #include "agent_core.hpp"
 #include "commit_queue.hpp"
 #include "effects.hpp"
+#include "linked_stop.hpp"
 #include "made_once.hpp"
 #include "run_machine.hpp"
+#include "terms.hpp"
 #include "triage/attempt.hpp"
 #include "triage/journal.hpp"
 
@@ -38,24 +40,6 @@ void renew(T& value, Args&&... args) noexcept {
   std::construct_at(&value, std::forward<Args>(args)...);
 }
 
-// Stops when either of two tokens does: the run's own, and its parent's.
-class LinkedStop {
- public:
-  LinkedStop(const std::stop_token& a, const std::stop_token& b)
-      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
-  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
-
- private:
-  struct Forward {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-  std::stop_source both_{};
-  std::stop_token token_ = both_.get_token();
-  std::stop_callback<Forward> a_;
-  std::stop_callback<Forward> b_;
-};
-
 // What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
 // process may have many runs open.
 struct RunExtras {
@@ -72,7 +56,10 @@ struct RunExtras {
   std::string proposed{};                  // … and the fingerprint of the step it judged.
   std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
   std::string awaited{};                   // … and for which signal.
-  std::string token{};         // Of the suspension that begins, until it is handed over.
+  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
+  WallTime::duration parked_for{0};
+  std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
+  std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
 };
 
@@ -117,7 +104,9 @@ struct RunBody {
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
   const char* no_attempt = nullptr;  // Why none can be started any more; static.
-  bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
+  // The limit in whose place on_escalate was asked: what it suspends must not run again by itself.
+  std::string spent_limit{};
+  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
@@ -129,8 +118,10 @@ struct RunBody {
 // What an action asks for, if it is to be after a time below zero.
 [[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
 // Why strict_idempotency forbids an action, if it does.
-[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
-                                                         const RecoveryAction& action);
+[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core,
+                                                         const Trajectory& trajectory,
+                                                         std::size_t restored_steps,
+                                                         RecoveryAction::Kind action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 
 // The recorded result of a run that has finished, put into the call's frame.
@@ -195,6 +186,9 @@ class Run {
   // For Attempt (propose.cpp, signals.cpp).
   Result<void> propose_step(int attempt, const Step& step);
   Result<void> sleep_until(int attempt, WallTime when);
+  Result<void> sleep_for(int attempt, std::string_view name, Duration length);
+  // Reports that an attempt has no time for what it asks for.
+  [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
 
@@ -218,6 +212,7 @@ class Run {
   }
   RunBody& make_body();
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
+  [[nodiscard]] Terms terms() const;
   [[nodiscard]] const Limits& limits() const noexcept {
     return options_.limits ? *options_.limits : core_.options.limits;
   }
@@ -300,13 +295,25 @@ class Run {
   [[nodiscard]] Input judge_return();
 
   // --- signals.cpp
-  Result<void> pause(int attempt, WallTime until, Duration at_most, std::string_view signal);
-  Result<void> record_signal(int attempt, std::string_view name, const std::optional<Json>& value);
+  // What an attempt waits for.
+  struct Pause {
+    WallTime until{};
+    Duration at_most = Duration::max();  // One bout of it.
+    std::string_view signal{};
+    std::string place{};  // Of a sleep until a time.
+  };
+  Result<void> pause(int attempt, const Pause& what);
+  [[nodiscard]] bool may_park() const;  // The caller holds mutex_.
+  // True if the run has already waited for this, although it is asked for with another time.
+  [[nodiscard]] bool is_served(const std::string& place, WallTime when);
+  [[nodiscard]] std::string place_of_sleep(int attempt);
+  Result<std::optional<Json>> record_signal(int attempt, std::string_view name,
+                                            std::optional<Json> value);
 
   // --- suspension.cpp
   Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
-  void put_aside(const std::string& hash, std::optional<WallTime> expires,
-                 const std::vector<std::string>& allowed_actions);
+  void put_aside(const std::string& hash, const RecoveryAction& action,
+                 std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
   Input park();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
@@ -333,6 +340,7 @@ class Run {
   void classify();
   [[nodiscard]] Classification ask_classifier();
   void complete_context();
+  void measure_time();  // What has passed and what is left, for the failure at hand.
   [[nodiscard]] std::optional<std::string> exhausted_limit() const;
   [[nodiscard]] RecoveryAction choose();
   [[nodiscard]] RecoveryAction within_limits();

@@ -194,10 +194,13 @@ void Run::prepare_attempt() {
   b.escalation_asked = false;
   b.undoing_refused = false;
   b.no_attempt = nullptr;
+  b.spent_limit.clear();
   b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();
     b.made_extras->parked.reset();
+    b.made_extras->parked_place.clear();
+    b.made_extras->sleeps.clear();
     b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
   }
@@ -234,7 +237,8 @@ Input Run::settle(Input result) {
       body_->child.reset();
       return Input::failed;  // Somebody wants to be asked.
     }
-    end_in_store(end_status(sticky->code), Json{{"detail", sticky->detail}});
+    end_in_store(end_status(sticky->code),
+                 Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
     body_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
   }

@@ -253,6 +253,7 @@ void Run::report_error(int attempt, Error&& error) {
   const bool reported = !b.failure.text.empty() ? b.failure.text == error.detail
                                                 : error.detail == "the attempt failed";
   if (reported && error.code == Errc::escalated && !error.failure()) return;
+  if (error.detail.empty()) error.detail = to_string(error.code);
   b.failure = Failure{.text = std::move(error.detail), .code = make_error_code(error.code)};
 }
 

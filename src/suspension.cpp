@@ -45,8 +45,24 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
   return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
 }
 
+// A decision that could not be carried out would cost the token.
+Result<void> check_target(const Journal& journal, const RecoveryAction& action) {
+  const RollbackTarget& target = action.target;
+  if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();
+  bool found = true;
+  if (target.kind == RollbackTarget::Kind::label) {
+    found = journal.find_label(target.name).has_value();
+  } else if (target.kind == RollbackTarget::Kind::checkpoint) {
+    const auto id = parse_checkpoint_id(target.name);
+    found = id && id.value().run == journal.run() && journal.find(id.value().sequence);
+  }
+  if (found) return outcome::success();
+  return Error{Errc::invalid_argument, "run \"" + journal.run() + "\" has no checkpoint \"" +
+                                           printable(target.name) + "\" to roll back to"};
+}
+
 Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
-  auto problem = unsafe_to_rerun(core, body, action);
+  auto problem = unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
   if (!problem) return outcome::success();
   return Error{Errc::invalid_argument, *std::move(problem)};
 }
@@ -57,19 +73,19 @@ Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryActi
 
 Json Run::suspension_fields(const RecoveryAction& action) {
   RunBody& b = *body_;
-  const WallTime wall = core_.clock->wall_now();
   Json fields{{"message", action.message},
               {"allowed_actions", action.allowed_actions},
               {"status", to_string(RunStatus::suspended)},
               {"type", to_string(b.context().type())},
               {"restored_steps", b.restored_steps}};
-  if (action.until) fields["until_ms"] = action.until->time_since_epoch().count();
-  if (b.started_at) fields["elapsed_ns"] = (now() - *b.started_at).count();
-  if (const auto until = deadline()) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*until - now());
-    fields["deadline_ms"] = (wall + left).time_since_epoch().count();
+  put_terms(terms(), fields);
+  if (action.until) {
+    fields["until_ms"] = action.until->time_since_epoch().count();
+    if (!b.spent_limit.empty()) {
+      const RecoveryAction due = action_when_due(fields);
+      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(b.spent_limit));
+    }
   }
-  if (options_.limits) fields["limits"] = limits_json(*options_.limits);
   const RunExtras* extras = b.made_extras.get();
   if (extras != nullptr && extras->asked && b.context().classification.reason == needs_approval) {
     fields["proposed"] = extras->proposed;
@@ -92,6 +108,10 @@ Input Run::park() {
   RunExtras& extras = b.extras();
   Json fields = suspension_fields(*extras.parked);
   fields["waiting"] = true;
+  if (!extras.parked_place.empty()) {
+    fields["place"] = extras.parked_place;
+    fields["wait_ms"] = extras.parked_for.count();
+  }
   if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
   suspend_with(*extras.parked, std::move(fields));
   return Input::stopped;
@@ -153,18 +173,22 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
       return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
     }
   }
-  put_aside(hash, suspension->expires, action.allowed_actions);
+  put_aside(hash, action, suspension->expires);
   suspension->token = std::move(token);
   return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
 // No store can keep the suspension: the run waits in this process.
-void Run::put_aside(const std::string& hash, std::optional<WallTime> expires,
-                    const std::vector<std::string>& allowed_actions) {
+void Run::put_aside(const std::string& hash, const RecoveryAction& action,
+                    std::optional<WallTime> expires) {
+  const Duration elapsed = terms().elapsed;
   SuspendedRun waiting{.body = body_.take(),
                        .options = options_,
-                       .allowed_actions = allowed_actions,
-                       .expires = expires};
+                       .allowed_actions = action.allowed_actions,
+                       .expires = expires,
+                       .message = action.message,
+                       .until = action.until,
+                       .elapsed = elapsed};
   RunBody& b = *waiting.body;
   b.linked_stop.reset();
   try {
@@ -181,6 +205,7 @@ void Run::put_aside(const std::string& hash, std::optional<WallTime> expires,
     b.started = false;
   }
   waiting.options.run_id = id();
+  waiting.options.deadline = deadline();
   waiting.options.parent = nullptr;
   waiting.attempts = attempt_;
   core_.suspended.add(hash, std::move(waiting));
@@ -215,8 +240,8 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     static_cast<void>(shielded([&] { return store->erase_if(space, hash, stored.version); }));
     return std::move(expired).error();
   }
-  auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at, options.run,
-                              options.accept_changed);
+  auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
+                              {.accept_changed = options.accept_changed, .run = options.run});
   if (!taken) {
     // Whoever has the run may have claimed the token since. A claim whose process died before its
     // decision was durable is no use: then the run can be taken.
@@ -227,6 +252,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
   }
+  TRIAGE_TRYV(check_target(taken.value().journal, action));
   if (auto unsafe = unsafe_now(taken.value(), action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
@@ -238,13 +264,52 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   return carry_out(std::move(taken).value(), {.action = std::move(action), .who = options.who});
 }
 
+// Goes on with a run that waited in this process, with what it had. What the caller gives wins.
+static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun waiting,
+                                        const RunOptions& options, OutsideDecision decision) {
+  ContinuationPtr opened(new Continuation(core));
+  opened->options = std::move(waiting.options);
+  opened->options.parent = options.parent;
+  if (options.deadline) opened->options.deadline = options.deadline;
+  if (options.limits) opened->options.limits = options.limits;
+  if (options.stop_token.stop_possible()) opened->options.stop_token = options.stop_token;
+  opened->body = std::move(waiting.body);
+  opened->attempts = waiting.attempts;
+  opened->first = Input::decided;
+  RunBody& b = *opened->body;
+  opened->task = b.task;
+  b.started_at = core.clock->now() - waiting.elapsed;
+  if (b.store) {
+    b.writer.status = RunStatus::running;
+    Json fields{{"to", 0},
+                {"reason", decision.reason},
+                {"action", to_string(decision.action.kind)},
+                {"decision", action_json(decision.action)},
+                {"by", decision.who}};
+    Terms terms{.limits = opened->options.limits, .elapsed = waiting.elapsed};
+    if (opened->options.deadline)
+      terms.deadline = wall_time(*core.clock, *opened->options.deadline);
+    put_terms(terms, fields);
+    b.writer.pending.push_back(
+        b.journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields)));
+    b.writer.queued = b.journal.last();
+  }
+  b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
+  b.extras().decided_by = std::move(decision.who);
+  return opened;
+}
+
 // A run that waits in this process.
 static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string& hash,
                                                RecoveryAction action,
                                                const DecideOptions& options) {
+  if (options.run.limits) {
+    TRIAGE_TRYV(check_limits(*options.run.limits));
+  }
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
+    TRIAGE_TRYV(check_target(run.body->journal, action));
     return check_safe(core, *run.body, action);
   }));
   RunBody& body = *waiting.body;
@@ -268,30 +333,36 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
     body.writer.lease = std::move(lease).value();
     body.started = true;
   }
-  ContinuationPtr opened(new Continuation(core));
-  opened->options = std::move(waiting.options);
-  opened->body = std::move(waiting.body);
-  opened->attempts = waiting.attempts;
-  opened->first = Input::decided;
-  RunBody& b = *opened->body;
-  opened->task = b.task;
-  if (b.store) {
-    b.writer.status = RunStatus::running;
-    b.writer.pending.push_back(b.journal.add(RecordKind::resumed, core.clock->wall_now(),
-                                             Json{{"to", 0},
-                                                  {"reason", "decided"},
-                                                  {"action", to_string(action.kind)},
-                                                  {"decision", action_json(action)},
-                                                  {"by", options.who}}));
-    b.writer.queued = b.journal.last();
-  }
   const bool approves =
       action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::resume;
-  RunExtras& extras = b.extras();
-  if (extras.asked && approves) b.journal.approve(extras.proposed);
-  b.decided = std::make_unique<RecoveryAction>(std::move(action));
-  extras.decided_by = options.who;
-  return outcome::success(std::move(opened));
+  if (const RunExtras* extras = body.made_extras.get();
+      extras != nullptr && extras->asked && approves) {
+    body.journal.approve(extras->proposed);
+  }
+  return outcome::success(go_on_remembered(core, std::move(waiting), options.run,
+                                           {.action = std::move(action), .who = options.who}));
+}
+
+Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
+                                            const RunOptions& options) {
+  if (options.limits) {
+    TRIAGE_TRYV(check_limits(*options.limits));
+  }
+  const auto found = core.suspended.find(id);
+  if (!found) return unknown_token();
+  RecoveryAction action;
+  TRIAGE_TRY(waiting, core.suspended.take(found->hash, [&](SuspendedRun& run) -> Result<void> {
+    action = action_when_due(Json{{"allowed_actions", run.allowed_actions}});
+    RunBody& body = *run.body;
+    if (!body.spent_limit.empty() && reruns(action.kind)) {
+      action = RecoveryAction::escalate(body.spent_limit);
+    } else if (auto problem = check_safe(core, body, action); !problem) {
+      action = RecoveryAction::escalate(std::move(problem).error().detail);
+    }
+    return outcome::success();
+  }));
+  return outcome::success(go_on_remembered(core, std::move(waiting), options,
+                                           {.action = std::move(action), .reason = "due"}));
 }
 
 Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,

@@ -11,17 +11,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// The first action that is allowed; resume if all are.
-RecoveryAction action_when_due(const Json& suspended) {
-  if (suspended.contains("then")) return action_from(suspended["then"]);
-  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
-  const auto resume = to_string(RecoveryAction::Kind::resume);
-  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
-    return RecoveryAction::resume();
-  }
-  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
-}
-
 // How a suspended run waits, from its newest record. Errors: the store's; Errc::corrupt.
 Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
   TRIAGE_TRY(reading, shielded([&] { return store.read(info.id, {info.last, info.last}); }));
@@ -42,6 +31,16 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
 }
 
 }  // namespace
+
+RecoveryAction action_when_due(const Json& suspended) {
+  if (suspended.contains("then")) return action_from(suspended["then"]);
+  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
+  const auto resume = to_string(RecoveryAction::Kind::resume);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
+    return RecoveryAction::resume();
+  }
+  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
+}
 
 bool Run::outlives_process() const noexcept {
   const RunBody& b = *body_;
@@ -72,18 +71,19 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
                                      Duration within) {
   if (core.problem) return *core.problem;
   const auto store = store_of(core, options);
-  std::vector<DueRun> due;
-  if (!store) return outcome::success(std::move(due));
   const WallTime until =
       core.clock->wall_now() + std::chrono::floor<std::chrono::milliseconds>(within);
-  TRIAGE_TRY(runs, shielded([&] {
-               return store->runs(
-                   {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
-             }));
-  for (const RunInfo& info : runs) {
-    auto waiting = waiting_run(*store, info);
-    // What is damaged waits for a person; the others need not.
-    if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
+  std::vector<DueRun> due = core.suspended.due(until);
+  if (store) {
+    TRIAGE_TRY(runs, shielded([&] {
+                 return store->runs(
+                     {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
+               }));
+    for (const RunInfo& info : runs) {
+      auto waiting = waiting_run(*store, info);
+      // What is damaged waits for a person; the others need not.
+      if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
+    }
   }
   std::stable_sort(due.begin(), due.end(),
                    [](const DueRun& a, const DueRun& b) { return a.until < b.until; });
@@ -91,45 +91,64 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
 }
 
 Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
-                                 const RunOptions& options) {
+                                 const DueOptions& options, bool* gone) {
   if (core.problem) return *core.problem;
   for (WallTime wall = core.clock->wall_now(); wall < due.until; wall = core.clock->wall_now()) {
-    if (!core.clock->sleep_until(core.clock->now() + (due.until - wall), options.stop_token)) {
+    if (!core.clock->sleep_until(core.clock->now() + (due.until - wall), options.run.stop_token)) {
       return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
     }
   }
-  auto store = store_of(core, options);
+  if (due.suspended_at == 0) {  // No store knows it.
+    auto opened = open_remembered_due(core, due.run, options.run);
+    *gone = !opened && opened.error().code == Errc::not_found;
+    return opened;
+  }
+  auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store"};
   TRIAGE_TRY(taken,
-             take_suspended(core, std::move(store), due.run, due.suspended_at, options, false));
+             take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
   const Json suspended = taken.journal.suspended();
-  if (suspended.contains("waiting")) {
+  const bool waiting = suspended.contains("waiting");  // Inside an attempt.
+  RecoveryAction action = waiting ? RecoveryAction::resume() : action_when_due(suspended);
+  if (auto problem = unsafe_now(taken, action)) {
+    action = RecoveryAction::escalate(*std::move(problem));
+  } else if (waiting) {
     const Sequence from = taken.journal.latest().info.id.sequence;
     Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
     return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
   }
-  RecoveryAction action = action_when_due(suspended);
-  if (auto problem = unsafe_now(taken, action)) {
-    action = RecoveryAction::escalate(*std::move(problem));
-  }
   return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
+}
+
+// A run that waits is left alone, unless its time has come.
+static Result<ContinuationPtr> open_waiting(const AgentCore& core, const DueRun& waiting,
+                                            const ResumeOptions& options) {
+  bool gone = false;
+  if (waiting.until <= core.clock->wall_now()) {
+    return open_due(core, waiting, {.accept_changed = options.accept_changed, .run = options.run},
+                    &gone);
+  }
+  auto suspension =
+      std::make_shared<Suspension>(Suspension{.run_id = waiting.run, .message = waiting.message});
+  if (waiting.until != WallTime::max()) suspension->until = waiting.until;
+  return Error{Errc::suspended, "run \"" + waiting.run + "\" waits: " + waiting.message, nullptr,
+               std::move(suspension)};
 }
 
 Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                             const ResumeOptions& options) {
-  const auto store = store_of(core, options.run);
-  if (!store || core.problem) return open_run(core, id, options);
-  const auto info = shielded([&] { return store->run(id); });
-  if (!info || info.value().status != RunStatus::suspended || info.value().owned) {
-    return open_run(core, id, options);
+  if (!core.problem) {
+    if (const auto here = core.suspended.find(id)) return open_waiting(core, here->run, options);
   }
-  TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
-  if (waiting.until <= core.clock->wall_now()) return open_due(core, waiting, options.run);
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{.run_id = id, .message = waiting.message});
-  if (waiting.until != WallTime::max()) suspension->until = waiting.until;
-  return Error{Errc::suspended, "run \"" + id + "\" waits: " + waiting.message, nullptr,
-               std::move(suspension)};
+  const auto store = store_of(core, options.run);
+  if (store && !core.problem) {
+    const auto info = shielded([&] { return store->run(id); });
+    if (info && info.value().status == RunStatus::suspended && !info.value().owned) {
+      TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
+      return open_waiting(core, waiting, options);
+    }
+  }
+  return open_stored(core, id, options, Asked::for_what_fits);
 }
 
 }  // namespace triage::inline v0_1::detail

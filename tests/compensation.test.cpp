@@ -72,7 +72,7 @@ struct Traveller {
     const TriageAgent agent{
         [this](const std::string& task, Attempt& attempt) { return (*this)(task, attempt); },
         answers({std::move(action)}), std::move(options)};
-    return agent.run_or_resume("r", "x");
+    return agent.run_or_resume("r", "x", {.revive = true});
   }
   Result<int> run(RecoveryAction action) { return run(std::move(action), options()); }
   [[nodiscard]] EffectState::Status status(const std::string& key) const {

@@ -221,3 +221,17 @@ TEST_CASE("an agent that is in a circle is not started again by its policy", "[n
            entry.text.find("at work on the same task further up") != std::string::npos;
   }));
 }
+
+TEST_CASE("a type that a parent states itself wins over its child's", "[nested]") {
+  Kit kit;
+  const TriageAgent child{&fail_with, escalating(), kit.bare()};
+  const TriageAgent parent{
+      [&](const std::string&, Attempt& attempt) -> Result<int> {
+        static_cast<void>(child.run("refused", {.parent = &attempt}));
+        return attempt.fail({.text = "too slow", .type = FailureType::timeout, .reason = "own"});
+      },
+      escalating(), kit.bare()};
+  const auto result = parent.run("x");
+  CHECK(result.error().failure()->type() == FailureType::timeout);
+  CHECK(result.error().failure()->classification.reason == "own");
+}

@@ -137,8 +137,9 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
   CHECK(kit.store->run("r").value().owned == false);  // The lease was given back.
   CHECK_ERRC(Errc::conflict, second.run_or_resume("r", "site"));
   *crawler.finishes = true;
-  const auto accepted = may_start ? second.run_or_resume("r", "site", {.accept_changed = true})
-                                  : second.resume_run("r", {.accept_changed = true});
+  const auto accepted =
+      may_start ? second.run_or_resume("r", "site", {.accept_changed = true, .revive = true})
+                : second.resume_run("r", {.accept_changed = true});
   CHECK(accepted.value() == "done after 3");
 }
 
@@ -156,7 +157,8 @@ TEST_CASE("a run id that exists: finished, unfinished, owned", "[resume]") {
   CHECK_ERRC(Errc::busy, agent.run_or_resume("r", "site"));
   REQUIRE_OK(kit.store->release(owner));
   *crawler.finishes = true;
-  CHECK(agent.run_or_resume("r", "another task").value() == "done after 3");
+  CHECK_ERRC(Errc::escalated, agent.run_or_resume("r", "another task"));
+  CHECK(agent.run_or_resume("r", "another task", {.revive = true}).value() == "done after 3");
   CHECK_THAT(crawler.seen->back(), ContainsSubstring("site "));  // The stored task wins.
   const std::size_t calls = crawler.seen->size();
   CHECK(agent.run("site", {.run_id = "r"}).value() == "done after 3");

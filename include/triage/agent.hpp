@@ -56,7 +56,10 @@ class TriageAgent {
 
   // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
   // stored run wins over `task`. With `from`, the run must exist. A run that waits for a decision,
-  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict.
+  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict. So is one
+  // that has ended by decision, and its recorded error is returned: Errc::aborted, Errc::escalated.
+  // Only ResumeOptions::revive goes on with those, and resume_run with an escalated one. A run that
+  // ended in doubt asks again.
   Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
     auto opened = detail::open_unless_waiting(*core_, id, options);
     if (opened) return proceed(std::move(opened));
@@ -66,8 +69,10 @@ class TriageAgent {
     options.run.run_id = id;
     return go(task, options.run);
   }
-  // Continues a run whose process died or that ended without a result.
-  // Errors: not_found, busy, conflict (other fingerprint), corrupt, and those of run().
+  // Continues a run whose process died or that ended without a result, with the deadline, limits,
+  // elapsed time and usage that it had; what `options.run` sets wins. An aborted one stays so
+  // unless it is revived: Errc::aborted, with what was recorded and who decided. Errors: not_found,
+  // busy, conflict (other fingerprint), corrupt, and those of run().
   Result<Value> resume_run(const RunId& id, const ResumeOptions& options = {}) const {
     return proceed(detail::open_run(*core_, id, options));
   }
@@ -75,10 +80,12 @@ class TriageAgent {
   // same store. The token works once; of several that use it at once one wins. History, usage,
   // effects and state are as they were; the decision and who took it are recorded.
   // Errors: not_found (unknown or used); conflict (expired, another agent's, or the run went on
-  // without it); invalid_argument (an action that is not allowed or not safe; the token stays);
+  // without it); invalid_argument (an action that is not allowed or not safe, or a fallback that is
+  // no value of this agent; the token stays);
   // busy (somebody else has the run just now); those of run().
   Result<Value> decide(std::string_view token, RecoveryAction action,
                        const DecideOptions& options = {}) const {
+    if (auto fits = Traits::check_fallback(action); !fits) return std::move(fits).error();
     return proceed(detail::open_suspended(*core_, token, std::move(action), options));
   }
 
@@ -88,14 +95,20 @@ class TriageAgent {
   }
   // Takes up what is due, or will be within 1 s (it waits that long, and starts nothing early), one
   // run after another. A run that somebody else has taken up is left out, so several threads and
-  // processes may call this at once. Errors: the store's, if the runs cannot be listed.
+  // processes may call this at once. One that cannot be taken is reported each time: a run whose
+  // fingerprint differs as Errc::conflict, until DueOptions::accept_changed takes it. Errors: the
+  // store's, if the runs cannot be listed.
   Result<std::vector<ResumedRun<Value>>> resume_due(const RunOptions& options = {}) const {
-    auto due = detail::due_runs(*core_, options, std::chrono::seconds(1));
+    return resume_due(DueOptions{.run = options});
+  }
+  Result<std::vector<ResumedRun<Value>>> resume_due(const DueOptions& options) const {
+    auto due = detail::due_runs(*core_, options.run, std::chrono::seconds(1));
     if (!due) return outcome::failure(std::move(due).error());
     std::vector<ResumedRun<Value>> resumed;
     for (const DueRun& run : due.value()) {
-      auto opened = detail::open_due(*core_, run, options);
-      if (!opened && detail::gone_on(opened.error())) continue;
+      bool gone = false;
+      auto opened = detail::open_due(*core_, run, options, &gone);
+      if (gone) continue;
       resumed.push_back({run.run, proceed(std::move(opened))});
     }
     return outcome::success(std::move(resumed));

@@ -84,8 +84,10 @@ struct AgentOptions {
   bool learn_duration = false;
   // Judges what Attempt::propose_step is given; null: everything is allowed.
   std::shared_ptr<const StepGuard> guard{};
-  // A run whose process has died this often while it was being resumed, with no attempt ending in
-  // between, is quarantined as RunStatus::poisoned. 0: never; at most 1,000,000.
+  // A run whose process has died this often in a row while it was being resumed, without getting
+  // on, is quarantined as RunStatus::poisoned. It gets on if an attempt ends, an effect is
+  // completed, or other steps or changes of the state are recorded than by the process that died
+  // before. 0: never; at most 1,000,000.
   int max_crashes = 3;
   CompensationOptions compensation{};
   // What effects name in EffectOptions: found again after a crash, in another process. Names have 1
@@ -113,7 +115,8 @@ struct ResumeOptions {
   std::string from{};           // Checkpoint id or label; empty: the newest intact position.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
   RunOptions run{};             // run_id is ignored, label too unless the run is new.
-  bool revive = false;          // Go on although the run is poisoned; its crashes are forgotten.
+  // Go on although the run is poisoned, or was aborted or escalated; its crashes are forgotten.
+  bool revive = false;
 };
 
 }  // namespace triage::inline v0_1

@@ -40,8 +40,10 @@ void report_failure(Attempt& attempt, Error&& error);
 struct Recovery {
   RecoveryAction::Kind action = RecoveryAction::Kind::retry;
   FailureType failure_type = FailureType::unknown;
-  std::string reason{};   // Classification::reason of the failure.
-  std::string hint{};     // From the strategy; empty if it gave none.
+  std::string reason{};  // Classification::reason of the failure.
+  // From the strategy. If it gave none: how the contract was broken, or what was restored, if
+  // either applies.
+  std::string hint{};
   std::string subgoal{};  // resume: the open subgoal.
   std::vector<Evidence> evidence{};
   std::string checkpoint_id{};       // What was restored; empty if nothing was.
@@ -135,7 +137,8 @@ class Attempt {
   // key is not used for something else. An exception from fn leaves the effect in doubt, except
   // EffectNotDone, which frees the key. What is in doubt is settled by `reconcile` when the effect
   // is asked for again, or as the semantics say. A second thread on the same key waits. Throws
-  // AttemptStopped if try_effect would return an error; the run then ends with it.
+  // AttemptStopped if try_effect would return an error; the run then ends with it. After the
+  // deadline nothing is run that has no recorded result: that is a failure, a timeout.
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> detail::effect_result_t<Fn> {
@@ -148,7 +151,8 @@ class Attempt {
   }
   // The same, reporting instead of throwing. Errors: Errc::in_doubt; Errc::conflict (the key was
   // used with other arguments, or its recorded result is of another type); Errc::invalid_argument
-  // (key, arguments, a name that is not registered); the store's. Exceptions from fn pass through.
+  // (key, arguments, a name that is not registered); Errc::escalated (the deadline has passed:
+  // return it); the store's. Exceptions from fn pass through.
   template <EffectFunction Fn>
   auto try_effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> Result<detail::effect_result_t<Fn>> {
@@ -178,9 +182,16 @@ class Attempt {
   // Waits until then. If that is longer than Limits::max_wait and the store is durable, the run is
   // suspended until then: this throws AttemptStopped, run returns Errc::suspended, and resume_due()
   // calls the callable again, which comes here again and passes. Waits on the injected clock
-  // otherwise. Throws AttemptStopped too if the run is cancelled or `when` lies behind its
-  // deadline.
+  // otherwise, and with strict_idempotency if the attempt has steps that must not be repeated.
+  // Throws AttemptStopped too if the run is cancelled or `when` lies behind its deadline.
+  // `when` should be the same time whenever the callable is called. If it is not, as in now + 2 h,
+  // a call counts as the one that the run was suspended for if it asks for a wait of the same
+  // length, with the same state and after as many sleeps with that state: better use sleep_for.
   void sleep_until(WallTime when);
+  // Waits for `length` from the first time that a sleep of this name is begun in the run; until
+  // when is recorded, so the name stands for the same sleep in all its attempts and processes, and
+  // passes ever after. Otherwise as sleep_until. name: 1 to 256 bytes.
+  void sleep_for(std::string_view name, Duration length);
   // The value that agent.signal(run, name, …) sent, or nothing if there was none by `deadline`. The
   // answer is recorded: the same name gets the same answer ever after, also after a crash. A wait
   // that is longer than Limits::max_wait suspends the run as above, and a signal makes it due.
@@ -212,7 +223,7 @@ class Attempt {
                       const EffectOptions& options);
   template <class T>
   T settled(Result<T> done) {
-    if (!done) stop(std::move(done).error());
+    if (!done) give_up(std::move(done).error());
     if constexpr (!std::is_void_v<T>) return std::move(done).value();
   }
 

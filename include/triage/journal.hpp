@@ -153,6 +153,8 @@ class Journal {
   [[nodiscard]] const Json& suspended() const noexcept { return suspended_; }
   // Body of the `resumed` whose decision has not been carried out yet; else null.
   [[nodiscard]] const Json& decision() const noexcept { return decision_; }
+  // It was decided to abort, and as far as is recorded the run has not ended yet.
+  [[nodiscard]] bool aborting() const noexcept { return aborting_; }
   // Fingerprints of the proposed steps that somebody has approved.
   [[nodiscard]] const std::set<std::string>& approved() const noexcept { return approved_; }
   // What was received for each signal that has been waited for; null bodies: its deadline passed.
@@ -160,7 +162,21 @@ class Journal {
       const noexcept {
     return signals_;
   }
-  // How often the run's process died while it was being resumed, since an attempt last ended.
+  // When each named sleep ends. Never rewound: a name is one sleep in all attempts of the run.
+  [[nodiscard]] const std::map<std::string, WallTime, std::less<>>& sleeps() const noexcept {
+    return sleeps_;
+  }
+  // Waits that suspended the run and have come due, by the place in the callable where they were
+  // asked for (see Run::sleep_until), with how long each was.
+  [[nodiscard]] const std::map<std::string, WallTime::duration, std::less<>>& served_waits()
+      const noexcept {
+    return served_waits_;
+  }
+  // Attempts that ended because they had to wait for long: no limit counts them.
+  [[nodiscard]] int parked_attempts() const noexcept { return parked_attempts_; }
+  // How often in a row the run's process died while it was being resumed without getting on: since
+  // an attempt last ended, an effect was completed, or something else was recorded than by the
+  // process that died before.
   [[nodiscard]] int crashes() const noexcept { return crashes_; }
   // Body of `forked`, if the run is a branch of another one; else null.
   [[nodiscard]] const Json& forked() const noexcept { return forked_; }
@@ -193,7 +209,12 @@ class Journal {
   void forget_undone(Sequence after);
   void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
-  void apply_going_on(const Json& body);
+  void apply_going_on(const Json& body, WallTime time);
+  void count_crash(bool died);
+  // A step or a change of the state, given as what tells it from others. (journal_progress.cpp)
+  void note_life(std::string_view what);
+  void note_life(const Record& step);
+  void note_life(const Step& step);
   void replace_steps(const Json& steps);
   bool rewind_to(Sequence seq);
 
@@ -233,6 +254,15 @@ class Journal {
   std::set<std::string> approved_{};
   std::map<std::string, std::optional<Json>, std::less<>> signals_{};
   int crashes_ = 0;
+  // What each of the last two processes that resumed the run after a death recorded first, hashed;
+  // empty where nobody did.
+  std::vector<std::size_t> life_{};
+  std::vector<std::size_t> life_before_{};
+  bool resumed_after_death_ = false;
+  bool aborting_ = false;
+  std::map<std::string, WallTime, std::less<>> sleeps_{};
+  std::map<std::string, WallTime::duration, std::less<>> served_waits_{};
+  int parked_attempts_ = 0;
   std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
 };
 

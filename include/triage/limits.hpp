@@ -10,11 +10,14 @@
 namespace triage::inline v0_1 {
 
 struct Limits {
-  int max_attempts = 20;           // In total, the first one included. 1 to 1,000,000.
+  // In total, the first one included; without those that ended in a wait that suspended the run. 1
+  // to 1,000,000.
+  int max_attempts = 20;
   int max_attempts_per_type = 10;  // Attempts that failed with one and the same type. Likewise.
-  Duration max_elapsed{0};         // Since the start of the run; 0: no limit.
-  std::uint64_t max_tokens = 0;    // Input and output, as recorded by record_usage; 0: no limit.
-  double max_cost_usd = 0.0;       // Likewise.
+  // Since the start of the run, while a process was at work on it; 0: no limit.
+  Duration max_elapsed{0};
+  std::uint64_t max_tokens = 0;  // Input and output, as recorded by record_usage; 0: no limit.
+  double max_cost_usd = 0.0;     // Likewise.
   // Waits longer than this suspend the run until then instead of sleeping, if its store is durable;
   // 0: no limit.
   Duration max_wait = std::chrono::minutes(10);

@@ -43,6 +43,7 @@ enum class RecordKind : std::uint8_t {
   compensation_completed = 22,  // key, generation: the effect is undone
   compensation_withdrawn = 23,  // key, generation, cause: the effect is still in place
   signal_received = 24,         // name, and its value; or that its deadline passed without it
+  sleep_begun = 25,             // name, and when it ends
 };
 
 [[nodiscard]] std::string_view to_string(RecordKind kind) noexcept;

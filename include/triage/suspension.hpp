@@ -12,19 +12,26 @@ namespace triage::inline v0_1 {
 struct DecideOptions {
   std::string who{};            // Who decided; recorded with the decision. At most 256 bytes.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
-  RunOptions run{};             // run_id and label are ignored.
+  // run_id, label and auto_checkpoint are ignored. What is not set stays as it was for the run:
+  // its deadline and its limits.
+  RunOptions run{};
 };
 
 // A suspended run that may go on without a decision.
 struct DueRun {
   RunId run{};
-  WallTime until{};       // When it becomes, or became, due.
-  std::string message{};  // Of the suspension.
-  std::string signal{};   // What it waits for, if it waits for a signal.
-  Sequence suspended_at = 0;
+  WallTime until{};           // When it becomes, or became, due.
+  std::string message{};      // Of the suspension.
+  std::string signal{};       // What it waits for, if it waits for a signal.
+  Sequence suspended_at = 0;  // 0: it waits in this process, and no store knows it.
 };
 
-// What became of a run that resume_due() took up.
+struct DueOptions {
+  bool accept_changed = false;  // Go on although name, version, policy or contract differ.
+  RunOptions run{};             // run_id and label are ignored.
+};
+
+// What became of a run that resume_due() took up, or why it could not.
 template <class Value>
 struct ResumedRun {
   RunId run{};

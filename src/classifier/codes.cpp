@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/codes.hpp"
 
+#include "triage/result.hpp"
+
 namespace triage::inline v0_1::detail {
 namespace {
 
@@ -120,6 +122,13 @@ constexpr CodeRow<std::errc> errno_rows[] = {
     {std::errc::message_size, {{context_overflow, "too_large", 0.35}, anything}},
 };
 
+// What another agent or a store said, if a callable hands its error on. The other codes say what
+// the caller should do, not what went wrong.
+constexpr CodeRow<Errc> triage_rows[] = {
+    {Errc::busy, {external_fault, "busy", 0.88}},
+    {Errc::exhausted, {quota_exhausted, "budget_spent", 0.88}},
+};
+
 template <class Code, std::size_t size>
 std::optional<CodeRule> look_up(const CodeRow<Code> (&rows)[size], Code code) noexcept {
   for (const CodeRow<Code>& row : rows) {
@@ -143,6 +152,9 @@ std::optional<CodeRule> grpc_rule(int status) noexcept { return look_up(grpc_row
 
 std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept {
   if (!code) return std::nullopt;
+  if (code.category() == make_error_code(Errc::busy).category()) {
+    return look_up(triage_rows, static_cast<Errc>(code.value()));
+  }
   // The system's codes, and those of categories that say which portable condition they stand for.
   const std::error_condition condition = code.default_error_condition();
   if (condition.category() != std::generic_category()) return std::nullopt;

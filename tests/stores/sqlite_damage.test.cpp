@@ -173,7 +173,7 @@ TEST_CASE("an effect whose intent was damaged after a crash is in doubt, not for
                             },
                             policy,
                             {.store = SqliteStore::open(path).value()}};
-    return agent.run_or_resume("r", std::string("x"));
+    return agent.run_or_resume("r", std::string("x"), {.revive = true});
   };
   CHECK_ERRC(Errc::escalated, run({}));
   const std::string change =

@@ -215,7 +215,7 @@ TEST_CASE("a wait that was answered gives the same answer after a crash", "[susp
                           answers({RecoveryAction::abort("stop")}), kit.options()};
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
   REQUIRE_OK(agent.signal("r", "go", 7));  // Too late: the wait has ended without it.
-  CHECK(agent.resume_run("r").value() == -1);
+  CHECK(agent.resume_run("r", {.revive = true}).value() == -1);
 }
 
 TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {

@@ -245,6 +245,25 @@ struct CallTraits {
       return false;
     }
   }
+  // A substitute for the result that somebody has decided on.
+  static Result<void> check_fallback(const RecoveryAction& action) {
+    if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
+    const auto refused = [](const std::string& why) {
+      return Error{Errc::invalid_argument, "the fallback cannot be the agent's result: " + why};
+    };
+    if (!action.value) return refused("it has no value");
+    if constexpr (!std::is_void_v<Value> && JsonReadable<Value>) {
+      try {
+        require_copyable(*action.value, "the value");
+        static_cast<void>(action.value->template get<Value>());
+      } catch (const std::exception& e) {
+        return refused(e.what());
+      } catch (...) {
+        return refused("its conversion threw");
+      }
+    }
+    return outcome::success();
+  }
   static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json, &adopt};
 
   static Result<Value> result(Frame& frame, Outcome failed, bool degraded) {

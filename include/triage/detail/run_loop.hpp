@@ -51,19 +51,16 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                                      RecoveryAction action,
                                                      const DecideOptions& options);
-// The same as open_run, but a run that waits and is not due is left alone: Errc::suspended.
+// The same as open_run, but a run that waits and is not due is left alone: Errc::suspended. So is
+// one that was escalated: Errc::escalated.
 [[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                                           const ResumeOptions& options);
 // The agent's runs that are due before `now + within`, in the order in which they become so.
 [[nodiscard]] Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
                                                    Duration within);
-// Waits until the run is due. Errors: conflict, busy or not_found if somebody else went on with it.
+// Waits until the run is due. *gone is set if somebody else went on with it.
 [[nodiscard]] Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
-                                               const RunOptions& options);
-// True if the error says that a due run is in other hands.
-[[nodiscard]] inline bool gone_on(const Error& error) noexcept {
-  return error.code == Errc::conflict || error.code == Errc::busy || error.code == Errc::not_found;
-}
+                                               const DueOptions& options, bool* gone);
 [[nodiscard]] Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,
                                                 const ForkOptions& options);
 [[nodiscard]] Result<void> send_signal(const AgentCore& core, const RunId& run,

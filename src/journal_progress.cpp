@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Whether a run whose process keeps dying gets on all the same.
+#include "triage/journal.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// A process that dies before it has recorded this much, always the same, gets nowhere.
+constexpr std::size_t longest_life = 1'024;
+
+// What a step does, without what came of it: outputs differ where nothing else does.
+std::string deed(const Step& step) {
+  return step.action + '\0' + step.tool_called.value_or(std::string()) + '\0' +
+         show(step.tool_input);
+}
+
+}  // namespace
+
+void Journal::count_crash(bool died) {
+  if (died) {
+    ++crashes_;
+    if (!life_.empty()) life_before_ = std::exchange(life_, {});
+  } else {
+    crashes_ = 0;
+    life_.clear();
+    life_before_.clear();
+  }
+  resumed_after_death_ = died;
+}
+
+// A process that only repeats what the one before it recorded is about to die as that did.
+void Journal::note_life(std::string_view what) {
+  if (life_.size() >= longest_life) return;
+  const std::size_t at = life_.size();
+  life_.push_back(std::hash<std::string_view>()(what));
+  if (life_before_.empty()) return;
+  if (at >= life_before_.size() || life_before_[at] != life_[at]) crashes_ = 0;
+}
+
+void Journal::note_life(const Step& step) {
+  if (life_.size() < longest_life) note_life(std::string_view(deed(step)));
+}
+
+void Journal::note_life(const Record& step) {
+  if (life_.size() >= longest_life) return;
+  if (const auto decoded = step.step()) note_life(decoded.value());
+}
+
+}  // namespace triage::inline v0_1
