@@ -40,8 +40,8 @@ namespace triage::inline v0_1::detail {
 template <class State>
 class KeyedStates {
  public:
-  KeyedStates(std::shared_ptr<KeySpace> shared, std::string space)
-      : shared_(std::move(shared)), space_(std::move(space)) {}
+  KeyedStates(std::shared_ptr<KeySpace> shared, std::string_view space)
+      : shared_(std::move(shared)), space_(space) {}
 
   [[nodiscard]] bool shared() const noexcept { return shared_ != nullptr; }
 
@@ -99,7 +99,7 @@ class KeyedStates {
   }
 
   std::shared_ptr<KeySpace> shared_;
-  std::string space_;
+  std::string_view space_;  // One of own_space().
   std::mutex mutex_{};
   std::map<std::string, Entry> entries_{};
   std::uint64_t uses_ = 0;

@@ -69,7 +69,7 @@ Result<std::shared_ptr<RetryBudget>> RetryBudget::create(RetryBudgetOptions opti
 RetryBudget::RetryBudget(RetryBudgetOptions options)
     : options_(std::move(options)),
       tokens_(std::make_unique<detail::KeyedStates<detail::RetryTokens>>(options_.shared,
-                                                                         "triage/retry_budgets")) {}
+                                                                         detail::own_space(detail::OwnSpace::retry_budgets))) {}
 
 RetryBudget::~RetryBudget() = default;
 

@@ -4,8 +4,10 @@
 // a few words; its body is made when something is first recorded, reported or stored.
 
 #include "agent_core.hpp"
+#include "asking.hpp"
 #include "commit_queue.hpp"
 #include "effects.hpp"
+#include "linked_stop.hpp"
 #include "made_once.hpp"
 #include "run_machine.hpp"
 #include "triage/attempt.hpp"
@@ -39,24 +41,6 @@ void renew(T& value, Args&&... args) noexcept {
   std::construct_at(&value, std::forward<Args>(args)...);
 }
 
-// Stops when either of two tokens does: the run's own, and its parent's.
-class LinkedStop {
- public:
-  LinkedStop(const std::stop_token& a, const std::stop_token& b)
-      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
-  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
-
- private:
-  struct Forward {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-  std::stop_source both_{};
-  std::stop_token token_ = both_.get_token();
-  std::stop_callback<Forward> a_;
-  std::stop_callback<Forward> b_;
-};
-
 // What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
 // process may have many runs open.
 struct RunExtras {
@@ -75,6 +59,8 @@ struct RunExtras {
   std::string awaited{};                   // … and for which signal.
   std::string token{};         // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
+  Asking asking{};
+  WaitingChild child{};
 };
 
 inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
@@ -126,6 +112,7 @@ struct RunBody {
   int classified_attempt = -1;    // Whose failure context() describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
+  std::optional<Sequence> chosen_from{};  // The checkpoint that ResumeOptions::from named.
 };
 
 // Why strict_idempotency forbids an action, if it does.
@@ -186,6 +173,10 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
+  // Goes on with a nested run that its parent's attempt was suspended for (nested.cpp). Nothing if
+  // there is none like this call; a new run is to be made then.
+  static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
+                                               const RunOptions& options, bool* degraded);
   // For Attempt (run_gates.cpp).
   Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                             bool retry);
@@ -305,8 +296,18 @@ class Run {
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
   Input park();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
-  void tidy_keys(
-      bool finished);  // When the run ends or waits: what of its keys nobody will ask for again.
+  // When the run ends or waits: removes what of its keys nobody will ask for again.
+  void tidy_keys(bool ended);
+
+  // --- nested.cpp
+  void child_suspended(int attempt, std::shared_ptr<const Suspension> waiting, std::string task);
+  void note_child(const std::shared_ptr<const Suspension>& waiting);  // The caller holds mutex_.
+  [[nodiscard]] bool child_waits() const noexcept;
+  Input wait_for_child();
+  void tell_parent(const std::shared_ptr<const Suspension>& waiting);  // That this run waits.
+  [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(
+      const AgentCore& core, const std::string& task, const RunId& wanted);
+  [[nodiscard]] Suspension shown_suspension(const RecoveryAction& action);
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
@@ -359,6 +360,8 @@ class Run {
   [[nodiscard]] bool outlives_process() const noexcept;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
+  [[nodiscard]] std::optional<std::size_t> find_position(const RollbackTarget& target,
+                                                         std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);

@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::string_view space = "triage/suspensions";
+const std::string_view space = own_space(OwnSpace::suspensions);
 constexpr std::size_t longest_name = 256;
 
 // --- What a decision may be.
@@ -42,6 +42,13 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
   return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
 }
 
+Json step_json(const ProposedStep& step) {
+  Json json{{"action", step.action}, {"input", step.input}, {"risk", step.risk}};
+  if (!step.tool.empty()) json["tool"] = step.tool;
+  if (!step.reason.empty()) json["reason"] = step.reason;
+  return json;
+}
+
 Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
   auto problem = unsafe_to_rerun(core, body, action);
   if (!problem) return outcome::success();
@@ -51,6 +58,43 @@ Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryActi
 }  // namespace
 
 // --- Putting a run aside.
+
+// What a decision needs to know, without what nobody may see.
+Suspension Run::shown_suspension(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  RunExtras& extras = b.extras();
+  Suspension shown{.run_id = id(),
+                   .message = action.message,
+                   .allowed_actions = action.allowed_actions,
+                   .until = action.until,
+                   .agent = core_.options.name};
+  try {
+    shown.task = b.task;
+    if (shown.task.is_null() && !call_.table->task_json(call_.frame, shown.task)) {
+      shown.task = task_text();
+    }
+  } catch (...) {
+    shown.task = nullptr;
+  }
+  if (extras.asking.by_guard) shown.proposed = extras.asking.step;
+  if (extras.child.asks) {
+    shown.inner = extras.child.suspension;
+    shown.proposed = shown.inner->proposed;
+  }
+  const auto& redact = core_.options.redact;
+  if (!redact) return shown;
+  Suspension redacted = shown;
+  try {
+    redact(redacted);
+  } catch (...) {
+    note("redact threw: " + current_exception_text());
+    redacted.task = nullptr;
+    if (redacted.proposed) redacted.proposed->input = nullptr;
+  }
+  shown.task = std::move(redacted.task);
+  shown.proposed = std::move(redacted.proposed);
+  return shown;
+}
 
 Json Run::suspension_fields(const RecoveryAction& action) {
   RunBody& b = *body_;
@@ -67,10 +111,11 @@ Json Run::suspension_fields(const RecoveryAction& action) {
     fields["deadline_ms"] = (wall + left).time_since_epoch().count();
   }
   if (options_.limits) fields["limits"] = limits_json(*options_.limits);
-  const RunExtras* extras = b.made_extras.get();
-  if (extras != nullptr && extras->asked && b.context().classification.reason == needs_approval) {
-    fields["proposed"] = extras->proposed;
-  }
+  RunExtras& extras = b.extras();
+  if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
+  extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
+  if (core_.options.redact) fields["task"] = extras.asking.shown->task;
+  if (const auto& step = extras.asking.shown->proposed) fields["step"] = step_json(*step);
   return fields;
 }
 
@@ -115,12 +160,7 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
   const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
   const RecoveryAction& action = *asked;
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{.token = {},
-                                              .run_id = id(),
-                                              .message = action.message,
-                                              .allowed_actions = action.allowed_actions,
-                                              .until = action.until});
+  const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
   if (action.expires_after) {
     suspension->expires =
         core_.clock->wall_now() +
@@ -224,7 +264,15 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
   }
-  if (auto unsafe = unsafe_now(taken.value(), action)) {
+  // A later run may have the id and stand at the same record.
+  const std::string expected = text_field(taken.value().journal.suspended(), "ticket");
+  if (!expected.empty() && expected != hash) return unknown_token();
+  const Json& suspended = taken.value().journal.suspended();
+  const auto child = suspended.find("child");
+  OutsideDecision decision =
+      outside_decision(child == suspended.end() ? RunId() : text_field(*child, "run"),
+                       std::move(action), options.who);
+  if (auto unsafe = unsafe_now(taken.value(), decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
   ticket.state = "claimed";
@@ -232,17 +280,29 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const auto won =
       shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
-  return carry_out(std::move(taken).value(), {.action = std::move(action), .who = options.who});
+  return carry_out(std::move(taken).value(), std::move(decision));
+}
+
+// Whether the run still waits where this token was given out, and is no later run of that id.
+static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
+                      const std::string& hash) {
+  if (info.last != last) return false;
+  const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
+  return reading && text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
 }
 
 // A run that waits in this process.
 static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string& hash,
                                                RecoveryAction action,
                                                const DecideOptions& options) {
+  OutsideDecision decision;
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
-    return check_safe(core, *run.body, action);
+    const WaitingChild& child = run.body->extras().child;
+    decision = outside_decision(child.asks ? child.suspension->run_id : RunId(), action,
+                                options.who);
+    return check_safe(core, *run.body, decision.action);
   }));
   RunBody& body = *waiting.body;
   if (body.store) {
@@ -253,7 +313,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
       return std::move(lease).error();
     }
     const auto info = shielded([&] { return body.store->run(id); });
-    if (!info || info.value().last != body.journal.last()) {
+    if (!info || !stands_at(*body.store, info.value(), body.journal.last(), hash)) {
       static_cast<void>(shielded([&] { return body.store->release(lease.value()); }));
       if (!info) {
         core.suspended.put_back(hash, std::move(waiting));
@@ -275,27 +335,26 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   if (b.store) {
     b.writer.status = RunStatus::running;
     b.writer.pending.push_back(b.journal.add(RecordKind::resumed, core.clock->wall_now(),
-                                             Json{{"to", 0},
-                                                  {"reason", "decided"},
-                                                  {"action", to_string(action.kind)},
-                                                  {"decision", action_json(action)},
-                                                  {"by", options.who}}));
+                                             resumed_fields(decision)));
     b.writer.queued = b.journal.last();
+  } else if (!decision.child.is_null()) {
+    b.journal.decide_awaited(decision.child["run"], decision.child["action"], decision.who);
   }
+  const RecoveryAction::Kind kind = decision.action.kind;
   const bool approves =
-      action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::resume;
+      kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   RunExtras& extras = b.extras();
-  if (extras.asked && approves) b.journal.approve(extras.proposed);
-  b.decided = std::make_unique<RecoveryAction>(std::move(action));
+  // Only what this suspension asked about.
+  if (std::exchange(extras.asking.by_guard, false) && approves) {
+    b.journal.approve(extras.proposed);
+  }
+  b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
   extras.decided_by = options.who;
   return outcome::success(std::move(opened));
 }
 
-Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
                                        RecoveryAction action, const DecideOptions& options) {
-  if (core.problem) return *core.problem;
-  TRIAGE_TRYV(check_decision(action, options.who));
-  const std::string hash = digest(token);
   if (core.suspended.contains(hash)) {
     return open_remembered(core, hash, std::move(action), options);
   }
@@ -304,6 +363,13 @@ Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view t
   if (!store) store = core.options.store;
   if (!store) return unknown_token();
   return open_kept(core, store, hash, std::move(action), options);
+}
+
+Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+                                       RecoveryAction action, const DecideOptions& options) {
+  if (core.problem) return *core.problem;
+  TRIAGE_TRYV(check_decision(action, options.who));
+  return open_by_ticket(core, digest(token), std::move(action), options);
 }
 
 }  // namespace triage::inline v0_1::detail

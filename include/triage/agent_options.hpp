@@ -90,6 +90,10 @@ struct AgentOptions {
   // to 128 bytes; give functions, not names of others.
   std::map<std::string, Compensation> compensations{};
   std::map<std::string, Reconcile> reconciliations{};
+  // Takes secrets out of what a suspension shows, before it is stored or returned: what it leaves
+  // in `task` and `proposed` is used. If it throws, neither the task nor the step's input is shown.
+  // The run's own record of its task, which going on needs, stays as it is.
+  std::function<void(Suspension&)> redact{};
 };
 
 // A value that is set wins over the agent's.
