@@ -130,13 +130,16 @@ Input Run::wait_for_child() {
   action.allowed_actions = inner.allowed_actions;
   action.until = inner.until;
   if (inner.expires) action.expires_after = *inner.expires - core_.clock->wall_now();
-  AwaitedRun awaited{.agent = inner.agent, .task = child.task};
+  AwaitedRun awaited;
+  // One that waited before may not have said everything again.
   const auto before = b.journal.awaited().find(inner.run_id);
-  if (!inner.token.empty()) {
-    awaited.ticket = digest(inner.token);
-  } else if (before != b.journal.awaited().end()) {
-    awaited.ticket = before->second.ticket;
-  }
+  if (before != b.journal.awaited().end()) awaited = before->second;
+  awaited.decision = nullptr;
+  awaited.by.clear();
+  if (!inner.agent.empty()) awaited.agent = inner.agent;
+  if (!child.task.empty()) awaited.task = child.task;
+  if (!inner.token.empty()) awaited.ticket = digest(inner.token);
+  child.handed_over.erase(inner.run_id);
   child.asks = true;
   Json fields = suspension_fields(action);
   fields["waiting"] = true;

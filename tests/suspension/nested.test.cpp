@@ -12,13 +12,15 @@ struct Nested {
   Kit kit{};
   int inner_attempts = 0;
   int outer_attempts = 0;
+  std::uint64_t seeds = 0;
   bool stored = true;
   bool throws = false;  // How the outer callable passes the inner error on.
   std::vector<std::string> allowed{};
 
-  [[nodiscard]] AgentOptions options(const char* name) const {
+  [[nodiscard]] AgentOptions options(const char* name) {
     AgentOptions all = stored ? kit.options() : kit.bare();
     all.name = name;
+    all.random = seeded_random(++seeds);  // Each makes run ids of its own.
     return all;
   }
   auto inner() {
