@@ -66,7 +66,8 @@ std::string waiting_text(const Narrative& narrative) {
   if (const Json& risk = member(step, "risk"); risk.is_number()) {
     char number[32];
     std::snprintf(number, sizeof number, "%.2f", risk.get<double>());
-    text += "  Risk     " + std::string(number) + "\n" + line("  Why      ", member(step, "reason"));
+    text +=
+        "  Risk     " + std::string(number) + "\n" + line("  Why      ", member(step, "reason"));
   }
   const Json& allowed = member(body, "allowed_actions");
   std::string names;

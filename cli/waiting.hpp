@@ -3,8 +3,8 @@
 // What a suspended run waits for, as whoever decides should see it.
 
 #include "narrative.hpp"
-#include "triage/json.hpp"
 #include "triage/journal.hpp"
+#include "triage/json.hpp"
 
 #include <string>
 

@@ -66,8 +66,8 @@ Result<std::shared_ptr<RateLimiter>> RateLimiter::create(RateLimiterOptions opti
 
 RateLimiter::RateLimiter(RateLimiterOptions options)
     : options_(std::move(options)),
-      arrivals_(std::make_unique<detail::KeyedStates<detail::ArrivalTime>>(options_.shared,
-                                                                           detail::own_space(detail::OwnSpace::limiters))) {}
+      arrivals_(std::make_unique<detail::KeyedStates<detail::ArrivalTime>>(
+          options_.shared, detail::own_space(detail::OwnSpace::limiters))) {}
 
 RateLimiter::~RateLimiter() = default;
 

@@ -23,7 +23,7 @@ struct WaitingChild {
   std::shared_ptr<const Suspension> suspension{};  // Null: none.
   std::string task{};                              // Hash of its task; empty: not known.
   Sequence at = 0;                                 // The newest record at that time.
-  bool asks = false;             // The run is suspended because of it.
+  bool asks = false;                               // The run is suspended because of it.
   std::set<RunId> handed_over{};  // Nested runs whose ends this process has given to the callable.
 };
 

@@ -269,9 +269,9 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
   return {.key = std::string(key),
           .generation = effect.generation,
           .attempt = run_.attempt_number(),
-          .idempotency_key =
-              recorded.empty() ? idempotency_key(run_.id(), key, effect.generation, compensation)
-                               : recorded,
+          .idempotency_key = recorded.empty()
+                                 ? idempotency_key(run_.id(), key, effect.generation, compensation)
+                                 : recorded,
           .deadline = run_.deadline(),
           .stop_token = run_.stop_token()};
 }

@@ -230,9 +230,10 @@ void Journal::apply_suspended(const std::shared_ptr<const Json>& body) {
   crashes_ = 0;
   const auto child = body->find("child");
   if (child == body->end() || !child->is_object()) return;
-  await(field<std::string>(*child, "run", {}), {.agent = field<std::string>(*child, "agent", {}),
-                                                .task = field<std::string>(*child, "task", {}),
-                                                .ticket = field<std::string>(*child, "ticket", {})});
+  await(field<std::string>(*child, "run", {}),
+        {.agent = field<std::string>(*child, "agent", {}),
+         .task = field<std::string>(*child, "task", {}),
+         .ticket = field<std::string>(*child, "ticket", {})});
 }
 
 void Journal::decide_awaited(const RunId& run, Json action, std::string by) {

@@ -115,8 +115,7 @@ void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
 
 bool Run::child_waits() const noexcept {
   const RunExtras* extras = body_->made_extras.get();
-  return extras != nullptr && extras->child.suspension &&
-         extras->child.at == body_->journal.last();
+  return extras != nullptr && extras->child.suspension && extras->child.at == body_->journal.last();
 }
 
 // The attempt is gone on with when there is a decision, as after a wait. Nothing has failed, so no

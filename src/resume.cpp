@@ -192,8 +192,8 @@ static Result<void> check_same_task(const Continuation& finished, Call call, con
   Json task;
   bool comparable = false;
   try {
-    comparable = call.table->task_json(call.frame, task) &&
-                 (!finished.task.is_null() || task.is_null());
+    comparable =
+        call.table->task_json(call.frame, task) && (!finished.task.is_null() || task.is_null());
   } catch (...) {
     return Error{Errc::invalid_argument,
                  "the task's conversion to JSON threw: " + current_exception_text()};

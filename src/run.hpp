@@ -305,8 +305,9 @@ class Run {
   [[nodiscard]] bool child_waits() const noexcept;
   Input wait_for_child();
   void tell_parent(const std::shared_ptr<const Suspension>& waiting);  // That this run waits.
-  [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(
-      const AgentCore& core, const std::string& task, const RunId& wanted);
+  [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(const AgentCore& core,
+                                                                         const std::string& task,
+                                                                         const RunId& wanted);
   [[nodiscard]] Suspension shown_suspension(const RecoveryAction& action);
 
   // --- run_gates.cpp

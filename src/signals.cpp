@@ -60,8 +60,8 @@ void Run::tidy_keys(bool ended) {
   if (ended) forget_signals(*b.store, b.journal);
 }
 
-// Whether a run that has ended was answered under this name, with this value. Errors: Errc::conflict
-// if the value was another one; the store's.
+// Whether a run that has ended was answered under this name, with this value. Errors:
+// Errc::conflict if the value was another one; the store's.
 static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
                              const Json& value) {
   TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));

@@ -288,7 +288,8 @@ static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last
                       const std::string& hash) {
   if (info.last != last) return false;
   const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
-  return reading && text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
+  return reading &&
+         text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
 }
 
 // A run that waits in this process.
@@ -300,8 +301,8 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
     const WaitingChild& child = run.body->extras().child;
-    decision = outside_decision(child.asks ? child.suspension->run_id : RunId(), action,
-                                options.who);
+    decision =
+        outside_decision(child.asks ? child.suspension->run_id : RunId(), action, options.who);
     return check_safe(core, *run.body, decision.action);
   }));
   RunBody& body = *waiting.body;
@@ -334,15 +335,14 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   opened->task = b.task;
   if (b.store) {
     b.writer.status = RunStatus::running;
-    b.writer.pending.push_back(b.journal.add(RecordKind::resumed, core.clock->wall_now(),
-                                             resumed_fields(decision)));
+    b.writer.pending.push_back(
+        b.journal.add(RecordKind::resumed, core.clock->wall_now(), resumed_fields(decision)));
     b.writer.queued = b.journal.last();
   } else if (!decision.child.is_null()) {
     b.journal.decide_awaited(decision.child["run"], decision.child["action"], decision.who);
   }
   const RecoveryAction::Kind kind = decision.action.kind;
-  const bool approves =
-      kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   RunExtras& extras = b.extras();
   // Only what this suspension asked about.
   if (std::exchange(extras.asking.by_guard, false) && approves) {

@@ -125,9 +125,8 @@ Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& 
   }
   TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
   if (waiting.until <= core.clock->wall_now()) return open_due(core, waiting, options.run);
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{
-          .run_id = id, .message = waiting.message, .agent = core.options.name});
+  auto suspension = std::make_shared<Suspension>(
+      Suspension{.run_id = id, .message = waiting.message, .agent = core.options.name});
   if (waiting.until != WallTime::max()) suspension->until = waiting.until;
   return Error{Errc::suspended, "run \"" + id + "\" waits: " + waiting.message, nullptr,
                std::move(suspension)};

@@ -23,10 +23,10 @@ void SqliteJournals::forget_keys(const RunRow& row) {
   suspensions.bind(1, row.run);
   while (suspensions.executeStep()) {
     const auto body = suspensions.getColumn(0);
-    const Record record(1, RecordKind::suspended, WallTime(),
-                        Record::Bytes(std::make_shared<const std::string>(
-                            static_cast<const char*>(body.getBlob()),
-                            static_cast<std::size_t>(body.getBytes()))));
+    const Record record(
+        1, RecordKind::suspended, WallTime(),
+        Record::Bytes(std::make_shared<const std::string>(
+            static_cast<const char*>(body.getBlob()), static_cast<std::size_t>(body.getBytes()))));
     const std::string ticket = ticket_of(record);
     if (!ticket.empty()) remove(OwnSpace::suspensions, ticket, "key = ?2 AND ?3 = ?3", {});
   }

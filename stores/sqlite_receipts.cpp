@@ -102,7 +102,8 @@ Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& wo
     database_.exec("COMMIT");
     return result;
   } catch (const EffectNotDone&) {
-    if (transaction && !is_undone(transaction->roll_back(), at_work, call)) throw std::logic_error(ended_early);
+    if (transaction && !is_undone(transaction->roll_back(), at_work, call))
+      throw std::logic_error(ended_early);
     throw;
   } catch (const std::exception& e) {
     // Without an open transaction nobody knows: it may have been the commit that failed.

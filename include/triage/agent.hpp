@@ -48,9 +48,9 @@ class TriageAgent {
 
   // Runs the callable until it finishes or nothing fits any more.
   // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure());
-  // invalid_argument; with a run id that exists: conflict (unfinished, or finished by another agent,
-  // version or policy, or with another task) or busy (owned). A finished run of this agent and this
-  // task gives its recorded result.
+  // invalid_argument; with a run id that exists: conflict (unfinished, or finished by another
+  // agent, version or policy, or with another task) or busy (owned). A finished run of this agent
+  // and this task gives its recorded result.
   Result<Value> run(const Task& task) const { return go(task); }
   Result<Value> run(const Task& task, const RunOptions& options) const { return go(task, options); }
   Result<Value> operator()(const Task& task) const { return run(task); }

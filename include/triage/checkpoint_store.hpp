@@ -121,7 +121,7 @@ namespace detail {
 struct RunKeys {
   std::vector<std::string> tickets{};  // Keys in `suspensions`.
   std::string signals{};               // How its keys in `signals` begin.
-  std::string label{};  // Key in `forks`, if its value is the run's id; empty: none.
+  std::string label{};                 // Key in `forks`, if its value is the run's id; empty: none.
 };
 // Without tickets: those are in the run's records.
 [[nodiscard]] RunKeys keys_of(const RunInfo& run);

@@ -26,9 +26,9 @@ struct GuardVerdict {
 // A step that a guard wants somebody to be asked about.
 struct ProposedStep {
   std::string action{};
-  std::string tool{};  // Step::tool_called; empty if it names none.
-  Json input{};        // Step::tool_input; its text if it is nested too deeply to be stored.
-  double risk = 0.0;   // Of the guard's verdict …
+  std::string tool{};    // Step::tool_called; empty if it names none.
+  Json input{};          // Step::tool_input; its text if it is nested too deeply to be stored.
+  double risk = 0.0;     // Of the guard's verdict …
   std::string reason{};  // … like this.
 };
 

@@ -37,8 +37,8 @@ TEST_CASE("nobody but the library writes into its spaces, of whatever store", "[
   const std::shared_ptr<CheckpointStore> store =
       wrapped ? std::make_shared<ForwardingStore>(made) : made;
   const std::string_view ours = triage::detail::own_space(triage::detail::OwnSpace::signals);
-  for (const std::string& space : {std::string(ours), std::string("triage/mine"),
-                                   std::string("triage/")}) {
+  for (const std::string& space :
+       {std::string(ours), std::string("triage/mine"), std::string("triage/")}) {
     CHECK_ERRC(Errc::invalid_argument, store->put_if(space, "run/approval", 0, "yes"));
   }
   CHECK(store->put_if(ours, "run/approval", 0, "yes").value() == 1);

@@ -133,8 +133,7 @@ TEST_CASE("rows of a function that commits by itself are never taken for not don
     static_cast<void>(order(call));
   } catch (const EffectNotDone&) {
     told = true;
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   CHECK(shop.count("orders") == 1);
   CHECK_FALSE(told);
   const Reconciled found = receipts->reconcile().function()(call);
@@ -142,8 +141,7 @@ TEST_CASE("rows of a function that commits by itself are never taken for not don
   CHECK((found.answer == Reconciled::Answer::done) == (does == "COMMIT; BEGIN" && !throws));
   try {
     static_cast<void>(order(call));  // A second try makes no second row.
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   CHECK(shop.count("orders") == 1);
 }
 

@@ -91,10 +91,11 @@ TEST_CASE("a fork does not repeat an effect in doubt that happened in its origin
 
   SECTION("in a branch") {
     CHECK(agent.fork(parent, {.run = {.run_id = "b"}}).value() == 1);
-    CHECK(stored_journal(*kit.store, "b").effect("charge").idempotency_key == *bank.charges.begin());
+    CHECK(stored_journal(*kit.store, "b").effect("charge").idempotency_key ==
+          *bank.charges.begin());
   }
   SECTION("in a branch of a branch, and the other way round") {
-    bank.charges.clear();  // Not done after all …
+    bank.charges.clear();   // Not done after all …
     bank.answers_lost = 1;  // … and in doubt again, in the branch.
     static_cast<void>(token_of(agent.fork(parent, {.run = {.run_id = "b"}})));
     const auto of_branch = to_string(kit.store->checkpoints("b").value().back().id);
@@ -168,8 +169,7 @@ TEST_CASE("a fork of a run with receipts leaves one row", "[fork]") {
                           },
                           answers({RecoveryAction::escalate()}), kit.on_disk()};
   // Its result cannot be stored, so it is in doubt; the row is there.
-  kit.durable->fail_between(kit.durable->operations() + 3, 1'000'000,
-                            FlakyStore::Fault::refuses);
+  kit.durable->fail_between(kit.durable->operations() + 3, 1'000'000, FlakyStore::Fault::refuses);
   CHECK_FALSE(agent.run("x", {.run_id = "origin"}).has_value());
   kit.durable->repair();
   REQUIRE(database.execAndGet("SELECT count(*) FROM orders").getInt() == 1);
@@ -185,20 +185,20 @@ namespace {
 // Forks with an edit, and starts over in the branch. Returns what the second attempt began with.
 Json started_over(const AgentOptions& options, const RecoveryAction& action) {
   const auto seen = std::make_shared<Json>();
-  const TriageAgent agent{[seen](const std::string&, Attempt& attempt) {
-                            if (attempt.run_id() == "origin") {
-                              attempt.record_step({.action = "one"});
-                              attempt.update_state({{"page", 1}});
-                              return;
-                            }
-                            *seen = {{"state", attempt.state().json()},
-                                     {"steps", attempt.trajectory().size()}};
-                            if (attempt.number() > 1) return;
-                            attempt.record_step({.action = "two"});
-                            attempt.update_state({{"page", 2}, {"more", true}});
-                            throw std::runtime_error("timeout");
-                          },
-                          answers({action}), options};
+  const TriageAgent agent{
+      [seen](const std::string&, Attempt& attempt) {
+        if (attempt.run_id() == "origin") {
+          attempt.record_step({.action = "one"});
+          attempt.update_state({{"page", 1}});
+          return;
+        }
+        *seen = {{"state", attempt.state().json()}, {"steps", attempt.trajectory().size()}};
+        if (attempt.number() > 1) return;
+        attempt.record_step({.action = "two"});
+        attempt.update_state({{"page", 2}, {"more", true}});
+        throw std::runtime_error("timeout");
+      },
+      answers({action}), options};
   REQUIRE_OK(agent.run("x", {.run_id = "origin"}));
   const auto parent = options.store->latest("origin").value().info.id;
   REQUIRE_OK(agent.fork(to_string(parent), {.state = {{"rate", 2}}, .run = {.run_id = "branch"}}));
@@ -209,7 +209,8 @@ Json started_over(const AgentOptions& options, const RecoveryAction& action) {
 
 TEST_CASE("a branch that starts over begins at its branch point, with the edits", "[fork]") {
   Kit kit;
-  RecoveryAction to_start = RecoveryAction::rollback(RollbackTarget{.kind = RollbackTarget::Kind::label, .name = "none", .or_start = true});
+  RecoveryAction to_start = RecoveryAction::rollback(
+      RollbackTarget{.kind = RollbackTarget::Kind::label, .name = "none", .or_start = true});
   const auto action = GENERATE_COPY(RecoveryAction::retry(), RecoveryAction::replan(), to_start);
   INFO(to_string(action.kind));
   const Json begins{{"state", {{"page", 1}, {"rate", 2}}}, {"steps", 1}};
@@ -257,18 +258,16 @@ TEST_CASE("a branch begins with a checkpoint", "[fork]") {
   Kit kit;
   CHECK(started_over(kit.options(), RecoveryAction::retry())["steps"] == 1);
   const Journal branch = stored_journal(*kit.store, "branch");
-  const Checkpoint start =
-      kit.store->load({"branch", branch.start_sequence()}).value();
+  const Checkpoint start = kit.store->load({"branch", branch.start_sequence()}).value();
   CHECK(start.state.json() == Json{{"page", 1}, {"rate", 2}});
   CHECK(start.trajectory.size() == 1);
 }
 
 TEST_CASE("a refused fork gives its label back", "[fork]") {
   Kit kit;
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
-                            attempt.record_step({.action = "one"});
-                          },
-                          answers({RecoveryAction::retry()}), kit.options()};
+  const TriageAgent agent{
+      [](const std::string&, Attempt& attempt) { attempt.record_step({.action = "one"}); },
+      answers({RecoveryAction::retry()}), kit.options()};
   REQUIRE_OK(agent.run("x", {.run_id = "origin"}));
   REQUIRE_OK(agent.run("x", {.run_id = "taken"}));
   const std::string parent = to_string(kit.store->latest("origin").value().info.id);
@@ -279,10 +278,9 @@ TEST_CASE("a refused fork gives its label back", "[fork]") {
 
 TEST_CASE("a label that is held for a run of another label is free", "[fork]") {
   Kit kit;
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
-                            attempt.record_step({.action = "one"});
-                          },
-                          answers({RecoveryAction::retry()}), kit.options()};
+  const TriageAgent agent{
+      [](const std::string&, Attempt& attempt) { attempt.record_step({.action = "one"}); },
+      answers({RecoveryAction::retry()}), kit.options()};
   REQUIRE_OK(agent.run("x", {.run_id = "origin"}));
   // A process died between taking the label and finding out that its run exists.
   REQUIRE_OK(kit.store->put_if(triage::detail::own_space(triage::detail::OwnSpace::forks),

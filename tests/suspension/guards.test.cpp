@@ -264,8 +264,8 @@ int proposes(const std::string&, Attempt& attempt) {
   const auto allowed = attempt.propose_step(
       {.action = "delete it", .tool_called = "delete_user", .tool_input = {{"user", "ana"}}});
   if (attempt.number() == 1) throw std::runtime_error("access_denied");
-  return allowed.has_value() ? 1 : throw std::runtime_error("not allowed: " +
-                                                            allowed.error().detail);
+  return allowed.has_value() ? 1
+                             : throw std::runtime_error("not allowed: " + allowed.error().detail);
 }
 
 }  // namespace
@@ -297,15 +297,14 @@ TEST_CASE("whoever approves a step sees the step, the agent and the task", "[gua
   } else if (hides == 2) {
     options.redact = [](Suspension&) { throw std::runtime_error("no"); };
   }
-  const TriageAgent agent{[](const Json&, Attempt& attempt) -> Result<int> {
-                            const auto allowed = attempt.propose_step(
-                                {.action = "delete it",
-                                 .tool_called = "delete_user",
-                                 .tool_input = {{"user", "ana"}}});
-                            if (!allowed) return allowed.error();
-                            return 1;
-                          },
-                          answers({RecoveryAction::escalate()}), options};
+  const TriageAgent agent{
+      [](const Json&, Attempt& attempt) -> Result<int> {
+        const auto allowed = attempt.propose_step(
+            {.action = "delete it", .tool_called = "delete_user", .tool_input = {{"user", "ana"}}});
+        if (!allowed) return allowed.error();
+        return 1;
+      },
+      answers({RecoveryAction::escalate()}), options};
   const Json task{{"clean", "users"}, {"password", "secret"}};
   const auto result = agent.run(task, {.run_id = "r"});
   CHECK_ERRC(Errc::suspended, result);

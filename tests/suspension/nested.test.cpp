@@ -33,15 +33,15 @@ struct Nested {
   }
   template <class Inner>
   auto outer(const Inner& agent) {
-    return TriageAgent{[this, &agent](const std::string& task,
-                                      Attempt& attempt) -> Result<std::string> {
-                         ++outer_attempts;
-                         attempt.record_step({.action = "call the inner agent"});
-                         auto answer = agent.run(task, {.parent = &attempt});
-                         if (throws) return answer.value();
-                         return answer;
-                       },
-                       answers({RecoveryAction::escalate()}), options("outer")};
+    return TriageAgent{
+        [this, &agent](const std::string& task, Attempt& attempt) -> Result<std::string> {
+          ++outer_attempts;
+          attempt.record_step({.action = "call the inner agent"});
+          auto answer = agent.run(task, {.parent = &attempt});
+          if (throws) return answer.value();
+          return answer;
+        },
+        answers({RecoveryAction::escalate()}), options("outer")};
   }
 };
 

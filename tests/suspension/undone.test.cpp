@@ -42,8 +42,8 @@ struct Shop {
 };
 
 RecoveryAction to_label(const std::string& name, bool or_start = false) {
-  return RecoveryAction::rollback(RollbackTarget{
-      .kind = RollbackTarget::Kind::label, .name = name, .or_start = or_start});
+  return RecoveryAction::rollback(
+      RollbackTarget{.kind = RollbackTarget::Kind::label, .name = name, .or_start = or_start});
 }
 
 }  // namespace
@@ -119,7 +119,9 @@ TEST_CASE("resume_run with from behind an undone effect is refused, before it is
     CHECK(agent.resume_run("r", {.from = "before", .revive = true}).has_value());
     CHECK(stored_journal(*shop.kit.store, "r").positions().size() > *position);
   }
-  SECTION("by itself it goes on in front of it") { CHECK(agent.resume_run("r", {.revive = true}).has_value()); }
+  SECTION("by itself it goes on in front of it") {
+    CHECK(agent.resume_run("r", {.revive = true}).has_value());
+  }
   CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
   CHECK(shop.truthful());
 }
@@ -141,8 +143,7 @@ TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {
 TEST_CASE("an effect that was done again does not make the old state true", "[undone]") {
   Shop shop;
   shop.failures = 3;
-  const auto agent =
-      shop.agent({to_label("before"), RecoveryAction::abort()});
+  const auto agent = shop.agent({to_label("before"), RecoveryAction::abort()});
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
   const Journal journal = stored_journal(*shop.kit.store, "r");
   std::size_t refused = 0;
