@@ -112,7 +112,8 @@ struct RunOptions {
 };
 
 struct ResumeOptions {
-  std::string from{};           // Checkpoint id or label; empty: the newest intact position.
+  std::string from{};           // Checkpoint id or label; empty: the newest intact position. One
+                                // behind an effect that has been undone is Errc::conflict.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
   RunOptions run{};             // run_id is ignored, label too unless the run is new.
   bool revive = false;          // Go on although the run is poisoned; its crashes are forgotten.
