@@ -7,6 +7,7 @@
 #include "output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
+#include "waiting.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -128,7 +129,7 @@ void print_as_json(const Shown& shown) {
   const CheckpointInfo& info = shown.checkpoint.info;
   Json document{{"store", shown.arguments->store},
                 {"run", run_json(shown.reading.info)},
-                {"task", journal.start().value("task", Json())},
+                {"task", shown_task(shown.narrative)},
                 {"checkpoint",
                  {{"id", to_string(info.id)},
                   {"steps", info.steps},
@@ -145,6 +146,9 @@ void print_as_json(const Shown& shown) {
                   {"cost_usd", journal.usage().cost_usd},
                   {"calls", journal.usage().calls}}},
                 {"damaged_records", shown.reading.damaged.size()}};
+  if (Json waiting = waiting_json(shown.narrative); !waiting.is_null()) {
+    document["waiting"] = std::move(waiting);
+  }
   if (!journal.finished().is_null()) {
     document["result"] = journal.finished().value("result", Json());
   }
@@ -206,13 +210,14 @@ void print_for_people(const Shown& shown) {
         count(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
         count(run.last, "record") + "\n");
   print("Time (UTC)  " + short_time(run.started) + " to " + short_time(run.updated) + "\n");
-  const Json task = journal.start().value("task", Json());
+  const Json task = shown_task(shown.narrative);
   if (!task.is_null()) {
     print("Task        " +
           shorten(task.is_string() ? task.get<std::string>() : show(task), longest_value) + "\n");
   }
   print("Checkpoint  " + to_string(info.id) + ", " + count(info.steps, "step") +
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
+  print(waiting_text(shown.narrative));
   if (!shown.narrative.happenings.empty()) print("\nWhat happened:\n");
   for (const Happening& one : shown.narrative.happenings) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n");

@@ -63,8 +63,8 @@ Result<std::shared_ptr<CircuitBreaker>> CircuitBreaker::create(BreakerOptions op
 
 CircuitBreaker::CircuitBreaker(BreakerOptions options)
     : options_(std::move(options)),
-      circuits_(std::make_unique<detail::KeyedStates<detail::Circuit>>(options_.shared,
-                                                                       "triage/breakers")) {}
+      circuits_(std::make_unique<detail::KeyedStates<detail::Circuit>>(
+          options_.shared, detail::own_space(detail::OwnSpace::breakers))) {}
 
 CircuitBreaker::~CircuitBreaker() = default;
 

@@ -54,8 +54,8 @@ enum class Loss : std::uint8_t {
 template <class State>
 class KeyedStates {
  public:
-  KeyedStates(std::shared_ptr<KeySpace> shared, std::string space)
-      : shared_(std::move(shared)), space_(std::move(space)) {}
+  KeyedStates(std::shared_ptr<KeySpace> shared, std::string_view space)
+      : shared_(std::move(shared)), space_(space) {}
 
   [[nodiscard]] bool shared() const noexcept { return shared_ != nullptr; }
 
@@ -151,7 +151,7 @@ class KeyedStates {
   }
 
   std::shared_ptr<KeySpace> shared_;
-  std::string space_;
+  std::string_view space_;  // One of own_space().
   std::mutex mutex_{};
   std::map<std::string, Entry> entries_{};
   State overflow_{};

@@ -44,8 +44,9 @@ Result<std::shared_ptr<RateLimiter>> RateLimiter::create(RateLimiterOptions opti
 
 RateLimiter::RateLimiter(RateLimiterOptions options)
     : options_(std::move(options)),
-      arrivals_(std::make_unique<Arrivals>(nullptr, std::string())),
-      shared_(options_.shared ? std::make_unique<Arrivals>(options_.shared, "triage/limiters")
+      arrivals_(std::make_unique<Arrivals>(nullptr, std::string_view())),
+      shared_(options_.shared ? std::make_unique<Arrivals>(
+                                    options_.shared, detail::own_space(detail::OwnSpace::limiters))
                               : nullptr) {}
 
 RateLimiter::~RateLimiter() = default;

@@ -72,8 +72,8 @@ Result<std::shared_ptr<RetryBudget>> RetryBudget::create(RetryBudgetOptions opti
 
 RetryBudget::RetryBudget(RetryBudgetOptions options)
     : options_(std::move(options)),
-      tokens_(std::make_unique<detail::KeyedStates<detail::RetryTokens>>(options_.shared,
-                                                                         "triage/retry_budgets")) {}
+      tokens_(std::make_unique<detail::KeyedStates<detail::RetryTokens>>(
+          options_.shared, detail::own_space(detail::OwnSpace::retry_budgets))) {}
 
 RetryBudget::~RetryBudget() = default;
 

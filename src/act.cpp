@@ -127,7 +127,8 @@ Decision Run::start_again(const RecoveryAction& action) {
     enqueue(body_->journal.snapshot_state(*action.value, true, core_.clock->wall_now()));
   }
   body_->rolled_back_step.reset();
-  set_recovery(action, {});
+  const Sequence start = body_->journal.start_sequence();
+  set_recovery(action, start == 0 ? std::string() : to_string(CheckpointId{id(), start}));
   return wait_for(action.delay);
 }
 
@@ -157,7 +158,8 @@ Decision Run::roll_back(const RecoveryAction& action) {
   b.rolled_back_step = failed_step();
   record_rollback(target, by_default);
   std::string checkpoint;
-  if (target) checkpoint = to_string(CheckpointId{id(), to});
+  const Sequence restored = target ? to : b.journal.start_sequence();
+  if (restored != 0) checkpoint = to_string(CheckpointId{id(), restored});
   RecoveryAction told = action;
   if (told.hint.empty()) {
     told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
@@ -185,7 +187,16 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   }
 }
 
+// A state that claims what has been undone is no target, whoever names it.
 std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::string* problem) {
+  const std::optional<std::size_t> found = find_position(target, problem);
+  if (!found || !body_->journal.claims_undone(*found)) return found;
+  *problem = "checkpoint " + to_string(body_->journal.info(*found).id) +
+             " is behind an effect that has been undone since";
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std::string* problem) {
   const Journal& journal = body_->journal;
   const auto& branch = journal.branch();
   const auto& positions = journal.positions();
@@ -217,7 +228,10 @@ std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::s
   }
   for (std::size_t i = branch.size(); i-- > 0;) {
     const Journal::Position& candidate = positions[branch[i]];
-    if (!candidate.failed && !journal.rolled_back_to().contains(candidate.seq)) return branch[i];
+    if (!candidate.failed && !journal.rolled_back_to().contains(candidate.seq) &&
+        !journal.claims_undone(branch[i])) {
+      return branch[i];
+    }
   }
   *problem = branch.empty() ? "there is no checkpoint"
                             : "no good checkpoint is left that has not been tried";

@@ -56,8 +56,10 @@ void Run::capture(const std::exception& exception) {
     failure.exception_type = type_name(typeid(exception));
   }
   collect_causes(exception, failure.causes, child);
+  const auto* bad = dynamic_cast<const BadResult*>(&exception);
   const std::scoped_lock lock(mutex_);
   RunBody& b = body();
+  if (bad != nullptr) note_child(bad->error().suspension());
   if (child) {
     b.child = std::move(child);
     b.child_at = b.journal.last();

@@ -135,14 +135,15 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
                                                       const EffectState& effect,
                                                       const Compensation& compensation,
                                                       bool* in_doubt) {
-  if (auto durable = record_durably(RecordKind::compensation_intended, key, effect, Json::object());
+  EffectCall call = call_of(key, effect, true);
+  if (auto durable = record_durably(RecordKind::compensation_intended, key, effect,
+                                    Json{{"idempotency_key", call.idempotency_key}});
       !durable) {
     record(RecordKind::compensation_withdrawn, key, effect,
            Json{{"cause", "the intent could not be stored"}});
     return "the store failed: " + durable.error().detail;
   }
   run_.emit(EventKind::compensation_started, {.text = key});
-  EffectCall call = call_of(key, effect, true);
   if (effect.result) call.result = *effect.result;
   call.deadline = later(run_.now(), run_.core_.options.compensation.timeout);
   try {
@@ -259,11 +260,14 @@ Input Run::finish_undoing(Input first) {
     }
     effects.compensate_after(*planned);
   }
-  std::optional<Sequence> to = planned;
+  // Who chose where to go on is not sent elsewhere without need.
+  std::optional<Sequence> to = planned && body_->chosen_from ? body_->chosen_from : planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
   record_rollback(position, false);
-  const std::string checkpoint = position ? to_string(CheckpointId{id(), *to}) : std::string();
+  const Sequence restored = position ? *to : journal.start_sequence();
+  const std::string checkpoint =
+      restored != 0 ? to_string(CheckpointId{id(), restored}) : std::string();
   if (body_->recovery) {
     Recovery& told = *body_->recovery;
     told.checkpoint_id = checkpoint;

@@ -53,6 +53,9 @@ struct TakenOver {
 [[nodiscard]] Result<void> check_fingerprint(const AgentCore& core, const Journal& journal);
 // Errors: Errc::unsupported if the run was recorded without its task.
 [[nodiscard]] Result<void> check_task(const Journal& journal);
+// Errors: Errc::conflict if the state at this position claims an effect that was, or is being,
+// undone.
+[[nodiscard]] Result<void> check_claims(const Journal& journal, std::size_t position);
 // What the callable is told when a run goes on from `from` (0: its start).
 [[nodiscard]] Recovery resumed_recovery(const Journal& journal, Sequence from,
                                         const std::shared_ptr<const AgentContract>& contract);
@@ -87,7 +90,18 @@ struct OutsideDecision {
   RecoveryAction action{};
   std::string who{};
   std::string reason = "decided";
+  Json child{};  // For a nested run: `run` and `action`; null: for this run itself.
 };
+// What a decision about a suspension means for the run: one about a nested run, given by its id, is
+// carried out where the callable comes to it again, unless it ends the run around it.
+[[nodiscard]] OutsideDecision outside_decision(const RunId& child, RecoveryAction action,
+                                               std::string who);
+// The body of the `resumed` that makes it durable.
+[[nodiscard]] Json resumed_fields(const OutsideDecision& decision);
+// As open_suspended, by the hash of the token.
+[[nodiscard]] Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
+                                                     RecoveryAction action,
+                                                     const DecideOptions& options);
 [[nodiscard]] Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision);
 // Why strict_idempotency forbids to carry this out, if it does.
 [[nodiscard]] std::optional<std::string> unsafe_now(const TakenOver& taken,

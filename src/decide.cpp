@@ -235,6 +235,8 @@ std::optional<std::string> Run::exhausted_limit() const {
 }
 
 RecoveryAction Run::choose() {
+  RunExtras* extras = body_->made_extras.get();
+  if (extras != nullptr) extras->asking.by_guard = false;
   // No policy is asked about a doubt: running again would only come to it again.
   if (in_doubt()) {
     return before_escalation(RecoveryAction::escalate(body_->sticky->detail),
@@ -246,9 +248,9 @@ RecoveryAction Run::choose() {
                                  std::string(to_string(body_->context().type()))),
         true);
   }
-  if (const RunExtras* extras = body_->made_extras.get();
-      extras != nullptr && extras->asked &&
+  if (extras != nullptr && extras->asked &&
       body_->context().classification.reason == needs_approval) {
+    extras->asking.by_guard = true;
     return *extras->asked;
   }
   return within_limits();

@@ -80,19 +80,34 @@ void restore_context(const AgentCore& core, const JournalReading& reading, const
   for (const ToolContract& tool : core.options.contract.tools) context.tools.push_back(tool.name);
 }
 
-Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
-  const AgentCore& core = taken.opened->core;
-  RunBody& b = *taken.opened->body;
-  restore(taken);
-  Journal& journal = taken.journal;
+Json resumed_fields(const OutsideDecision& decision) {
   Json fields{{"to", 0},
               {"reason", decision.reason},
               {"action", to_string(decision.action.kind)},
               {"decision", action_json(decision.action)}};
   if (!decision.who.empty()) fields["by"] = decision.who;
-  put_terms(taken.terms(), fields);
+  if (!decision.child.is_null()) fields["child_decision"] = decision.child;
+  return fields;
+}
+
+OutsideDecision outside_decision(const RunId& child, RecoveryAction action, std::string who) {
+  const bool for_child =
+      !child.empty() && (reruns(action.kind) || action.kind == RecoveryAction::Kind::fallback);
+  if (!for_child) return {.action = std::move(action), .who = std::move(who)};
+  Json told{{"run", child}, {"action", action_json(action)}};
+  return {.action = RecoveryAction::resume(), .who = std::move(who), .child = std::move(told)};
+}
+
+Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
+  const AgentCore& core = taken.opened->core;
+  RunBody& b = *taken.opened->body;
+  restore(taken);
+  Journal& journal = taken.journal;
   const std::string ticket = text_field(journal.suspended(), "ticket");
-  const Record record = journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
+  Json fields = resumed_fields(decision);
+  put_terms(taken.terms(), fields);
+  const Record record =
+      journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
   TRIAGE_TRYV(shielded([&] {
     return b.store->append(b.writer.lease, {&record, 1}, RunStatus::running);
   }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The values that belong to effects: names, the hash of the arguments, idempotency keys.
+// The values that belong to effects: names, the hash of the arguments, idempotency keys, turns.
 #include "triage/effect.hpp"
 
 #include "digest.hpp"
@@ -90,6 +90,44 @@ std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_
   text += '\0';
   text += key;
   return digest(text);
+}
+
+std::string effect_name(std::string_view key) { return "effect \"" + printable(key) + "\""; }
+
+Result<void> EffectTurns::enter(std::string_view key) {
+  std::unique_lock lock(mutex_);
+  auto running = running_.find(key);
+  if (running != running_.end() && running->second == std::this_thread::get_id()) {
+    return Error{
+        Errc::invalid_argument,
+        effect_name(key) + " is running and asks for itself; give the inner effect another key"};
+  }
+  left_.wait(lock, [&] { return !running_.contains(key); });
+  running_.emplace(key, std::this_thread::get_id());
+  return outcome::success();
+}
+
+void EffectTurns::leave(std::string_view key) {
+  {
+    const std::scoped_lock lock(mutex_);
+    running_.erase(running_.find(key));
+  }
+  left_.notify_all();
+}
+
+bool ProvenArguments::contains(std::string_view key, std::string_view encoded,
+                               std::string_view digest) const {
+  if (encoded.empty()) return digest.empty();
+  const auto found = entries_.find(key);
+  return found != entries_.end() && found->second.digest == digest &&
+         found->second.encoded == encoded;
+}
+
+void ProvenArguments::add(std::string_view key, std::string encoded, const std::string& digest) {
+  constexpr std::size_t longest = 1'024;
+  constexpr std::size_t most = 256;
+  if (encoded.empty() || encoded.size() > longest || entries_.size() >= most) return;
+  entries_.insert_or_assign(std::string(key), Entry{std::move(encoded), digest});
 }
 
 }  // namespace detail

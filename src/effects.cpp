@@ -56,35 +56,11 @@ Json described(const EffectState& effect) {
   }
   if (effect.compensation) fields["compensation"] = *effect.compensation;
   if (!effect.reconciliation.empty()) fields["reconciliation"] = effect.reconciliation;
+  if (!effect.idempotency_key.empty()) fields["idempotency_key"] = effect.idempotency_key;
   return fields;
 }
 
 }  // namespace
-
-std::string effect_name(std::string_view key) { return "effect \"" + printable(key) + "\""; }
-
-// --- Turns.
-
-Result<void> EffectTurns::enter(std::string_view key) {
-  Lock lock(mutex_);
-  auto running = running_.find(key);
-  if (running != running_.end() && running->second == std::this_thread::get_id()) {
-    return Error{
-        Errc::invalid_argument,
-        effect_name(key) + " is running and asks for itself; give the inner effect another key"};
-  }
-  left_.wait(lock, [&] { return !running_.contains(key); });
-  running_.emplace(key, std::this_thread::get_id());
-  return outcome::success();
-}
-
-void EffectTurns::leave(std::string_view key) {
-  {
-    const std::scoped_lock lock(mutex_);
-    running_.erase(running_.find(key));
-  }
-  left_.notify_all();
-}
 
 // --- One call of Attempt::effect.
 
@@ -116,21 +92,6 @@ Result<void> Effects::check(const EffectRequest& request) const {
     }
   }
   return outcome::success();
-}
-
-bool ProvenArguments::contains(std::string_view key, std::string_view encoded,
-                               std::string_view digest) const {
-  if (encoded.empty()) return digest.empty();
-  const auto found = entries_.find(key);
-  return found != entries_.end() && found->second.digest == digest &&
-         found->second.encoded == encoded;
-}
-
-void ProvenArguments::add(std::string_view key, std::string encoded, const std::string& digest) {
-  constexpr std::size_t longest = 1'024;
-  constexpr std::size_t most = 256;
-  if (encoded.empty() || encoded.size() > longest || entries_.size() >= most) return;
-  entries_.insert_or_assign(std::string(key), Entry{std::move(encoded), digest});
 }
 
 std::shared_ptr<const Json> Effects::recorded(const EffectRequest& request,
@@ -195,7 +156,8 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   EffectState next{.generation = known.generation,
                    .semantics = options.semantics,
                    .arguments = arguments,
-                   .reconciliation = options.reconcile.name()};
+                   .reconciliation = options.reconcile.name(),
+                   .idempotency_key = known.idempotency_key};
   if (options.compensate) next.compensation = options.compensate.name();
   return decide(request, std::move(known), std::move(next));
 }
@@ -216,7 +178,10 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
     }
     known.status = Status::compensated;
   }
-  if (known.status == Status::compensated) ++next.generation;
+  if (known.status == Status::compensated) {
+    ++next.generation;
+    next.idempotency_key.clear();
+  }
   if (known.status == Status::intended) {
     if (known.lost) {  // All that is known of it is what is asked for now.
       next.intended_at = known.intended_at;
@@ -229,6 +194,9 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
       return in_doubt(request.key,
                       "it was begun earlier and its outcome is not known" + found.reason);
     }
+  }
+  if (next.idempotency_key.empty()) {
+    next.idempotency_key = idempotency_key(run_.id(), request.key, next.generation, false);
   }
   return run(request, next);
 }
@@ -302,10 +270,13 @@ Error Effects::in_doubt(std::string_view key, std::string why) {
 
 EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
                             bool compensation) const {
+  const std::string& recorded = compensation ? effect.compensation_key : effect.idempotency_key;
   return {.key = std::string(key),
           .generation = effect.generation,
           .attempt = run_.attempt_number(),
-          .idempotency_key = idempotency_key(run_.id(), key, effect.generation, compensation),
+          .idempotency_key = recorded.empty()
+                                 ? idempotency_key(run_.id(), key, effect.generation, compensation)
+                                 : recorded,
           .deadline = run_.deadline(),
           .stop_token = run_.stop_token()};
 }

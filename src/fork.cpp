@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Branches: a new run that begins at a checkpoint of another one.
 #include "continuation.hpp"
+#include "run_keys.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -8,7 +9,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::string_view space = "triage/forks";
+const std::string_view space = own_space(OwnSpace::forks);
 constexpr std::size_t longest_text = 256;
 
 Result<void> check_text(const std::string& text, const char* what) {
@@ -39,8 +40,8 @@ Error label_in_use(const std::string& label) {
           "the label \"" + printable(label) + "\" is in use; give the branch another"};
 }
 
-// A label, held for one branch. Whoever finds one whose run does not exist takes it over; the
-// confirmation, after the run has been made, says who has it.
+// A label, held for one branch. Whoever finds one whose run does not exist, or is called otherwise,
+// takes it over; the confirmation, after the run has been made, says who has it.
 class HeldLabel {
  public:
   static Result<HeldLabel> take(CheckpointStore& store, const std::string& agent,
@@ -49,7 +50,8 @@ class HeldLabel {
     if (label.empty()) return outcome::success(std::move(held));
     TRIAGE_TRY(before, shielded([&] { return store.get(space, held.key_); }));
     if (before) {
-      if (shielded([&] { return store.run(before->bytes); })) return label_in_use(label);
+      const auto holder = shielded([&] { return store.run(before->bytes); });
+      if (holder && holder.value().label == label) return label_in_use(label);
       held.version_ = before->version;
     }
     TRIAGE_TRY(same,
@@ -60,11 +62,16 @@ class HeldLabel {
   }
   // Errors: Errc::conflict if somebody else has taken the label over.
   Result<void> confirm() { return label_.empty() ? outcome::success() : put(); }
+  // No branch was made. What cannot be removed is taken over by whoever wants the label next.
+  void give_back() {
+    if (label_.empty() || version_ == 0) return;
+    static_cast<void>(shielded([&] { return store_->erase_if(space, key_, version_); }));
+  }
 
  private:
   HeldLabel(CheckpointStore& store, const std::string& agent, const std::string& label,
             const RunId& run)
-      : store_(&store), label_(label), key_(agent + "/" + label), run_(run) {}
+      : store_(&store), label_(label), key_(label_key(agent, label)), run_(run) {}
   Result<void> put() {
     auto version = shielded([&] { return store_->put_if(space, key_, version_, run_); });
     if (!version) {
@@ -83,31 +90,53 @@ class HeldLabel {
 
 // The position in the origin; its journal is only read.
 Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
-  if (const auto position = origin.find(at)) return origin.restore(*position);
+  if (const auto position = origin.find(at)) {
+    TRIAGE_TRYV(check_claims(origin, *position));
+    return origin.restore(*position);
+  }
   Checkpoint latest = origin.latest();
-  if (latest.info.id.sequence == at) return outcome::success(std::move(latest));
+  if (latest.info.id.sequence == at) {
+    if (!origin.before_undone()) return outcome::success(std::move(latest));
+    return Error{Errc::conflict, "run \"" + origin.run() +
+                                     "\" stands behind an effect that has been undone since; "
+                                     "choose a checkpoint before that effect"};
+  }
   return Error{Errc::not_found, "run \"" + origin.run() + "\" has no checkpoint " +
                                     to_string(CheckpointId{origin.run(), at})};
 }
 
 // What the branch must know of an effect of its origin so as not to repeat it. It is not the
-// branch's to undo, so its compensation stays behind. Nothing if it is not in place.
-std::optional<Record> inherited(const std::string& key, const EffectState& effect, WallTime wall,
-                                Journal& branch) {
+// branch's to undo, so its compensation stays behind. Nothing if it is not in place. The outside
+// world knows it by the key that the origin gave it.
+std::vector<Record> inherited(const RunId& origin, const std::string& key,
+                              const EffectState& effect, WallTime wall, Journal& branch) {
   using Status = EffectState::Status;
-  const bool done = effect.status == Status::completed;
-  if (!done && effect.status != Status::intended && effect.status != Status::compensating) {
-    return std::nullopt;
-  }
-  Json fields{{"key", key}, {"generation", effect.generation}};
+  const bool undoing = effect.status == Status::compensating;
+  const bool done = effect.status == Status::completed || undoing;
+  if (!done && effect.status != Status::intended) return {};
+  const auto key_or = [&](const std::string& recorded, bool compensation) {
+    return recorded.empty() ? idempotency_key(origin, key, effect.generation, compensation)
+                            : recorded;
+  };
+  Json fields{{"key", key},
+              {"generation", effect.generation},
+              {"idempotency_key", key_or(effect.idempotency_key, false)}};
   if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
   if (effect.semantics != EffectSemantics::at_most_once) {
     fields["semantics"] = to_string(effect.semantics);
   }
   if (!effect.reconciliation.empty()) fields["reconciliation"] = effect.reconciliation;
   if (done) fields["result"] = effect.result ? *effect.result : Json();
-  return branch.add(done ? RecordKind::effect_completed : RecordKind::effect_intended, wall,
-                    std::move(fields));
+  std::vector<Record> records;
+  records.push_back(branch.add(done ? RecordKind::effect_completed : RecordKind::effect_intended,
+                               wall, std::move(fields)));
+  if (undoing) {  // Nobody knows whether it is still in place.
+    Json doubt{{"key", key},
+               {"generation", effect.generation},
+               {"idempotency_key", key_or(effect.compensation_key, true)}};
+    records.push_back(branch.add(RecordKind::compensation_intended, wall, std::move(doubt)));
+  }
+  return records;
 }
 
 // The first records of the branch: what it was, where it comes from, what it begins with.
@@ -129,7 +158,9 @@ std::vector<Record> first_records(const ForkOptions& options, const Journal& ori
   if (!options.state.is_null()) forked["edits"] = options.state;
   records.push_back(branch.add(RecordKind::forked, wall, std::move(forked)));
   for (const auto& [key, effect] : origin.effects()) {
-    if (auto record = inherited(key, effect, wall, branch)) records.push_back(*std::move(record));
+    for (Record& record : inherited(origin.run(), key, effect, wall, branch)) {
+      records.push_back(std::move(record));
+    }
   }
   Json steps = Json::array();
   std::string encoded;
@@ -203,8 +234,12 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
                      .status = RunStatus::running,
                      .started = wall,
                      .updated = wall};
-  TRIAGE_TRY(lease, shielded([&] { return store->start(info, records); }));
-  b.writer.lease = std::move(lease);
+  auto lease = shielded([&] { return store->start(info, records); });
+  if (!lease) {
+    label.give_back();
+    return std::move(lease).error();
+  }
+  b.writer.lease = std::move(lease).value();
   b.store = std::move(store);
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {

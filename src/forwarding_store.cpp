@@ -46,10 +46,12 @@ Result<std::optional<VersionedValue>> ForwardingStore::get(std::string_view spac
 }
 Result<std::uint64_t> ForwardingStore::put_if(std::string_view space, std::string_view key,
                                               std::uint64_t expected, std::string_view bytes) {
+  if (auto allowed = check_space(space); !allowed) return std::move(allowed).error();
   return inner_->put_if(space, key, expected, bytes);
 }
 Result<void> ForwardingStore::erase_if(std::string_view space, std::string_view key,
                                        std::uint64_t expected) {
+  if (auto allowed = check_space(space); !allowed) return std::move(allowed).error();
   return inner_->erase_if(space, key, expected);
 }
 

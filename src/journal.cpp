@@ -113,7 +113,8 @@ void Journal::push_position() {
                         .steps = trajectory_.size(),
                         .tail = trajectory_.tail(),
                         .time = open_time_,
-                        .previous = previous});
+                        .previous = previous,
+                        .cut = cut_});
   base_ = positions_.back().seq;
   open_ = false;
 }
@@ -138,16 +139,29 @@ void Journal::rewind(std::size_t position) {
   std::reverse(branch_.begin(), branch_.end());
   base_ = to.seq;
   open_ = false;
-  forget_undone(to.seq);
+  cut_back(to.seq, to.cut);
+}
+
+void Journal::cut_back(Sequence to, std::int32_t before) {
+  cuts_.push_back({to, last_, before});
+  cut_ = static_cast<std::int32_t>(cuts_.size()) - 1;
 }
 
 void Journal::start_over() {
   end_checkpoint();
-  trajectory_ = {};
-  replace_keys({});
-  base_ = 0;
   open_ = false;
-  undone_.clear();
+  if (!begin_) {
+    trajectory_ = {};
+    replace_keys({});
+    base_ = 0;
+    return cut_back(0, -1);
+  }
+  const Position start = positions_[*begin_];
+  trajectory_ = Trajectory(start.tail, start.steps);
+  const State then = state_at(start.state_version);
+  replace_keys(then.empty() ? State::Values() : *then.values());
+  base_ = start.seq;
+  cut_back(start.seq, start.cut);
 }
 
 void Journal::note_failure(std::optional<std::size_t> critical_step) {

@@ -33,6 +33,7 @@ void describe(EffectState& effect, const Json& body) {
   effect.semantics = parse_effect_semantics(field<std::string>(body, "semantics", {}))
                          .value_or(EffectSemantics::at_most_once);
   effect.reconciliation = field<std::string>(body, "reconciliation", {});
+  effect.idempotency_key = field<std::string>(body, "idempotency_key", {});
   effect.compensation.reset();
   if (body.contains("compensation")) {
     effect.compensation = field<std::string>(body, "compensation", {});
@@ -79,6 +80,10 @@ void Journal::apply_compensation(RecordKind kind, const Json& body) {
   effect.generation = field<std::uint64_t>(body, "generation", effect.generation);
   effect.known_at = last_;
   effect.lost = false;
+  if (body.contains("idempotency_key")) {
+    effect.compensation_key = field<std::string>(body, "idempotency_key", {});
+  }
+  effect.intended_at = std::max<Sequence>(effect.intended_at, 1);  // 0: its intent was lost.
   if (kind == RecordKind::compensation_withdrawn) {
     effect.status = Status::completed;
     undone_.erase(effect.intended_at);
@@ -133,7 +138,10 @@ void Journal::note_lost_records(const JournalReading& reading) {
     if (effect.known_at > lost_intent_) continue;
     const bool was_free =
         effect.status == Status::withdrawn || effect.status == Status::compensated;
-    if (effect.status == Status::compensated) ++effect.generation;
+    if (effect.status == Status::compensated) {
+      ++effect.generation;
+      effect.idempotency_key.clear();
+    }
     if (was_free) {
       effect.status = Status::intended;
       effect.lost = true;
@@ -155,16 +163,26 @@ EffectState Journal::effect(std::string_view key) const {
           .lost = true};
 }
 
-void Journal::forget_undone(Sequence after) {
-  undone_.erase(undone_.upper_bound(after), undone_.end());
+// What was cut off by going back is no part of what came after.
+bool Journal::claims_undone(Sequence seq, std::int32_t newest_cut) const {
+  const Sequence begin = start_sequence();  // What a branch inherited is its origin's to undo.
+  return std::any_of(undone_.upper_bound(begin), undone_.upper_bound(seq), [&](Sequence intent) {
+    for (std::int32_t i = newest_cut; i >= 0; i = cuts_[static_cast<std::size_t>(i)].before) {
+      const Cut& cut = cuts_[static_cast<std::size_t>(i)];
+      if (cut.to < intent && intent <= cut.at) return false;
+    }
+    return true;
+  });
+}
+
+bool Journal::claims_undone(std::size_t position) const {
+  return claims_undone(positions_[position].seq, positions_[position].cut);
 }
 
 std::optional<Sequence> Journal::before_undone() const {
-  if (undone_.empty()) return std::nullopt;
-  const Sequence first = *undone_.begin();
+  if (!claims_undone(last_, cut_)) return std::nullopt;
   for (std::size_t i = branch_.size(); i-- > 0;) {
-    const Position& position = positions_[branch_[i]];
-    if (position.seq < first) return position.seq;
+    if (!claims_undone(branch_[i])) return positions_[branch_[i]].seq;
   }
   return 0;
 }

@@ -52,7 +52,10 @@ void Journal::apply(const Record& record) {
   }
   const bool rewinds =
       record.kind() == RecordKind::rolled_back || record.kind() == RecordKind::resumed;
-  if (broken_at_ && rewinds && readable && field<Sequence>(*body, "to", 0) < *broken_at_) {
+  // A branch whose beginning is damaged has nothing to start over from.
+  const bool has_start = forked_.is_null() || begin_.has_value();
+  if (broken_at_ && rewinds && readable && has_start &&
+      field<Sequence>(*body, "to", 0) < *broken_at_) {
     broken_at_.reset();
   }
   last_ = record.seq();
@@ -138,6 +141,11 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       }
       // The library's own snapshots repeat what is known; only the agent's change something.
       if (open_ || field(*body, "replaced", false)) touch(time);
+      // With its first snapshot a branch is what it begins with; see src/fork.cpp.
+      if (!begin_ && attempts_ == 0 && !forked_.is_null() && body->contains("steps")) {
+        push_position();
+        begin_ = positions_.size() - 1;
+      }
       break;
     }
     case RecordKind::usage:
@@ -172,13 +180,13 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::rolled_back:
       broken_at_.reset();
       compensating_after_.reset();
-      forget_undone(field<Sequence>(*body, "to", 0));
       end_checkpoint();
       if (field<Sequence>(*body, "to", 0) == 0) {
         start_over();
       } else {
         if (!rewind_to(field<Sequence>(*body, "to", 0))) {
           // A gap swallowed the position. The state follows as a snapshot.
+          cut_back(field<Sequence>(*body, "to", 0), cut_);
           trajectory_ = trajectory_.prefix(field(*body, "steps", trajectory_.size()));
           touch(time);
         }
@@ -201,13 +209,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       finished_ = *body;
       compensating_after_.reset();
       break;
-    case RecordKind::suspended:
-      suspended_ = *body;
-      end_checkpoint();
-      stopped_ = *body;
-      if (field(*body, "waiting", false)) ++parked_attempts_;
-      count_crash(false);
-      break;
+    case RecordKind::suspended: apply_suspended(body); break;
     case RecordKind::stopped:
       compensating_after_.reset();
       end_checkpoint();
@@ -229,10 +231,35 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
   }
 }
 
+void Journal::apply_suspended(const std::shared_ptr<const Json>& body) {
+  suspended_ = *body;
+  end_checkpoint();
+  stopped_ = *body;
+  if (field(*body, "waiting", false)) ++parked_attempts_;
+  count_crash(false);
+  const auto child = body->find("child");
+  if (child == body->end() || !child->is_object()) return;
+  await(field<std::string>(*child, "run", {}),
+        {.agent = field<std::string>(*child, "agent", {}),
+         .task = field<std::string>(*child, "task", {}),
+         .ticket = field<std::string>(*child, "ticket", {})});
+}
+
+void Journal::decide_awaited(const RunId& run, Json action, std::string by) {
+  AwaitedRun& awaited = awaited_[run];
+  awaited.decision = std::move(action);
+  awaited.by = std::move(by);
+}
+
 // The run goes on: after a crash, an end without a result, or a decision.
 void Journal::apply_going_on(const Json& body, WallTime time) {
   const auto decided = body.find("decision");
   decision_ = decided == body.end() ? Json() : body;
+  const auto child = body.find("child_decision");
+  if (child != body.end() && child->is_object()) {
+    decide_awaited(field<std::string>(*child, "run", {}), child->value("action", Json()),
+                   field<std::string>(body, "by", {}));
+  }
   const auto proposed = field<std::string>(suspended_, "proposed", {});
   const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;

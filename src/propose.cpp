@@ -41,6 +41,18 @@ std::string fingerprint_of(const Step& step) {
   return digest(bytes);
 }
 
+ProposedStep shown_step(const Step& step, const GuardVerdict& verdict) {
+  ProposedStep shown{.action = step.action,
+                     .tool = step.tool_called.value_or(""),
+                     .input = step.tool_input,
+                     .risk = verdict.risk,
+                     .reason = verdict.reason};
+  // Where it is stored it lies two levels deeper.
+  const Json stored{{"step", Json{{"input", shown.input}}}};
+  if (!check_json(stored, "a step", NonFinite::allowed)) shown.input = show(shown.input);
+  return shown;
+}
+
 std::string name_of(const Step& step) {
   return "\"" + printable(step.tool_called.value_or(step.action)) + "\"";
 }
@@ -70,6 +82,7 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
       b.extras().asked = RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
                                                  (why.empty() ? "" : " Why it asks" + why));
       b.extras().proposed = fingerprint;
+      b.extras().asking.step = shown_step(step, verdict);
     }
   }
   emit(EventKind::step_refused, {.attempt = attempt, .step = &step, .text = text});

@@ -32,16 +32,27 @@ Result<void> check_task(const Journal& journal) {
                                       "had no conversion to JSON"};
 }
 
+Result<void> check_claims(const Journal& journal, std::size_t position) {
+  const Sequence seq = journal.positions()[position].seq;
+  const auto& undoing = journal.compensating_after();
+  if (!journal.claims_undone(position) && !(undoing && seq > *undoing)) return outcome::success();
+  return Error{Errc::conflict,
+               "checkpoint " + to_string(CheckpointId{journal.run(), seq}) +
+                   " is behind an effect that has been undone since, so its state claims what is "
+                   "not so any more; choose one before that effect"};
+}
+
 namespace {
 
 // The position to go on from: its sequence, or 0 for what the journal holds now.
 Result<Sequence> find_start(const Journal& journal, const std::string& from) {
   if (from.empty()) return outcome::success(journal.latest().info.id.sequence);
-  const auto by_label = journal.find_label(from);
-  if (by_label) return outcome::success(journal.positions()[*by_label].seq);
+  std::optional<std::size_t> found = journal.find_label(from);
   const auto id = parse_checkpoint_id(from);
-  if (id && id.value().run == journal.run() && journal.find(id.value().sequence)) {
-    return outcome::success(id.value().sequence);
+  if (!found && id && id.value().run == journal.run()) found = journal.find(id.value().sequence);
+  if (found) {
+    TRIAGE_TRYV(check_claims(journal, *found));
+    return outcome::success(journal.positions()[*found].seq);
   }
   return Error{Errc::not_found, "run \"" + journal.run() + "\" has no checkpoint \"" +
                                     printable(from) + "\"; give an id (RUN@SEQUENCE) or a label"};
@@ -205,15 +216,39 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
                       .reason = died});
   }
   TRIAGE_TRY(from, find_start(taken.journal, options.from));
+  if (!options.from.empty()) taken.opened->body->chosen_from = from;
   Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
   if (options.revive && taken.journal.stopped().is_null()) recovery.reason = died;
   return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
 }
 
+// A run id stands for one piece of work, so the result of another agent or task is no answer.
+static Result<void> check_same_task(const Continuation& finished, Call call, const RunId& id) {
+  Json task;
+  bool comparable = false;
+  try {
+    comparable =
+        call.table->task_json(call.frame, task) && (!finished.task.is_null() || task.is_null());
+  } catch (...) {
+    return Error{Errc::invalid_argument,
+                 "the task's conversion to JSON threw: " + current_exception_text()};
+  }
+  if (comparable && task == finished.task) return outcome::success();
+  return Error{Errc::conflict,
+               "run \"" + id +
+                   (comparable ? "\" has finished with another task"
+                               : "\" has finished, and its task cannot be compared with this one, "
+                                 "because the task's type has no conversion to JSON") +
+                   "; give another run id, or ask for its result with resume_run"};
+}
+
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded) {
-  auto opened = open_run(core, options.run_id, {.accept_changed = true, .run = options});
+  auto opened = open_run(core, options.run_id, {.run = options});
   if (!opened) return std::make_unique<Error>(std::move(opened).error());
+  if (auto same = check_same_task(*opened.value(), call, options.run_id); !same) {
+    return std::make_unique<Error>(std::move(same).error());
+  }
   return proceed(std::move(opened).value(), call, degraded);
 }
 

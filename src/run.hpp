@@ -4,6 +4,7 @@
 // a few words; its body is made when something is first recorded, reported or stored.
 
 #include "agent_core.hpp"
+#include "asking.hpp"
 #include "commit_queue.hpp"
 #include "effects.hpp"
 #include "linked_stop.hpp"
@@ -61,6 +62,8 @@ struct RunExtras {
   std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
   std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
+  Asking asking{};
+  WaitingChild child{};
 };
 
 inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
@@ -113,6 +116,7 @@ struct RunBody {
   int classified_attempt = -1;    // Whose failure context() describes; -1: there was none yet.
   bool escalation_asked = false;  // on_escalate has been asked about it.
   bool undoing_refused = false;   // An effect to be undone is in doubt.
+  std::optional<Sequence> chosen_from{};  // The checkpoint that ResumeOptions::from named.
 };
 
 // What an action asks for, if it is to be after a time below zero.
@@ -179,6 +183,10 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
+  // Goes on with a nested run that its parent's attempt was suspended for (nested.cpp). Nothing if
+  // there is none like this call; a new run is to be made then.
+  static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
+                                               const RunOptions& options, bool* degraded);
   // For Attempt (run_gates.cpp).
   Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                             bool retry);
@@ -317,8 +325,19 @@ class Run {
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
   Input park();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
-  void tidy_keys(
-      bool finished);  // When the run ends or waits: what of its keys nobody will ask for again.
+  // When the run ends or waits: removes what of its keys nobody will ask for again.
+  void tidy_keys(bool ended);
+
+  // --- nested.cpp
+  void child_suspended(int attempt, std::shared_ptr<const Suspension> waiting, std::string task);
+  void note_child(const std::shared_ptr<const Suspension>& waiting);  // The caller holds mutex_.
+  [[nodiscard]] bool child_waits() const noexcept;
+  Input wait_for_child();
+  void tell_parent(const std::shared_ptr<const Suspension>& waiting);  // That this run waits.
+  [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(const AgentCore& core,
+                                                                         const std::string& task,
+                                                                         const RunId& wanted);
+  [[nodiscard]] Suspension shown_suspension(const RecoveryAction& action);
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
@@ -372,6 +391,8 @@ class Run {
   [[nodiscard]] bool outlives_process() const noexcept;
   [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
                                                        std::string* problem);
+  [[nodiscard]] std::optional<std::size_t> find_position(const RollbackTarget& target,
+                                                         std::string* problem);
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);

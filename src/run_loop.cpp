@@ -52,6 +52,9 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
   std::optional<AttemptUse> parent;
   if (options.parent != nullptr && !parent.emplace(*options.parent)) [[unlikely]]
     return std::make_unique<Error>(ended_parent());
+  if (options.parent != nullptr) [[unlikely]] {
+    if (auto ended = Run::continue_child(core, call, options, degraded)) return std::move(*ended);
+  }
   Run run(core, call, options);
   if (run.needs_set_up()) {
     bool recorded = false;
@@ -198,6 +201,9 @@ void Run::prepare_attempt() {
   b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();
+    b.made_extras->asking = {};
+    b.made_extras->child.suspension.reset();
+    b.made_extras->child.asks = false;
     b.made_extras->parked.reset();
     b.made_extras->parked_place.clear();
     b.made_extras->sleeps.clear();
@@ -241,6 +247,9 @@ Input Run::settle(Input result) {
                  Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
     body_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
+  }
+  if (result == Input::failed && child_waits() && !stop_token().stop_requested()) {
+    return wait_for_child();
   }
   if (result == Input::succeeded) {
     emit(EventKind::attempt_succeeded);
@@ -320,7 +329,7 @@ Outcome Run::end() {
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
-  if (has_store()) tidy_keys(false);
+  if (has_store()) tidy_keys(b.suspension == nullptr);
   std::shared_ptr<const FailureContext> context;
   const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
   if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
@@ -330,6 +339,7 @@ Outcome Run::end() {
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (!outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);
   }

@@ -246,6 +246,7 @@ void Run::report_error(int attempt, Error&& error) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
   RunBody& b = body();
+  note_child(error.suspension());
   if (error.failure()) {
     b.child = error.failure();
     b.child_at = b.journal.last();

@@ -3,6 +3,7 @@
 #include "continuation.hpp"
 #include "digest.hpp"
 #include "run.hpp"
+#include "run_keys.hpp"
 #include "shield.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/try.hpp"
@@ -14,15 +15,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::string_view space = "triage/signals";
+const std::string_view space = own_space(OwnSpace::signals);
 constexpr std::size_t longest_name = 256;
 constexpr WallTime::duration longest_wait = std::chrono::hours(24 * 36'500);  // Fits nanoseconds.
 constexpr Duration poll_interval = std::chrono::milliseconds(50);
-
-// A run id has no slash.
-std::string key_of(const RunId& run, std::string_view name) {
-  return run + "/" + std::string(name);
-}
 
 Result<void> check_name(std::string_view name, const char* whose) {
   if (!name.empty() && name.size() <= longest_name) return outcome::success();
@@ -31,10 +27,15 @@ Result<void> check_name(std::string_view name, const char* whose) {
                                            " bytes; allowed are 1 to 256"};
 }
 
+Error sent_before(const RunId& run, std::string_view name) {
+  return {Errc::conflict, "signal \"" + printable(name) + "\" of run \"" + run +
+                              "\" was sent before, with another value"};
+}
+
 }  // namespace
 
 Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::string_view name) {
-  TRIAGE_TRY(sent, shielded([&] { return store.get(space, key_of(run, name)); }));
+  TRIAGE_TRY(sent, shielded([&] { return store.get(space, signal_key(run, name)); }));
   if (!sent) return outcome::success(std::nullopt);
   TRIAGE_TRY(body, decode_cbor(sent->bytes));
   if (!body.is_object() || !body.contains("value")) {
@@ -43,19 +44,34 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
-// Answers are in the journal by now.
-void Run::tidy_keys(bool finished) {
+// The answers are in the journal, which is asked first if the run goes on after all. While it runs
+// or waits, the keys make a second signal a conflict.
+static void forget_signals(CheckpointStore& store, const Journal& journal) {
+  for (const auto& [name, value] : journal.signals()) {
+    const std::string key = signal_key(journal.run(), name);
+    const auto sent = shielded([&] { return store.get(space, key); });
+    if (!sent || !sent.value()) continue;
+    static_cast<void>(shielded([&] { return store.erase_if(space, key, sent.value()->version); }));
+  }
+}
+
+void Run::tidy_keys(bool ended) {
   RunBody& b = *body_;
   if (b.detached || b.fenced || !b.started) return;
   if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
-  if (!finished) return;  // While a run may go on, a second signal must still be a conflict.
-  for (const auto& [name, value] : b.journal.signals()) {
-    const std::string key = key_of(id(), name);
-    const auto sent = shielded([&] { return b.store->get(space, key); });
-    if (!sent || !sent.value()) continue;
-    static_cast<void>(
-        shielded([&] { return b.store->erase_if(space, key, sent.value()->version); }));
-  }
+  if (ended) forget_signals(*b.store, b.journal);
+}
+
+// Whether a run that has ended was answered under this name, with this value. Errors:
+// Errc::conflict if the value was another one; the store's.
+static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
+                             const Json& value) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  const auto known = journal.signals().find(name);
+  if (known == journal.signals().end() || !known->second) return outcome::success(false);
+  if (*known->second == value) return outcome::success(true);
+  return sent_before(run, name);
 }
 
 Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
@@ -73,23 +89,24 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
     return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
                                      "\" has finished"};
   }
+  // Of a run that has ended, the key of an answered signal is gone.
+  if (info && info.value().status != RunStatus::running &&
+      info.value().status != RunStatus::suspended) {
+    TRIAGE_TRY(known, answered(*store, run, name, value));
+    if (known) return outcome::success();
+  }
   std::string bytes;
   encode_cbor(Json{{"value", value}}, bytes);
-  const std::string key = key_of(run, name);
+  const std::string key = signal_key(run, name);
   const auto sent = shielded([&] { return store->put_if(space, key, 0, bytes); });
   if (sent) return outcome::success();
   if (sent.error().code != Errc::conflict) return sent.error();
   TRIAGE_TRY(before, shielded([&] { return store->get(space, key); }));
   if (before && before->bytes == bytes) return outcome::success();
-  return Error{Errc::conflict, "signal \"" + printable(name) + "\" of run \"" + run +
-                                   "\" was sent before, with another value"};
+  return sent_before(run, name);
 }
 
 namespace {
-
-Error ended_attempt() {
-  return {Errc::invalid_argument, "the callable has returned: its attempt takes nothing any more"};
-}
 
 // Two lengths of one wait: what the callable does before it takes a little time.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {

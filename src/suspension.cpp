@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::string_view space = "triage/suspensions";
+const std::string_view space = own_space(OwnSpace::suspensions);
 constexpr std::size_t longest_name = 256;
 
 // --- What a decision may be.
@@ -61,6 +61,13 @@ Result<void> check_target(const Journal& journal, const RecoveryAction& action) 
                                            printable(target.name) + "\" to roll back to"};
 }
 
+Json step_json(const ProposedStep& step) {
+  Json json{{"action", step.action}, {"input", step.input}, {"risk", step.risk}};
+  if (!step.tool.empty()) json["tool"] = step.tool;
+  if (!step.reason.empty()) json["reason"] = step.reason;
+  return json;
+}
+
 Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
   auto problem = unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
   if (!problem) return outcome::success();
@@ -70,6 +77,43 @@ Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryActi
 }  // namespace
 
 // --- Putting a run aside.
+
+// What a decision needs to know, without what nobody may see.
+Suspension Run::shown_suspension(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  RunExtras& extras = b.extras();
+  Suspension shown{.run_id = id(),
+                   .message = action.message,
+                   .allowed_actions = action.allowed_actions,
+                   .until = action.until,
+                   .agent = core_.options.name};
+  try {
+    shown.task = b.task;
+    if (shown.task.is_null() && !call_.table->task_json(call_.frame, shown.task)) {
+      shown.task = task_text();
+    }
+  } catch (...) {
+    shown.task = nullptr;
+  }
+  if (extras.asking.by_guard) shown.proposed = extras.asking.step;
+  if (extras.child.asks) {
+    shown.inner = extras.child.suspension;
+    shown.proposed = shown.inner->proposed;
+  }
+  const auto& redact = core_.options.redact;
+  if (!redact) return shown;
+  Suspension redacted = shown;
+  try {
+    redact(redacted);
+  } catch (...) {
+    note("redact threw: " + current_exception_text());
+    redacted.task = nullptr;
+    if (redacted.proposed) redacted.proposed->input = nullptr;
+  }
+  shown.task = std::move(redacted.task);
+  shown.proposed = std::move(redacted.proposed);
+  return shown;
+}
 
 Json Run::suspension_fields(const RecoveryAction& action) {
   RunBody& b = *body_;
@@ -86,10 +130,11 @@ Json Run::suspension_fields(const RecoveryAction& action) {
       if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(b.spent_limit));
     }
   }
-  const RunExtras* extras = b.made_extras.get();
-  if (extras != nullptr && extras->asked && b.context().classification.reason == needs_approval) {
-    fields["proposed"] = extras->proposed;
-  }
+  RunExtras& extras = b.extras();
+  if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
+  extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
+  if (core_.options.redact) fields["task"] = extras.asking.shown->task;
+  if (const auto& step = extras.asking.shown->proposed) fields["step"] = step_json(*step);
   return fields;
 }
 
@@ -138,12 +183,7 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
   const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
   const RecoveryAction& action = *asked;
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{.token = {},
-                                              .run_id = id(),
-                                              .message = action.message,
-                                              .allowed_actions = action.allowed_actions,
-                                              .until = action.until});
+  const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
   if (action.expires_after) {
     suspension->expires =
         core_.clock->wall_now() +
@@ -253,7 +293,15 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     return std::move(taken).error();
   }
   TRIAGE_TRYV(check_target(taken.value().journal, action));
-  if (auto unsafe = unsafe_now(taken.value(), action)) {
+  // A later run may have the id and stand at the same record.
+  const std::string expected = text_field(taken.value().journal.suspended(), "ticket");
+  if (!expected.empty() && expected != hash) return unknown_token();
+  const Json& suspended = taken.value().journal.suspended();
+  const auto child = suspended.find("child");
+  OutsideDecision decision =
+      outside_decision(child == suspended.end() ? RunId() : text_field(*child, "run"),
+                       std::move(action), options.who);
+  if (auto unsafe = unsafe_now(taken.value(), decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
   ticket.state = "claimed";
@@ -261,7 +309,16 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const auto won =
       shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
-  return carry_out(std::move(taken).value(), {.action = std::move(action), .who = options.who});
+  return carry_out(std::move(taken).value(), std::move(decision));
+}
+
+// Whether the run still waits where this token was given out, and is no later run of that id.
+static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
+                      const std::string& hash) {
+  if (info.last != last) return false;
+  const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
+  return reading &&
+         text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
 }
 
 // Goes on with a run that waited in this process, with what it had. What the caller gives wins.
@@ -281,11 +338,7 @@ static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun wait
   b.started_at = core.clock->now() - waiting.elapsed;
   if (b.store) {
     b.writer.status = RunStatus::running;
-    Json fields{{"to", 0},
-                {"reason", decision.reason},
-                {"action", to_string(decision.action.kind)},
-                {"decision", action_json(decision.action)},
-                {"by", decision.who}};
+    Json fields = resumed_fields(decision);
     Terms terms{.limits = opened->options.limits, .elapsed = waiting.elapsed};
     if (opened->options.deadline)
       terms.deadline = wall_time(*core.clock, *opened->options.deadline);
@@ -293,9 +346,17 @@ static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun wait
     b.writer.pending.push_back(
         b.journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields)));
     b.writer.queued = b.journal.last();
+  } else if (!decision.child.is_null()) {
+    b.journal.decide_awaited(decision.child["run"], decision.child["action"], decision.who);
   }
+  RunExtras& extras = b.extras();
+  const RecoveryAction::Kind kind = decision.action.kind;
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  // Only what this suspension asked about, and only if somebody decided.
+  const bool asked = std::exchange(extras.asking.by_guard, false);
+  if (asked && approves && decision.reason != "due") b.journal.approve(extras.proposed);
   b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
-  b.extras().decided_by = std::move(decision.who);
+  extras.decided_by = std::move(decision.who);
   return opened;
 }
 
@@ -306,11 +367,15 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
+  OutsideDecision decision;
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
     TRIAGE_TRYV(check_target(run.body->journal, action));
-    return check_safe(core, *run.body, action);
+    const WaitingChild& child = run.body->extras().child;
+    decision =
+        outside_decision(child.asks ? child.suspension->run_id : RunId(), action, options.who);
+    return check_safe(core, *run.body, decision.action);
   }));
   RunBody& body = *waiting.body;
   if (body.store) {
@@ -321,7 +386,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
       return std::move(lease).error();
     }
     const auto info = shielded([&] { return body.store->run(id); });
-    if (!info || info.value().last != body.journal.last()) {
+    if (!info || !stands_at(*body.store, info.value(), body.journal.last(), hash)) {
       static_cast<void>(shielded([&] { return body.store->release(lease.value()); }));
       if (!info) {
         core.suspended.put_back(hash, std::move(waiting));
@@ -333,14 +398,8 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
     body.writer.lease = std::move(lease).value();
     body.started = true;
   }
-  const bool approves =
-      action.kind == RecoveryAction::Kind::retry || action.kind == RecoveryAction::Kind::resume;
-  if (const RunExtras* extras = body.made_extras.get();
-      extras != nullptr && extras->asked && approves) {
-    body.journal.approve(extras->proposed);
-  }
-  return outcome::success(go_on_remembered(core, std::move(waiting), options.run,
-                                           {.action = std::move(action), .who = options.who}));
+  return outcome::success(
+      go_on_remembered(core, std::move(waiting), options.run, std::move(decision)));
 }
 
 Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
@@ -365,11 +424,8 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
                                            {.action = std::move(action), .reason = "due"}));
 }
 
-Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
                                        RecoveryAction action, const DecideOptions& options) {
-  if (core.problem) return *core.problem;
-  TRIAGE_TRYV(check_decision(action, options.who));
-  const std::string hash = digest(token);
   if (core.suspended.contains(hash)) {
     return open_remembered(core, hash, std::move(action), options);
   }
@@ -378,6 +434,13 @@ Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view t
   if (!store) store = core.options.store;
   if (!store) return unknown_token();
   return open_kept(core, store, hash, std::move(action), options);
+}
+
+Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+                                       RecoveryAction action, const DecideOptions& options) {
+  if (core.problem) return *core.problem;
+  TRIAGE_TRYV(check_decision(action, options.who));
+  return open_by_ticket(core, digest(token), std::move(action), options);
 }
 
 }  // namespace triage::inline v0_1::detail

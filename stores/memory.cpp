@@ -60,6 +60,27 @@ struct MemoryStore::Data {
     }
     return &found->second;
   }
+
+  void erase_keys(const StoredRun& run) {
+    using detail::own_space;
+    using detail::OwnSpace;
+    const auto place = [](OwnSpace space, const std::string& key) {
+      return std::pair(std::string(own_space(space)), key);
+    };
+    const detail::RunKeys keys = detail::keys_of(run.info);
+    for (const Record& record : run.records) {
+      const std::string ticket = detail::ticket_of(record);
+      if (!ticket.empty()) values.erase(place(OwnSpace::suspensions, ticket));
+    }
+    const auto first = place(OwnSpace::signals, keys.signals);
+    auto at = values.lower_bound(first);
+    while (at != values.end() && at->first.first == first.first &&
+           at->first.second.starts_with(keys.signals)) {
+      at = values.erase(at);
+    }
+    const auto label = values.find(place(OwnSpace::forks, keys.label));
+    if (label != values.end() && label->second.bytes == run.info.id) values.erase(label);
+  }
 };
 
 std::shared_ptr<MemoryStore> MemoryStore::create() { return std::make_shared<MemoryStore>(); }
@@ -181,6 +202,7 @@ Result<void> MemoryStore::erase(const RunId& run) {
   auto found = data_->find(run);
   if (!found) return std::move(found).error();
   if (found.value()->info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  data_->erase_keys(*found.value());
   data_->runs.erase(run);
   return outcome::success();
 }
@@ -195,6 +217,7 @@ Result<std::optional<VersionedValue>> MemoryStore::get(std::string_view space,
 
 Result<std::uint64_t> MemoryStore::put_if(std::string_view space, std::string_view key,
                                           std::uint64_t expected, std::string_view bytes) {
+  if (auto allowed = check_space(space); !allowed) return std::move(allowed).error();
   const std::scoped_lock lock(data_->mutex);
   const std::pair<std::string, std::string> place{space, key};
   const auto found = data_->values.find(place);
@@ -210,6 +233,7 @@ Result<std::uint64_t> MemoryStore::put_if(std::string_view space, std::string_vi
 
 Result<void> MemoryStore::erase_if(std::string_view space, std::string_view key,
                                    std::uint64_t expected) {
+  if (auto allowed = check_space(space); !allowed) return std::move(allowed).error();
   const std::scoped_lock lock(data_->mutex);
   const auto found = data_->values.find({std::string(space), std::string(key)});
   if (found == data_->values.end()) return outcome::success();

@@ -35,7 +35,8 @@ WallTime to_time(std::int64_t milliseconds) {
 struct OpenRun {
   std::mutex mutex;
   Journal journal;
-  Json facts = Json::array();  // Every record but content: {seq, kind, time, body}.
+  Json facts = Json::array();  // Every record but content: {seq, kind, time, body}; and the
+                               // snapshot that a branch begins with.
   RunInfo info{};
   std::set<Sequence> saved_labels{};
   std::pair<Sequence, std::size_t> saved{0, 0};  // Position and number of facts saved last.
@@ -79,7 +80,10 @@ class Rebuilder {
     const auto last = data.at("last").get<Sequence>();
     const bool at_start = data.at("at_start").get<bool>();
     add_facts(0, id.sequence);
-    if (!at_start) {
+    // The beginning of a branch is a fact, and was added with the others.
+    const bool begins = next_ == id.sequence + 1 && !out_.empty() &&
+                        out_.back().kind() == RecordKind::state_snapshot;
+    if (!at_start && !begins) {
       // One record for all of state and trajectory, so that no checkpoint arises on the way to it
       // whose state nobody knows.
       const bool has_content =
@@ -314,7 +318,9 @@ class SimpleAdapter final : public CheckpointStore {
       if (record.seq() <= run.journal.last()) continue;  // Tried before, when saving failed.
       run.journal.apply(record);
       run.info.updated = record.time();
-      if (is_content(record.kind())) continue;
+      // A branch starts over from its first snapshot, so that is no mere content.
+      const bool begins = record.seq() == run.journal.start_sequence();
+      if (is_content(record.kind()) && !begins) continue;
       TRIAGE_TRY(body, record.body());
       run.facts.push_back({{"seq", record.seq()},
                            {"kind", static_cast<int>(record.kind())},

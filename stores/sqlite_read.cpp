@@ -222,6 +222,7 @@ Result<void> SqliteJournals::erase(const RunId& run) {
       return database_->error(Errc::busy,
                               "run \"" + run + "\" is under way, so it cannot be erased");
     }
+    forget_keys(*row);
     for (SQLite::Statement* statement : {&statements_->erase_records, &statements_->erase_run}) {
       statement->bind(1, row->run);
       database_->run(*statement);
@@ -268,6 +269,7 @@ Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
 
 Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
                                              std::uint64_t expected, std::string_view bytes) {
+  TRIAGE_TRYV(check_space(space));
   if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
     return Error{Errc::invalid_argument, "space, key and value may have at most " +
                                              std::to_string(largest_record_body) + " bytes each"};
@@ -292,6 +294,7 @@ Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string
 
 Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view key,
                                       std::uint64_t expected) {
+  TRIAGE_TRYV(check_space(space));
   return guarded_write("removing a key", [&]() -> Result<void> {
     database_->begin_write();
     const std::uint64_t stored = key_version(space, key);

@@ -16,6 +16,10 @@ bool in_transaction(SQLite::Database& database) {
   return sqlite3_get_autocommit(database.getHandle()) == 0;
 }
 
+constexpr const char* ended_early =
+    "the effect's function ended the transaction that it runs in, so its rows may be there without "
+    "a result; look for them, then delete the row of triage_receipts or give it a result";
+
 // Rolls back what is not committed when the scope ends.
 class OpenTransaction {
  public:
@@ -48,50 +52,72 @@ Result<std::shared_ptr<SqliteReceipts>> SqliteReceipts::open(SQLite::Database& d
   return outcome::success(std::make_shared<SqliteReceipts>(database));
 }
 
-std::optional<Json> SqliteReceipts::find(const EffectCall& call) {
+std::optional<SqliteReceipts::Receipt> SqliteReceipts::find(const EffectCall& call) {
   SQLite::Statement look(database_, "SELECT result FROM triage_receipts WHERE idempotency_key = ?");
   look.bind(1, call.idempotency_key);
   if (!look.executeStep()) return std::nullopt;
   const auto column = look.getColumn(0);
-  return detail::decode_cbor({static_cast<const char*>(column.getBlob()),
-                              static_cast<std::size_t>(column.getBytes())})
-      .value();
+  if (column.isNull()) return Receipt{};
+  return Receipt{detail::decode_cbor({static_cast<const char*>(column.getBlob()),
+                                      static_cast<std::size_t>(column.getBytes())})
+                     .value()};
 }
 
+void SqliteReceipts::keep(const EffectCall& call, const std::string* encoded) {
+  SQLite::Statement keep(database_,
+                         "INSERT INTO triage_receipts VALUES(?1, ?2, ?3) "
+                         "ON CONFLICT(idempotency_key) DO UPDATE SET result = ?3");
+  keep.bind(1, call.idempotency_key);
+  keep.bind(2, call.key.data(), static_cast<int>(call.key.size()));
+  if (encoded != nullptr) keep.bind(3, encoded->data(), static_cast<int>(encoded->size()));
+  keep.exec();
+}
+
+// True if surely nothing is there: what was open is rolled back, and no receipt was committed
+// before. The function may have written something if it was at work when its transaction went.
+bool SqliteReceipts::is_undone(bool rolled_back, bool at_work, const EffectCall& call) {
+  if (!rolled_back && at_work) keep(call, nullptr);
+  return rolled_back && !find(call);
+}
+
+// The receipt is there before the function's rows, without a result: should the function commit by
+// itself, it commits that too, and nobody will take its rows for not done.
 Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& work) {
-  const auto not_done = [](const std::exception& e) {
-    std::throw_with_nested(EffectNotDone(std::string("rolled back: ") + e.what()));
-  };
   std::optional<OpenTransaction> transaction;
+  bool at_work = false;
   try {
     transaction.emplace(database_);
-    if (auto known = find(call)) return *std::move(known);  // A twin was faster.
-    Json result = work();
-    if (!in_transaction(database_)) {
-      throw std::logic_error("the effect's function ended the transaction that it runs in");
+    if (auto known = find(call)) {
+      if (known->result) return *std::move(known->result);  // A twin was faster.
+      throw std::logic_error(ended_early);
     }
+    keep(call, nullptr);
+    at_work = true;
+    Json result = work();
+    if (!in_transaction(database_)) throw std::logic_error(ended_early);
+    at_work = false;
     std::string encoded;
     detail::encode_cbor(result, encoded);
-    SQLite::Statement keep(database_, "INSERT INTO triage_receipts VALUES(?, ?, ?)");
-    keep.bind(1, call.idempotency_key);
-    keep.bind(2, call.key.data(), static_cast<int>(call.key.size()));
-    keep.bind(3, encoded.data(), static_cast<int>(encoded.size()));
-    keep.exec();
+    keep(call, &encoded);
     database_.exec("COMMIT");
     return result;
   } catch (const EffectNotDone&) {
+    if (transaction && !is_undone(transaction->roll_back(), at_work, call))
+      throw std::logic_error(ended_early);
     throw;
   } catch (const std::exception& e) {
     // Without an open transaction nobody knows: it may have been the commit that failed.
-    if (!transaction || transaction->roll_back()) not_done(e);
-    throw;
+    if (transaction && !is_undone(transaction->roll_back(), at_work, call)) throw;
+    std::throw_with_nested(EffectNotDone(std::string("rolled back: ") + e.what()));
   }
 }
 
 Reconcile SqliteReceipts::reconcile() {
   return [self = shared_from_this()](const EffectCall& call) {
     auto found = self->find(call);
-    return found ? Reconciled::done(*std::move(found)) : Reconciled::not_done();
+    if (!found) return Reconciled::not_done();
+    return found->result ? Reconciled::done(*std::move(found->result))
+                         : Reconciled::unknown(ended_early);
   };
 }
 

@@ -153,6 +153,16 @@ bool SqliteJournals::is_position(std::int64_t run, const RunId& id, Sequence at)
   return from.isDone() && expected - at + 1 < most_followers;
 }
 
+// Whether the run is, or may be, a branch of another one: it does not start over from nothing.
+bool SqliteJournals::may_be_branch(std::int64_t run, const RunId& id) {
+  SQLite::Statement second(database_->handle(),
+                           std::string(columns) + "WHERE run = ?1 AND seq = 2");
+  second.bind(1, run);
+  if (!second.executeStep()) return false;
+  const auto record = verified(second, id);
+  return !record || record->kind == RecordKind::forked;
+}
+
 // Empty: in doubt, and the whole fold must decide.
 Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id) {
   const auto in_doubt = [] { return outcome::success(std::optional<State>()); };
@@ -178,6 +188,9 @@ Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id)
     changes.push_back(*std::move(record));
   }
   if (base != Base::here) return in_doubt();
+  if (changes.back().kind == RecordKind::action_taken && may_be_branch(row->run, id.run)) {
+    return in_doubt();
+  }
   // A record that was lost without a trace would go unnoticed, since steps are not read.
   SQLite::Statement count(database_->handle(),
                           "SELECT count(*) FROM records WHERE run = ?1 AND seq BETWEEN ?2 AND ?3");

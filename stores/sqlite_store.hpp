@@ -97,6 +97,7 @@ class SqliteJournals final : public SqliteStore {
     std::optional<Error> error{};  // Why nothing was written.
   };
 
+  void forget_keys(const RunRow& row);
   // The version that a key has, 0 if it does not exist; and that it is not the expected one.
   [[nodiscard]] std::uint64_t key_version(std::string_view space, std::string_view key);
   [[nodiscard]] Error other_version(std::string_view key, std::uint64_t stored,
@@ -156,6 +157,7 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
   void salvage(const RunRow& row, SequenceRange range, JournalReading& out);
   [[nodiscard]] bool is_position(std::int64_t run, const RunId& id, Sequence at);
+  [[nodiscard]] bool may_be_branch(std::int64_t run, const RunId& id);
   [[nodiscard]] Result<std::optional<State>> quick_state(const CheckpointId& id);
 
   const std::int64_t pid_ = ::getpid();

@@ -43,6 +43,40 @@ void crash_at(MemoryStore& from, MemoryStore& to, Sequence last) {
 
 }  // namespace
 
+TEST_CASE("run does not hand the result of one task to another, or of one agent to another",
+          "[resume]") {
+  Kit kit;
+  const auto echo = [](const Json& task) { return Json{{"done", task}}; };
+  const TriageAgent agent{echo, answers({RecoveryAction::escalate()}), kit.options()};
+  const Json task = {{"order", 42}, {"rate", 1.5}};
+  const Json first = agent.run(task, {.run_id = "r"}).value();
+  CHECK(agent.run(task, {.run_id = "r"}).value() == first);
+
+  const auto other = agent.run(Json{{"order", 43}}, {.run_id = "r"});
+  CHECK_ERRC(Errc::conflict, other);
+  CHECK_THAT(other.error().detail, ContainsSubstring("another task"));
+  CHECK(agent.run_or_resume("r", Json{{"order", 43}}).value() == first);  // As its header says.
+
+  AgentOptions options = kit.options();
+  SECTION("another name") { options.name = "stranger"; }
+  SECTION("another version") { options.version = "2"; }
+  SECTION("another contract") { options.contract.constraints = {"be polite"}; }
+  const TriageAgent stranger{echo, answers({RecoveryAction::escalate()}), options};
+  if (options.name != kit.options().name || options.version != "1" ||
+      !options.contract.constraints.empty()) {
+    CHECK_ERRC(Errc::conflict, stranger.run(task, {.run_id = "r"}));
+  }
+}
+
+TEST_CASE("a task that cannot be compared gets no recorded result by run", "[resume]") {
+  struct Opaque {};
+  Kit kit;
+  const TriageAgent agent{[](const Opaque&) { return 1; }, answers({RecoveryAction::escalate()}),
+                          kit.options()};
+  CHECK(agent.run(Opaque{}, {.run_id = "r"}).value() == 1);
+  CHECK_ERRC(Errc::conflict, agent.run(Opaque{}, {.run_id = "r"}));
+}
+
 TEST_CASE("a run that ended without a result is resumed from its newest position", "[resume]") {
   Kit kit;
   const Crawler crawler;

@@ -48,8 +48,9 @@ class TriageAgent {
 
   // Runs the callable until it finishes or nothing fits any more.
   // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure());
-  // invalid_argument; with a run id that exists: conflict (unfinished) or busy (owned). A finished
-  // one gives its recorded result.
+  // invalid_argument; with a run id that exists: conflict (unfinished, or finished by another
+  // agent, version or policy, or with another task) or busy (owned). A finished run of this agent
+  // and this task gives its recorded result.
   Result<Value> run(const Task& task) const { return go(task); }
   Result<Value> run(const Task& task, const RunOptions& options) const { return go(task, options); }
   Result<Value> operator()(const Task& task) const { return run(task); }
@@ -78,7 +79,8 @@ class TriageAgent {
   }
   // Continues a suspended run with the action that was decided on, in any process that has the
   // same store. The token works once; of several that use it at once one wins. History, usage,
-  // effects and state are as they were; the decision and who took it are recorded.
+  // effects and state are as they were; the decision and who took it are recorded. If the run waits
+  // because a nested one does (Suspension::inner), an action that goes on is for that one.
   // Errors: not_found (unknown or used); conflict (expired, another agent's, or the run went on
   // without it); invalid_argument (an action that is not allowed or not safe, or a fallback that is
   // no value of this agent; the token stays);
@@ -117,9 +119,10 @@ class TriageAgent {
   // Runs the callable in a new run that branches off from a checkpoint ("RUN@SEQUENCE") of another
   // one: it begins with that state, with options.state set over it, and that trajectory. The branch
   // is recorded before the callable runs; the run it came from is only read. Effects of the whole
-  // origin keep their recorded results; history, usage and limits begin anew.
-  // Errors: not_found; conflict (label or run id in use, or other fingerprint); invalid_argument;
-  // corrupt; the store's; those of run().
+  // origin keep their recorded results and idempotency keys; history, usage and limits begin anew.
+  // Where a branch starts over, it begins like this again.
+  // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint behind
+  // an effect that was undone); invalid_argument; corrupt; the store's; those of run().
   Result<Value> fork(std::string_view checkpoint, const ForkOptions& options = {}) const {
     return proceed(detail::open_fork(*core_, checkpoint, options));
   }

@@ -94,6 +94,10 @@ struct AgentOptions {
   // to 128 bytes; give functions, not names of others.
   std::map<std::string, Compensation> compensations{};
   std::map<std::string, Reconcile> reconciliations{};
+  // Takes secrets out of what a suspension shows, before it is stored or returned: what it leaves
+  // in `task` and `proposed` is used. If it throws, neither the task nor the step's input is shown.
+  // The run's own record of its task, which going on needs, stays as it is.
+  std::function<void(Suspension&)> redact{};
 };
 
 // A value that is set wins over the agent's.
@@ -112,7 +116,8 @@ struct RunOptions {
 };
 
 struct ResumeOptions {
-  std::string from{};           // Checkpoint id or label; empty: the newest intact position.
+  std::string from{};           // Checkpoint id or label; empty: the newest intact position. One
+                                // behind an effect that has been undone is Errc::conflict.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
   RunOptions run{};             // run_id is ignored, label too unless the run is new.
   // Go on although the run is poisoned, or was aborted or escalated; its crashes are forgotten.

@@ -91,7 +91,7 @@ class Attempt {
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
   // What a rollback or resume restored, with this attempt's updates; empty at the start of a run
-  // and after RETRY and REPLAN.
+  // and after RETRY and REPLAN. In a branch (fork) those begin with the state it branched off with.
   [[nodiscard]] State state() const;
   // The same as a type with nlohmann conversions; a value-initialised T if the state is empty.
   template <JsonReadable T>

@@ -115,6 +115,21 @@ struct StoreCapabilities {
   bool background_appends = true;
 };
 
+namespace detail {
+
+// What lies in own_space() for one run.
+struct RunKeys {
+  std::vector<std::string> tickets{};  // Keys in `suspensions`.
+  std::string signals{};               // How its keys in `signals` begin.
+  std::string label{};                 // Key in `forks`, if its value is the run's id; empty: none.
+};
+// Without tickets: those are in the run's records.
+[[nodiscard]] RunKeys keys_of(const RunInfo& run);
+// The key that the body of a `suspended` names; empty if it names none.
+[[nodiscard]] std::string ticket_of(const Record& suspended);
+
+}  // namespace detail
+
 // Append-only journals of runs.
 //
 // Thread-safety: all members may be called from several threads at once.
@@ -167,7 +182,8 @@ class CheckpointStore : public KeySpace {
   // The newest intact position, even inside an open step.
   [[nodiscard]] virtual Result<Checkpoint> latest(const RunId& run);
 
-  // Removes a run and its records. Errors: Errc::busy while a living owner holds it.
+  // Removes a run, its records and its keys: see erase_keys(). Errors: Errc::busy while a living
+  // owner holds it.
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns how many runs went. Never removes a run that a living owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
@@ -180,6 +196,12 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] detail::CommitQueue& queue();
 
  protected:
+  // Removes what lies in the library's own spaces for a run: hashes of its tokens, signals, the
+  // label of a branch. Else a later run of the same id would find them. By this store's own list,
+  // get and erase_if; for erase(), with what read() gave before, when the run is gone. A store that
+  // removes no keys (Errc::unsupported) keeps them.
+  [[nodiscard]] Result<void> erase_keys(const JournalReading& run);
+
   // A store that overrides idle() calls this first in its destructor: it joins the queue's thread.
   void stop_queue() noexcept;
 

@@ -35,7 +35,7 @@ struct EffectCall {
   std::uint64_t generation = 1;   // One more after each compensation.
   int attempt = 0;                // Grows with every attempt of the run, also across crashes.
   std::string idempotency_key{};  // 64 hexadecimal digits: the same for a run, key and generation.
-                                  // A compensation has one of its own.
+                                  // A branch keeps its origin's. A compensation has its own.
   Json result{};                  // For a compensation: what the effect returned, else null.
   std::optional<TimePoint> deadline{};  // Return before. Nobody is stopped by force.
   std::stop_token stop_token{};

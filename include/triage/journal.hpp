@@ -41,6 +41,19 @@ struct EffectState {
   Sequence intended_at = 0;                   // When this generation was first intended.
   Sequence known_at = 0;                      // Of the newest record about it.
   bool lost = false;  // In doubt because a record that may have been about it cannot be read.
+  // Under which the outside world knows this generation. Empty: it is made of the run's own id, as
+  // journals from before it was recorded take it to be.
+  std::string idempotency_key{};
+  std::string compensation_key{};  // The same of its compensation, once that was begun.
+};
+
+// A nested run for which this one was suspended.
+struct AwaitedRun {
+  std::string agent{};   // The agent it is a run of …
+  std::string task{};    // … the hash of its task; empty: not known …
+  std::string ticket{};  // … and the hash of its token.
+  Json decision{};       // The action that was decided on for it; null: none.
+  std::string by{};      // Who decided.
 };
 
 // Both ways to build it give the same journal: recording live, or applying stored records in order.
@@ -57,6 +70,7 @@ class Journal {
     bool failed = false;  // It contains the step that carries a failure.
     WallTime time{};
     std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
+    std::int32_t cut = -1;       // Which way back led to what it continues; -1: none.
   };
 
   explicit Journal(RunId run = {}, bool auto_checkpoint = true)
@@ -81,7 +95,7 @@ class Journal {
   void end_checkpoint(bool always = false);
   // Continues from a position: later records build on it. Index into positions().
   void rewind(std::size_t position);
-  // Continues from an empty state and trajectory.
+  // Continues from the start: an empty state and trajectory, or those that a branch begins with.
   void start_over();
   // The callable is about to run; the same as a record `attempt_started`.
   void begin_attempt(int number);
@@ -97,6 +111,10 @@ class Journal {
   void mark_used(Sequence target) { used_targets_.insert(target); }
   // A decision from outside has approved a proposed step; the same as a record `resumed`.
   void approve(std::string fingerprint) { approved_.insert(std::move(fingerprint)); }
+  // The run waits for a nested one; the same as a record `suspended` with a `child`.
+  void await(const RunId& run, AwaitedRun awaited) { awaited_[run] = std::move(awaited); }
+  // What was decided for it; the same as a record `resumed` with a `child_decision`.
+  void decide_awaited(const RunId& run, Json action, std::string by);
   // Applies a stored record. One that does not follow the last one, or cannot be decoded, is left
   // out, and so is everything behind it until a record rewinds to before the hole.
   void apply(const Record& record);
@@ -130,9 +148,16 @@ class Journal {
   // The newest record that is damaged or missing and may have been an effect's intent; 0 if there
   // is none.
   [[nodiscard]] Sequence lost_intent() const noexcept { return lost_intent_; }
-  // The position before all effects that have been undone while the state still contains them, if
-  // there are such: a rollback to there is due. 0 is the start.
+  // Whether the state at a position claims an effect that has been undone since: nothing goes on
+  // from there. Index into positions().
+  [[nodiscard]] bool claims_undone(std::size_t position) const;
+  // If the current state claims such an effect: the newest position of the current branch that
+  // does not, to which the run has to go back. 0 is the start.
   [[nodiscard]] std::optional<Sequence> before_undone() const;
+  // The position that a branch of another run begins with; 0 for all other runs.
+  [[nodiscard]] Sequence start_sequence() const noexcept {
+    return begin_ ? positions_[*begin_].seq : 0;
+  }
   // The target of a recovery whose compensations were begun and, as far as is recorded, not ended.
   [[nodiscard]] const std::optional<Sequence>& compensating_after() const noexcept {
     return compensating_after_;
@@ -174,6 +199,10 @@ class Journal {
   }
   // Attempts that ended because they had to wait for long: no limit counts them.
   [[nodiscard]] int parked_attempts() const noexcept { return parked_attempts_; }
+  // Nested runs that it has waited for.
+  [[nodiscard]] const std::map<RunId, AwaitedRun, std::less<>>& awaited() const noexcept {
+    return awaited_;
+  }
   // How often in a row the run's process died while it was being resumed without getting on: since
   // an attempt last ended, an effect was completed, or something else was recorded than by the
   // process that died before.
@@ -192,6 +221,12 @@ class Journal {
     std::shared_ptr<const Json> value{};  // Null: removed.
   };
   using Versions = std::map<std::string, std::vector<Version>, std::less<>>;
+  // A way back: the records behind `to`, up to `at`, are no part of what came after it.
+  struct Cut {
+    Sequence to = 0;
+    Sequence at = 0;
+    std::int32_t before = -1;  // Index of the one that `to` itself came behind; -1: none.
+  };
 
   Sequence next() noexcept { return ++last_; }
   void touch(WallTime time) noexcept;
@@ -206,7 +241,8 @@ class Journal {
   void apply_compensation(RecordKind kind, const Json& body);
   void note_lost_records(const JournalReading& reading);
   void note_lost_intent(Sequence seq);
-  void forget_undone(Sequence after);
+  void cut_back(Sequence to, std::int32_t before);
+  [[nodiscard]] bool claims_undone(Sequence seq, std::int32_t newest_cut) const;
   void apply_label(const Json& body, WallTime time);
   void apply_step(const Record& record);
   void apply_going_on(const Json& body, WallTime time);
@@ -215,6 +251,7 @@ class Journal {
   void note_life(std::string_view what);
   void note_life(const Record& step);
   void note_life(const Step& step);
+  void apply_suspended(const std::shared_ptr<const Json>& body);
   void replace_steps(const Json& steps);
   bool rewind_to(Sequence seq);
 
@@ -238,7 +275,10 @@ class Journal {
   std::size_t attempt_first_position_ = 0;
   std::map<std::string, EffectState, std::less<>> effects_{};
   Sequence lost_intent_ = 0;
-  std::set<Sequence> undone_{};  // Intents of undone effects that the current state contains.
+  std::set<Sequence> undone_{};  // Intents of all effects that were undone, or may have been.
+  std::vector<Cut> cuts_{};
+  std::int32_t cut_ = -1;               // The newest one on the way to the current state.
+  std::optional<std::size_t> begin_{};  // Index of the position that a branch begins with.
   std::optional<Sequence> compensating_after_{};
   std::vector<HistoryEntry> history_{};
   bool undecided_ = false;  // The newest entry of the history is a suspension.
@@ -253,6 +293,7 @@ class Journal {
   Json forked_{};
   std::set<std::string> approved_{};
   std::map<std::string, std::optional<Json>, std::less<>> signals_{};
+  std::map<RunId, AwaitedRun, std::less<>> awaited_{};
   int crashes_ = 0;
   // What each of the last two processes that resumed the run after a death recorded first, hashed;
   // empty where nobody did.

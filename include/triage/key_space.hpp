@@ -17,10 +17,32 @@ struct VersionedValue {
   std::uint64_t version = 0;  // 1 when first written, then one more each time.
 };
 
-// Spaces that begin with "triage/" are the library's own. Every CheckpointStore is one.
+namespace detail {
+
+// The library's own spaces. Their names are known by where they lie in memory, so they are passed
+// on as they are: a copy is somebody else's.
+enum class OwnSpace : std::uint8_t {
+  suspensions,
+  signals,
+  forks,
+  breakers,
+  limiters,
+  retry_budgets,
+};
+[[nodiscard]] std::string_view own_space(OwnSpace space) noexcept;
+
+}  // namespace detail
+
+// Asked by a key space before it writes or removes. Errors: Errc::invalid_argument if the space
+// begins with "triage/", unless it is the library itself that asks.
+[[nodiscard]] Result<void> check_space(std::string_view space);
+
+// Spaces that begin with "triage/" are the library's own: anybody may read them, nobody else may
+// write there. A key space that stands in front of another one passes `space` on as it was given.
+// Every CheckpointStore is one.
 // Thread-safety: all members may be called from several threads at once.
 // Errors of all members: Errc::io, Errc::busy (after a bounded wait), Errc::corrupt,
-// Errc::unsupported (used after fork()).
+// Errc::unsupported (used after fork()), Errc::invalid_argument (see check_space).
 class KeySpace {
  public:
   virtual ~KeySpace() = default;

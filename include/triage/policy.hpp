@@ -4,6 +4,7 @@
 
 #include "triage/classification.hpp"
 #include "triage/clock.hpp"
+#include "triage/guard.hpp"
 #include "triage/result.hpp"
 #include "triage/taxonomy.hpp"
 #include "triage/trajectory.hpp"
@@ -135,6 +136,12 @@ struct Suspension {
   std::vector<std::string> allowed_actions{};
   std::optional<WallTime> until{};    // The run goes on then without a decision: see resume_due().
   std::optional<WallTime> expires{};  // From then on the token is refused.
+  // What the decision is about. AgentOptions::redact may take out what nobody may see.
+  std::string agent{};                     // AgentOptions::name.
+  Json task{};                             // Null if it has neither JSON nor a text.
+  std::optional<ProposedStep> proposed{};  // If a guard asks.
+  // The run waits because a nested one does: that one, with its own token.
+  std::shared_ptr<const Suspension> inner{};
 };
 
 // A pure function from FailureContext to RecoveryAction, with a description that goes into the

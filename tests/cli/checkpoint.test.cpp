@@ -73,6 +73,47 @@ TEST_CASE("list --run shows checkpoints, and which of them were abandoned", "[cl
   CHECK_THAT(row_of(1), ContainsSubstring("yes"));
 }
 
+TEST_CASE("show tells what a suspended run waits for, without what was taken out", "[cli]") {
+  struct Guard final : StepGuard {
+    GuardVerdict judge(const Step&) const override {
+      return {.kind = GuardVerdict::Kind::ask, .risk = 0.75, .reason = "it deletes"};
+    }
+  };
+  const TempFolder folder;
+  const std::string path = folder.file("a.db");
+  const TriageAgent agent{[](const Json&, Attempt& attempt) -> Result<int> {
+                            const auto allowed = attempt.propose_step(
+                                {.action = "delete it",
+                                 .tool_called = "delete_user",
+                                 .tool_input = {{"user", "ana"}, {"key", "secret"}}});
+                            if (!allowed) return allowed.error();
+                            return 1;
+                          },
+                          FailurePolicy(),
+                          {.name = "cleaner",
+                           .store = SqliteStore::open(path).value(),
+                           .guard = std::make_shared<Guard>(),
+                           .redact = [](Suspension& shown) {
+                             shown.task["password"] = "***";
+                             shown.proposed->input["key"] = "***";
+                           }}};
+  REQUIRE_FALSE(agent.run(Json{{"clean", "users"}, {"password", "pw"}}, {.run_id = "r"}));
+  const Printed shown = triage_command({"checkpoint", "show", path, "r"});
+  for (const char* part : {"cleaner", "delete_user", "ana", "0.75", "it deletes", "users"}) {
+    CHECK_THAT(shown.out, ContainsSubstring(part));
+  }
+  const Printed printed = triage_command({"checkpoint", "show", path, "r", "--json"});
+  const Json waiting = json_of(printed)["waiting"];
+  CHECK(waiting["agent"] == "cleaner");
+  CHECK(waiting["task"] == Json{{"clean", "users"}, {"password", "***"}});
+  CHECK(waiting["step"]["tool"] == "delete_user");
+  CHECK(waiting["step"]["input"] == Json{{"user", "ana"}, {"key", "***"}});
+  CHECK(waiting["step"]["risk"] == 0.75);
+  for (const std::string& out : {shown.out, printed.out}) {
+    CHECK_THAT(out, !ContainsSubstring("secret") && !ContainsSubstring("\"pw\""));
+  }
+}
+
 TEST_CASE("show tells in sentences what failed, why, and what was done about it", "[cli]") {
   const TempFolder folder;
   make_store(folder.file("a.db"));

@@ -207,10 +207,11 @@ TEST_CASE("processes on one key space share the circuits", "[policies][breaker]"
   here->leave(at(5s), probe.ticket, &fault);
   CHECK(there->enter(at(6s)).kind == Kind::refuse);
   SECTION("what is damaged there counts as nothing") {
-    REQUIRE_OK(options.shared->put_if(
-        "triage/breakers", "6:search@example.org",
-        options.shared->get("triage/breakers", "6:search@example.org").value()->version,
-        "{\"tracks\":{\"timeout\":{\"state\":99,\"window\":[[1]]}}}"));
+    const auto space = triage::detail::own_space(triage::detail::OwnSpace::breakers);
+    REQUIRE_OK(
+        options.shared->put_if(space, "6:search@example.org",
+                               options.shared->get(space, "6:search@example.org").value()->version,
+                               "{\"tracks\":{\"timeout\":{\"state\":99,\"window\":[[1]]}}}"));
     CHECK(here->enter(at(100s)).kind == Kind::pass);
   }
 }

@@ -110,6 +110,63 @@ TEST_CASE("a function that ends the transaction itself is in doubt, and told why
   CHECK_THROWS_AS(order(EffectCall{.idempotency_key = "k"}), std::logic_error);
 }
 
+TEST_CASE("rows of a function that commits by itself are never taken for not done",
+          "[stores][sqlite][receipts]") {
+  Shop shop;
+  SQLite::Database database(shop.orders, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  database.exec("CREATE TABLE orders(number INTEGER)");
+  const auto receipts = SqliteReceipts::open(database).value();
+  const EffectCall call{.key = "order", .idempotency_key = "k"};
+  // What the function does behind its row; whether that throws by itself.
+  const std::string does = GENERATE("COMMIT", "COMMIT; BEGIN", "ROLLBACK");
+  const bool throws = GENERATE(true, false);
+  INFO(does << (throws ? ", then throws" : ""));
+  auto order = receipts->transaction([&] {
+    if (does == "ROLLBACK") database.exec(does);
+    database.exec("INSERT INTO orders VALUES(42)");
+    if (does != "ROLLBACK") database.exec(does);
+    if (throws) throw std::runtime_error("out of stock");
+    return 7;
+  });
+  bool told = false;  // That nothing happened.
+  try {
+    static_cast<void>(order(call));
+  } catch (const EffectNotDone&) {
+    told = true;
+  } catch (const std::exception&) {}
+  CHECK(shop.count("orders") == 1);
+  CHECK_FALSE(told);
+  const Reconciled found = receipts->reconcile().function()(call);
+  CHECK(found.answer != Reconciled::Answer::not_done);
+  CHECK((found.answer == Reconciled::Answer::done) == (does == "COMMIT; BEGIN" && !throws));
+  try {
+    static_cast<void>(order(call));  // A second try makes no second row.
+  } catch (const std::exception&) {}
+  CHECK(shop.count("orders") == 1);
+}
+
+TEST_CASE("an agent whose effect commits by itself ends in doubt, with one row",
+          "[stores][sqlite][receipts]") {
+  Shop shop;
+  SQLite::Database database(shop.orders, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  database.exec("CREATE TABLE orders(number INTEGER)");
+  const auto receipts = SqliteReceipts::open(database).value();
+  FailurePolicy policy;
+  policy.otherwise(
+      Strategy("retry", [](const FailureContext&) { return RecoveryAction::retry(); }));
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            receipts->effect(attempt, "order", {{"number", 42}}, [&] {
+                              database.exec("INSERT INTO orders VALUES(42); COMMIT");
+                            });
+                          },
+                          policy,
+                          {.store = SqliteStore::open(shop.runs).value()}};
+  const auto result = agent.run("x");
+  REQUIRE_FALSE(result.has_value());
+  CHECK(result.error().code == Errc::in_doubt);
+  CHECK(shop.count("orders") == 1);
+}
+
 TEST_CASE("a database that cannot be written frees the key", "[stores][sqlite][receipts]") {
   Shop shop;
   SQLite::Database database(shop.orders, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

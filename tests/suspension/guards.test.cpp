@@ -248,3 +248,86 @@ TEST_CASE("on_escalate is asked about every kind of escalation", "[guard]") {
   CHECK_ERRC(Errc::suspended, agent.run("x", run));
   CHECK(asked == 1);
 }
+
+// --- What a decision is about.
+
+namespace {
+
+struct AskingGuard final : StepGuard {
+  GuardVerdict judge(const Step&) const override {
+    return {.kind = GuardVerdict::Kind::ask, .risk = 0.75, .reason = "it deletes"};
+  }
+};
+
+// Proposes to delete in every attempt; fails otherwise in the first one.
+int proposes(const std::string&, Attempt& attempt) {
+  const auto allowed = attempt.propose_step(
+      {.action = "delete it", .tool_called = "delete_user", .tool_input = {{"user", "ana"}}});
+  if (attempt.number() == 1) throw std::runtime_error("access_denied");
+  return allowed.has_value() ? 1
+                             : throw std::runtime_error("not allowed: " + allowed.error().detail);
+}
+
+}  // namespace
+
+TEST_CASE("a decision about something else approves no step that a guard asked about", "[guard]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  AgentOptions options = stored ? kit.options() : kit.bare();
+  options.guard = std::make_shared<AskingGuard>();
+  const TriageAgent agent{&proposes, answers({asking(), RecoveryAction::escalate()}), options};
+  const std::string token = token_of(agent.run("x"));
+  const auto result = agent.decide(token, RecoveryAction::retry());
+  CHECK_FALSE(result.has_value());
+}
+
+TEST_CASE("whoever approves a step sees the step, the agent and the task", "[guard]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  const int hides = GENERATE(0, 1, 2);
+  AgentOptions options = stored ? kit.options() : kit.bare();
+  options.name = "cleaner";
+  options.guard = std::make_shared<AskingGuard>();
+  if (hides == 1) {
+    options.redact = [](Suspension& shown) {
+      shown.task["password"] = "***";
+      shown.proposed->input["user"] = "***";
+      shown.message = "ignored";
+    };
+  } else if (hides == 2) {
+    options.redact = [](Suspension&) { throw std::runtime_error("no"); };
+  }
+  const TriageAgent agent{
+      [](const Json&, Attempt& attempt) -> Result<int> {
+        const auto allowed = attempt.propose_step(
+            {.action = "delete it", .tool_called = "delete_user", .tool_input = {{"user", "ana"}}});
+        if (!allowed) return allowed.error();
+        return 1;
+      },
+      answers({RecoveryAction::escalate()}), options};
+  const Json task{{"clean", "users"}, {"password", "secret"}};
+  const auto result = agent.run(task, {.run_id = "r"});
+  CHECK_ERRC(Errc::suspended, result);
+  const Suspension& asked = *result.error().suspension();
+  CHECK(asked.agent == "cleaner");
+  CHECK_THAT(asked.message, ContainsSubstring("delete_user"));
+  REQUIRE(asked.proposed);
+  CHECK(asked.proposed->tool == "delete_user");
+  CHECK(asked.proposed->action == "delete it");
+  CHECK(asked.proposed->risk == 0.75);
+  CHECK(asked.proposed->reason == "it deletes");
+  const Json shown_task = hides == 0   ? task
+                          : hides == 1 ? Json{{"clean", "users"}, {"password", "***"}}
+                                       : Json();
+  const Json shown_input = hides == 2 ? Json() : Json{{"user", hides == 0 ? "ana" : "***"}};
+  CHECK(asked.task == shown_task);
+  CHECK(asked.proposed->input == shown_input);
+  if (stored) {
+    const Json body = stored_journal(*kit.store, "r").suspended();
+    CHECK(body["step"]["input"] == shown_input);
+    CHECK(body["step"]["risk"] == 0.75);
+    CHECK(body.contains("task") == (hides != 0));
+    if (hides != 0) CHECK(body["task"] == shown_task);
+  }
+  CHECK(agent.decide(asked.token, RecoveryAction::retry()).value() == 1);
+}

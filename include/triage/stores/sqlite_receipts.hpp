@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -60,12 +61,18 @@ class SqliteReceipts : public std::enable_shared_from_this<SqliteReceipts> {
     };
   }
   // … and who looks for its receipt. What it does not find cannot happen any more: a late
-  // transaction with the same receipt fails.
+  // transaction with the same receipt fails. A receipt without a result, which a function leaves
+  // that ended the transaction by itself, means unknown.
   [[nodiscard]] Reconcile reconcile();
 
  private:
   [[nodiscard]] Json run(const EffectCall& call, const std::function<Json()>& work);
-  [[nodiscard]] std::optional<Json> find(const EffectCall& call);
+  struct Receipt {
+    std::optional<Json> result{};  // Empty: the function ended the transaction by itself.
+  };
+  [[nodiscard]] std::optional<Receipt> find(const EffectCall& call);
+  [[nodiscard]] bool is_undone(bool rolled_back, bool at_work, const EffectCall& call);
+  void keep(const EffectCall& call, const std::string* encoded);  // Null: no result yet.
 
   SQLite::Database& database_;
 };

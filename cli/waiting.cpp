@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "waiting.hpp"
+
+#include "output.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_value = 400;
+
+std::string text_of(const Json& value) {
+  return shorten(value.is_string() ? value.get<std::string>() : show(value), longest_value);
+}
+
+// A member of an object that comes from a file; null if there is none.
+const Json& member(const Json& object, const char* name) {
+  static const Json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
+std::string line(const char* heading, const Json& value) {
+  return value.is_null() || value == "" ? "" : heading + text_of(value) + "\n";
+}
+
+}  // namespace
+
+Json shown_task(const Narrative& narrative) {
+  const auto& all = narrative.happenings;
+  const auto redacted = std::find_if(all.rbegin(), all.rend(), [](const Happening& one) {
+    return one.fields.value("kind", "") == to_string(RecordKind::suspended) &&
+           one.fields.contains("task");
+  });
+  if (redacted != all.rend()) return redacted->fields["task"];
+  return narrative.journal.start().value("task", Json());
+}
+
+Json waiting_json(const Narrative& narrative) {
+  const Json& body = narrative.journal.suspended();
+  if (body.is_null()) return nullptr;
+  Json shown{{"agent", member(narrative.journal.start(), "agent")},
+             {"task", shown_task(narrative)},
+             {"message", member(body, "message")},
+             {"allowed_actions", member(body, "allowed_actions")}};
+  for (const char* name : {"step", "signal", "until_ms"}) {
+    if (body.contains(name)) shown[name] = body[name];
+  }
+  if (body.contains("child")) shown["child"] = member(body["child"], "run");
+  return shown;
+}
+
+std::string waiting_text(const Narrative& narrative) {
+  const Json& body = narrative.journal.suspended();
+  if (body.is_null()) return {};
+  const Json& step = member(body, "step");
+  std::string text = "\nWaits for a decision: " + text_of(member(body, "message")) + "\n";
+  text += line("  Agent    ", member(narrative.journal.start(), "agent"));
+  text += line("  Task     ", shown_task(narrative));
+  text += line("  Step     ", member(step, "action"));
+  text += line("  Tool     ", member(step, "tool"));
+  text += line("  Input    ", member(step, "input"));
+  if (const Json& risk = member(step, "risk"); risk.is_number()) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.2f", risk.get<double>());
+    text +=
+        "  Risk     " + std::string(number) + "\n" + line("  Why      ", member(step, "reason"));
+  }
+  const Json& allowed = member(body, "allowed_actions");
+  std::string names;
+  if (allowed.is_array()) {
+    for (const Json& name : allowed) names += (names.empty() ? "" : ", ") + text_of(name);
+  }
+  return names.empty() ? text : text + "  Allowed  " + names + "\n";
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a suspended run waits for, as whoever decides should see it.
+
+#include "narrative.hpp"
+#include "triage/journal.hpp"
+#include "triage/json.hpp"
+
+#include <string>
+
+namespace triage::inline v0_1::cli {
+
+// The task; without what the agent has taken out of it for the newest suspension.
+[[nodiscard]] Json shown_task(const Narrative& narrative);
+// Null, or empty, unless the run is suspended.
+[[nodiscard]] Json waiting_json(const Narrative& narrative);
+[[nodiscard]] std::string waiting_text(const Narrative& narrative);
+
+}  // namespace triage::inline v0_1::cli

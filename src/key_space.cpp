@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "triage/key_space.hpp"
+
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// One array, so that no other text in the process can have the address of a name in it.
+constexpr std::size_t longest_name = 24;
+using Name = std::array<char, longest_name>;
+constexpr std::array<Name, 6> names = {{{"triage/suspensions"},
+                                        {"triage/signals"},
+                                        {"triage/forks"},
+                                        {"triage/breakers"},
+                                        {"triage/limiters"},
+                                        {"triage/retry_budgets"}}};
+
+}  // namespace
+
+std::string_view detail::own_space(OwnSpace space) noexcept {
+  return names.at(static_cast<std::size_t>(space)).data();
+}
+
+Result<void> check_space(std::string_view space) {
+  constexpr std::string_view ours = "triage/";
+  const bool known = std::any_of(names.begin(), names.end(), [&](const Name& name) {
+    return std::equal_to<>()(space.data(), name.data()) && space == name.data();
+  });
+  if (known || !space.starts_with(ours)) return outcome::success();
+  return Error{Errc::invalid_argument, "space \"" + printable(space) +
+                                           "\" is the library's own; choose a name that does not "
+                                           "begin with \"triage/\""};
+}
+
+}  // namespace triage::inline v0_1

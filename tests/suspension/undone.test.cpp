@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// No run goes on from a state that claims what has been undone.
+#include "support/kit.hpp"
+#include "support/result.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Charges, says so in its state, labels that, and fails until told otherwise.
+struct Shop {
+  Kit kit{};
+  std::vector<std::string> world{};
+  std::vector<bool> claimed{};  // What the state said when an attempt began.
+  int failures = 2;
+
+  TriageAgent<std::function<int(const std::string&, Attempt&)>> agent(
+      std::vector<RecoveryAction> actions, bool stored = true) {
+    AgentOptions options = stored ? kit.options() : kit.bare();
+    options.compensations["refund"] = [this] { world.emplace_back("refund"); };
+    return {[this](const std::string&, Attempt& attempt) {
+              claimed.push_back(attempt.state().contains("charged"));
+              attempt.record_step({.action = "look"});
+              if (!claimed.back()) {
+                REQUIRE(attempt.checkpoint("before"));
+                attempt.effect("charge", [this] { world.emplace_back("charge"); },
+                               {.compensate = "refund"});
+                attempt.record_step({.action = "charged"});
+                attempt.update_state({{"charged", true}});
+                REQUIRE(attempt.checkpoint("behind"));
+              }
+              if (failures-- > 0) throw std::runtime_error("timeout");
+              return static_cast<int>(world.size());
+            },
+            answers(std::move(actions)), options};
+  }
+  // Whether the last attempt's state spoke the truth.
+  [[nodiscard]] bool truthful() const {
+    return !claimed.back() || (!world.empty() && world.back() == "charge");
+  }
+};
+
+RecoveryAction to_label(const std::string& name, bool or_start = false) {
+  return RecoveryAction::rollback(
+      RollbackTarget{.kind = RollbackTarget::Kind::label, .name = name, .or_start = or_start});
+}
+
+}  // namespace
+
+TEST_CASE("what was undone by a rollback is done again, and only then claimed", "[undone]") {
+  Shop shop;
+  shop.failures = 1;
+  const auto agent = shop.agent({to_label("before")}, GENERATE(true, false));
+  CHECK(agent.run("x").has_value());
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
+  CHECK(shop.truthful());
+}
+
+TEST_CASE("a label behind an undone effect is no target any more", "[undone]") {
+  Kit kit;
+  std::vector<std::string> world;
+  const bool stored = GENERATE(true, false);
+  AgentOptions options = stored ? kit.options() : kit.bare();
+  options.compensations["refund"] = [&] { world.emplace_back("refund"); };
+  bool claims = false;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            claims = attempt.state().contains("charged");
+                            attempt.record_step({.action = "look"});
+                            if (attempt.number() == 1) {
+                              REQUIRE(attempt.checkpoint("before"));
+                              attempt.effect("charge", [&] { world.emplace_back("charge"); },
+                                             {.compensate = "refund"});
+                              attempt.record_step({.action = "charge"});
+                              attempt.update_state({{"charged", true}});
+                              REQUIRE(attempt.checkpoint("behind"));
+                            }
+                            if (attempt.number() < 3) throw std::runtime_error("timeout");
+                            return 1;
+                          },
+                          answers({to_label("before"), to_label("behind", true)}), options};
+  CHECK(agent.run("x").has_value());  // The third attempt begins at the start instead.
+  CHECK_FALSE(claims);
+  CHECK(world == std::vector<std::string>{"charge", "refund"});
+}
+
+TEST_CASE("a rollback to a label behind an undone effect escalates and says why", "[undone]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.compensations["refund"] = [] {};
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            if (attempt.number() == 1) {
+                              attempt.record_step({.action = "look"});
+                              REQUIRE(attempt.checkpoint("before"));
+                              attempt.effect("charge", [] {}, {.compensate = "refund"});
+                              REQUIRE(attempt.checkpoint("behind"));
+                            }
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({to_label("before"), to_label("behind")}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("undone"));
+}
+
+TEST_CASE("resume_run with from behind an undone effect is refused, before it is not", "[undone]") {
+  Shop shop;
+  shop.failures = 1;
+  const auto agent = shop.agent({RecoveryAction::abort()});
+  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund"});
+
+  const auto refused = agent.resume_run("r", {.from = "behind", .revive = true});
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("undone"));
+  SECTION("from a label in front of it") {
+    const auto position = stored_journal(*shop.kit.store, "r").find_label("before");
+    REQUIRE(position);
+    CHECK(agent.resume_run("r", {.from = "before", .revive = true}).has_value());
+    CHECK(stored_journal(*shop.kit.store, "r").positions().size() > *position);
+  }
+  SECTION("by itself it goes on in front of it") {
+    CHECK(agent.resume_run("r", {.revive = true}).has_value());
+  }
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
+  CHECK(shop.truthful());
+}
+
+TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {
+  Shop shop;
+  shop.failures = 1;
+  const auto agent = shop.agent({RecoveryAction::abort()});
+  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
+  const Journal journal = stored_journal(*shop.kit.store, "r");
+  const auto at = [&](const char* label) {
+    return to_string(journal.info(*journal.find_label(label)).id);
+  };
+  CHECK_ERRC(Errc::conflict, agent.fork(at("behind")));
+  CHECK(agent.fork(at("before")).has_value());
+  CHECK(shop.truthful());
+}
+
+TEST_CASE("an effect that was done again does not make the old state true", "[undone]") {
+  Shop shop;
+  shop.failures = 3;
+  const auto agent = shop.agent({to_label("before"), RecoveryAction::abort()});
+  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
+  const Journal journal = stored_journal(*shop.kit.store, "r");
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < journal.positions().size(); ++i) {
+    const bool claims = journal.restore(i).state.contains("charged");
+    if (!claims) continue;
+    CHECK(journal.claims_undone(i));
+    ++refused;
+  }
+  CHECK(refused >= 2);
+}
