@@ -67,7 +67,11 @@ struct TakenOver {
                                                std::shared_ptr<CheckpointStore> store,
                                                const RunId& id, Sequence suspended_at,
                                                const DueOptions& options, bool* gone = nullptr);
-// Goes on with a run of this process that is due (suspension.cpp).
+// Goes on with a run that waits in this process: by its token, or because it is due.
+[[nodiscard]] Result<ContinuationPtr> open_remembered(const AgentCore& core,
+                                                      const std::string& hash,
+                                                      RecoveryAction action,
+                                                      const DecideOptions& options);
 [[nodiscard]] Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
                                                           const RunOptions& options);
 // What a suspended run does when its time comes: what its record says, else the first action that

@@ -106,8 +106,7 @@ Result<ContinuationPtr> carry_out(TakenOver taken, OutsideDecision decision) {
   const std::string ticket = text_field(journal.suspended(), "ticket");
   Json fields = resumed_fields(decision);
   put_terms(taken.terms(), fields);
-  const Record record =
-      journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
+  const Record record = journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields));
   TRIAGE_TRYV(shielded([&] {
     return b.store->append(b.writer.lease, {&record, 1}, RunStatus::running);
   }));

@@ -128,9 +128,8 @@ static Result<ContinuationPtr> open_waiting(const AgentCore& core, const DueRun&
     return open_due(core, waiting, {.accept_changed = options.accept_changed, .run = options.run},
                     &gone);
   }
-  auto suspension =
-      std::make_shared<Suspension>(Suspension{
-          .run_id = waiting.run, .message = waiting.message, .agent = core.options.name});
+  auto suspension = std::make_shared<Suspension>(
+      Suspension{.run_id = waiting.run, .message = waiting.message, .agent = core.options.name});
   if (waiting.until != WallTime::max()) suspension->until = waiting.until;
   return Error{Errc::suspended, "run \"" + waiting.run + "\" waits: " + waiting.message, nullptr,
                std::move(suspension)};
