@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading journals and runs back, erasing them, and the key space of the SQLite store.
+// Reading journals and runs back from the SQLite store.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -209,118 +209,6 @@ Result<RunInfo> SqliteJournals::run(const RunId& id) {
     if (!row) return no_such_run(id);
     row->info.owned = owned(*row);
     return outcome::success(std::move(row->info));
-  });
-}
-
-Result<void> SqliteJournals::erase(const RunId& run) {
-  TRIAGE_TRYV(check_run_id(run));
-  return guarded_write("erasing run \"" + run + "\"", [&]() -> Result<void> {
-    database_->begin_write();
-    const std::optional<RunRow> row = find_run(run);
-    if (!row) return no_such_run(run);
-    if (owned(*row)) {
-      return database_->error(Errc::busy,
-                              "run \"" + run + "\" is under way, so it cannot be erased");
-    }
-    for (SQLite::Statement* statement : {&statements_->erase_records, &statements_->erase_run}) {
-      statement->bind(1, row->run);
-      database_->run(*statement);
-    }
-    database_->commit();
-    held_.erase(row->run);
-    database_->fold_if_large();
-    return outcome::success();
-  });
-}
-
-// --- The key space.
-
-Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space,
-                                                          std::string_view key) {
-  return guarded("reading a key", [&]() -> Result<std::optional<VersionedValue>> {
-    SQLite::Statement& get = statements_->get_value;
-    const StatementUse use(get);
-    bind_bytes(get, 1, space);
-    bind_bytes(get, 2, key);
-    std::optional<VersionedValue> found;
-    if (get.executeStep()) {
-      found = VersionedValue{get.getColumn(0).getString(),
-                             static_cast<std::uint64_t>(get.getColumn(1).getInt64())};
-    }
-    return outcome::success(std::move(found));
-  });
-}
-
-std::uint64_t SqliteJournals::key_version(std::string_view space, std::string_view key) {
-  SQLite::Statement& get = statements_->get_value;
-  const StatementUse use(get);
-  bind_bytes(get, 1, space);
-  bind_bytes(get, 2, key);
-  return get.executeStep() ? static_cast<std::uint64_t>(get.getColumn(1).getInt64()) : 0;
-}
-
-Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
-                                    std::uint64_t expected) {
-  return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                              std::to_string(stored) + ", expected " +
-                                              std::to_string(expected));
-}
-
-Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
-                                             std::uint64_t expected, std::string_view bytes) {
-  if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
-    return Error{Errc::invalid_argument, "space, key and value may have at most " +
-                                             std::to_string(largest_record_body) + " bytes each"};
-  }
-  return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
-    database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
-    if (stored != expected) {
-      return other_version(key, stored, expected);
-    }
-    SQLite::Statement& put = statements_->put_value;
-    bind_bytes(put, 1, space);
-    bind_bytes(put, 2, key);
-    put.bind(3, static_cast<std::int64_t>(stored + 1));
-    bind_bytes(put, 4, bytes);
-    database_->run(put);
-    database_->commit();
-    database_->fold_if_large();
-    return stored + 1;
-  });
-}
-
-Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view key,
-                                      std::uint64_t expected) {
-  return guarded_write("removing a key", [&]() -> Result<void> {
-    database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
-    if (stored != 0 && stored != expected) {
-      return other_version(key, stored, expected);
-    }
-    SQLite::Statement& remove = statements_->remove_value;
-    bind_bytes(remove, 1, space);
-    bind_bytes(remove, 2, key);
-    database_->run(remove);
-    database_->commit();
-    return outcome::success();
-  });
-}
-
-Result<std::vector<std::string>> SqliteJournals::list(std::string_view space,
-                                                      std::string_view prefix) {
-  return guarded("listing keys", [&]() -> Result<std::vector<std::string>> {
-    SQLite::Statement& list = statements_->list_keys;
-    const StatementUse use(list);
-    bind_bytes(list, 1, space);
-    bind_bytes(list, 2, prefix);
-    std::vector<std::string> keys;
-    while (list.executeStep()) {
-      std::string key = list.getColumn(0).getString();
-      if (!key.starts_with(prefix)) break;  // Ascending by bytes: the prefix's keys come first.
-      keys.push_back(std::move(key));
-    }
-    return outcome::success(std::move(keys));
   });
 }
 

@@ -47,6 +47,13 @@ inline void bind_bytes(SQLite::Statement& statement, int index, std::string_view
                        static_cast<int>(bytes.size()));
 }
 
+// The same for text.
+inline void bind_text(SQLite::Statement& statement, int index, const std::string& text) {
+  statement.bindNoCopy(index, text);
+}
+
+inline std::int64_t milliseconds(WallTime time) { return time.time_since_epoch().count(); }
+
 // A row of the table `runs`, and what its records add to it.
 struct RunRow {
   std::int64_t run = 0;
@@ -132,6 +139,7 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] Result<void> check_process() const;
   [[nodiscard]] bool owned(const RunRow& row) const;
   [[nodiscard]] Error no_such_run(const RunId& run) const;
+  [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
 
   // The members below are called under the lock, inside a transaction where they write.
   [[nodiscard]] std::optional<RunRow> find_run(const RunId& run);
