@@ -126,4 +126,8 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
   return outcome::success(erased);
 }
 
+Result<std::vector<std::string>> CheckpointStore::check() {
+  return outcome::success(std::vector<std::string>());
+}
+
 }  // namespace triage::inline v0_1

@@ -40,6 +40,8 @@ Result<void> ForwardingStore::erase(const RunId& run) { return inner_->erase(run
 Result<std::size_t> ForwardingStore::prune(const Retention& retention) {
   return inner_->prune(retention);
 }
+Result<std::vector<std::string>> ForwardingStore::check() { return inner_->check(); }
+
 Result<std::optional<VersionedValue>> ForwardingStore::get(std::string_view space,
                                                            std::string_view key) {
   return inner_->get(space, key);

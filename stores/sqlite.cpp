@@ -6,6 +6,7 @@
 
 #include "sqlite_statements.hpp"
 #include "triage/clock.hpp"
+#include "triage/detail/try.hpp"
 
 namespace triage::inline v0_1 {
 namespace detail {
@@ -14,9 +15,10 @@ SqliteJournals::SqliteJournals(std::unique_ptr<SqliteDatabase> database,
                                const SqliteOptions& options, std::uint64_t store_number)
     : read_only_(options.read_only),
       lease_timeout_(options.lease_timeout),
-      owner_(describe_this_owner(store_number)),
+      mark_(store_number, !options.read_only),
       database_(std::move(database)),
-      statements_(std::make_unique<Statements>(database_->handle())) {}
+      statements_(std::make_unique<Statements>(database_->handle(), !read_only_,
+                                               database_->format() >= 2)) {}
 
 SqliteJournals::~SqliteJournals() {
   stop_queue();
@@ -26,21 +28,33 @@ SqliteJournals::~SqliteJournals() {
     static_cast<void>(database_.release());
     return;
   }
-  if (read_only_ || held_.empty()) return;
+  if (read_only_ || (held_.empty() && mark_.given_up().empty())) return;
   // Whoever opens the file next need not wait for this process to end.
   try {
     database_->begin_write();
     SQLite::Statement free_run(database_->handle(),
                                "UPDATE runs SET owner = NULL WHERE run = ?1 AND owner = ?2");
-    bind_text(free_run, 2, owner_);
-    for (const auto& [run, renewed] : held_) {
+    bind_text(free_run, 2, mark_.text());
+    const auto free = [&](std::int64_t run) {
       free_run.bind(1, run);
       database_->run(free_run);
-    }
+    };
+    for (const auto& [run, renewed] : held_) free(run);
+    for (const auto& [run, epoch] : mark_.given_up()) free(run);
     database_->commit();
   } catch (const std::exception&) {
-    database_->rollback();  // The leases lapse by themselves.
+    database_->rollback();  // The leases are free all the same: this object is gone.
   }
+}
+
+Result<void> SqliteJournals::look_again() {
+  if (database_->unchanged()) return outcome::success();
+  TRIAGE_TRY(fresh, database_->reopen());
+  auto statements =
+      std::make_unique<Statements>(fresh->handle(), !read_only_, fresh->format() >= 2);
+  statements_ = std::move(statements);  // The old ones end before their connection.
+  database_ = std::move(fresh);
+  return outcome::success();
 }
 
 StoreCapabilities SqliteJournals::capabilities() const noexcept {
@@ -63,6 +77,7 @@ Error SqliteJournals::no_such_run(const RunId& run) const {
 void SqliteJournals::idle() {
   if (::getpid() != pid_ || read_only_) return;
   const std::scoped_lock lock(mutex_);
+  release_again();
   database_->fold();
 }
 

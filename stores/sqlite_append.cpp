@@ -80,7 +80,9 @@ std::optional<Error> SqliteJournals::check_lease(const Lease& lease, RunStatus& 
   if (lease.run != check.getColumn(3).getText())
     return fenced(lease, "it belongs to another store");
   if (epoch != lease.epoch) return fenced(lease, "the newest epoch is " + std::to_string(epoch));
-  if (check.getColumn(1).getInt() == 0) return fenced(lease, "it was released");
+  if (check.getColumn(1).getInt() == 0 || mark_.gave_up({lease.handle, epoch})) {
+    return fenced(lease, "it was released");
+  }
   stored = static_cast<RunStatus>(check.getColumn(2).getInt());
   return std::nullopt;
 }

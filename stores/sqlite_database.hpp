@@ -3,6 +3,8 @@
 // A checked connection to a store's file: opening, transactions, folding the log, errors.
 // Only stores/sqlite*.cpp see SQLiteCpp and sqlite3.
 
+#include "sqlite_files.hpp"
+#include "sqlite_lock_wait.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -10,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,7 +21,7 @@ namespace triage::inline v0_1::detail {
 // "tria": marks files that are ours alone (PRAGMA application_id).
 inline constexpr std::int64_t sqlite_application_id = 0x74726961;
 // PRAGMA user_version and meta.triage_format. Grows when older versions could misread a file.
-inline constexpr std::int64_t sqlite_format = 1;
+inline constexpr std::int64_t sqlite_format = 2;
 
 // Thread-safety: none; its owner locks. Members throw SQLite::Exception unless they say otherwise.
 class SqliteDatabase {
@@ -35,13 +38,22 @@ class SqliteDatabase {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // Quoted.
   [[nodiscard]] bool in_memory() const noexcept { return in_memory_; }
   [[nodiscard]] Durability durability() const noexcept { return durability_; }
+  // Less than sqlite_format only where the file is opened read-only.
+  [[nodiscard]] std::int64_t format() const noexcept { return format_; }
 
   // Takes the write lock at once, waiting for other processes at most busy_timeout.
-  void begin_write() { run(begin_write_); }
+  void begin_write();
   void begin_read() { run(begin_read_); }
-  void commit() { run(commit_); }
+  // Throws too if the file is not where it was opened any more: what is written there is lost.
+  void commit();
   // Ends a transaction without effect, if one is open. Never throws.
   void rollback() noexcept;
+
+  // The file is still what was looked at: an answer from a file that is read without locks counts
+  // only then. Always true where there are locks.
+  [[nodiscard]] bool unchanged() const;
+  // Opens the same file again.
+  [[nodiscard]] Result<std::unique_ptr<SqliteDatabase>> reopen() const;
 
   // Executes a statement that returns no row, and resets it.
   void run(SQLite::Statement& statement);
@@ -66,8 +78,13 @@ class SqliteDatabase {
   std::string name_;                            // For messages.
   bool in_memory_;
   Durability durability_;
+  std::int64_t format_;
   std::uint64_t fold_at_bytes_;
   std::chrono::milliseconds busy_timeout_;
+  LockWait lock_wait_;
+  std::string path_{};
+  SqliteOptions options_{};
+  std::optional<FilePrint> looked_at_{};  // Of a file that is read without locks.
   std::uint64_t page_size_ = 4096;
   std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
   std::uint64_t fold_at_pages_ = 0;
@@ -77,12 +94,16 @@ class SqliteDatabase {
   SQLite::Statement rollback_;
 };
 
-// Checks what the file is. True if it holds our tables, false if they can be made in it, `beside`
-// another program's where it has any. Errors: Errc::unsupported, Errc::corrupt. Both throw
+// Of our tables; 0: there are none. Throws SQLite::Exception.
+[[nodiscard]] std::int64_t stored_sqlite_format(SQLite::Database& database);
+// Checks what the file is. Returns the format of our tables, or 0 if they can be made in it,
+// `beside` another program's where it has any. Errors: Errc::unsupported, Errc::corrupt. Both throw
 // SQLite::Exception.
-[[nodiscard]] Result<bool> find_sqlite_schema(SQLite::Database& database, const std::string& name,
-                                              bool beside, bool read_only);
-// Makes the tables, unless another process was first. Errors: as above.
+[[nodiscard]] Result<std::int64_t> find_sqlite_schema(SQLite::Database& database,
+                                                      const std::string& name, bool beside,
+                                                      bool read_only);
+// Makes the tables, or brings those of an older format up to date, unless another process was
+// first. Errors: as above.
 [[nodiscard]] Result<void> make_sqlite_schema(SQLite::Database& database, const std::string& name,
                                               bool beside);
 

@@ -11,7 +11,7 @@ Result<void> SqliteJournals::erase(const RunId& run) {
   TRIAGE_TRYV(check_run_id(run));
   return guarded_write("erasing run \"" + run + "\"", [&]() -> Result<void> {
     database_->begin_write();
-    const std::optional<RunRow> row = find_run(run);
+    TRIAGE_TRY(row, find_run(run));
     if (!row) return no_such_run(run);
     if (owned(*row)) {
       return database_->error(Errc::busy,

@@ -3,6 +3,8 @@
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <algorithm>
 
@@ -16,6 +18,7 @@ Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space
     bind_bytes(get, 2, key);
     std::optional<VersionedValue> found;
     if (get.executeStep()) {
+      if (get.getColumn(2).getInt() == 0) return damaged_key(key);
       found = VersionedValue{get.getColumn(0).getString(),
                              static_cast<std::uint64_t>(get.getColumn(1).getInt64())};
     }
@@ -23,12 +26,20 @@ Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space
   });
 }
 
-std::uint64_t SqliteJournals::key_version(std::string_view space, std::string_view key) {
+Result<std::uint64_t> SqliteJournals::key_version(std::string_view space, std::string_view key) {
   SQLite::Statement& get = statements_->get_value;
   const StatementUse use(get);
   bind_bytes(get, 1, space);
   bind_bytes(get, 2, key);
-  return get.executeStep() ? static_cast<std::uint64_t>(get.getColumn(1).getInt64()) : 0;
+  if (!get.executeStep()) return std::uint64_t{0};
+  if (get.getColumn(2).getInt() == 0) return damaged_key(key);
+  return static_cast<std::uint64_t>(get.getColumn(1).getInt64());
+}
+
+Error SqliteJournals::damaged_key(std::string_view key) const {
+  return database_->error(
+      Errc::corrupt,
+      "key \"" + printable(key) + "\" does not match its checksum: its value is damaged");
 }
 
 Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
@@ -46,7 +57,7 @@ Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string
   }
   return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
     database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
+    TRIAGE_TRY(stored, key_version(space, key));
     if (stored != expected) {
       return other_version(key, stored, expected);
     }
@@ -66,7 +77,7 @@ Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view k
                                       std::uint64_t expected) {
   return guarded_write("removing a key", [&]() -> Result<void> {
     database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
+    TRIAGE_TRY(stored, key_version(space, key));
     if (stored != 0 && stored != expected) {
       return other_version(key, stored, expected);
     }

@@ -4,8 +4,10 @@
 
 #include "sqlite_statements.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace triage::inline v0_1::detail {
@@ -46,6 +48,7 @@ RunRow row_of(SQLite::Statement& row) {
   found.info.started = WallTime(std::chrono::milliseconds(row.getColumn(9).getInt64()));
   found.info.updated = WallTime(std::chrono::milliseconds(row.getColumn(10).getInt64()));
   found.info.last = static_cast<Sequence>(row.getColumn(11).getInt64());
+  found.info.damaged = row.getColumn(12).getInt() == 0;
   return found;
 }
 
@@ -98,23 +101,72 @@ bool is_damage(int code) {
 
 }  // namespace
 
-std::optional<RunRow> SqliteJournals::find_run(const RunId& run) {
+std::optional<RunRow> SqliteJournals::row_at(std::int64_t number) {
   SQLite::Statement& find = statements_->find_run;
   const StatementUse use(find);
-  find.bindNoCopy(1, run);
+  find.bind(1, number);
   if (!find.executeStep()) return std::nullopt;
   return row_of(find);
+}
+
+Error SqliteJournals::damaged_run(const RunId& run, const std::string& why) const {
+  return database_->error(Errc::corrupt,
+                          "run \"" + run + "\": " + why +
+                              "; the file is damaged, and `triage checkpoint verify` tells more");
+}
+
+std::optional<Error> SqliteJournals::find_hidden(const RunId& run) {
+  SQLite::Statement& find = statements_->find_hidden;
+  const StatementUse use(find);
+  find.bindNoCopy(1, run);
+  while (find.executeStep()) {
+    const std::optional<RunRow> row = row_at(find.getColumn(0).getInt64());
+    if (!row) return damaged_run(run, "an index lists a run that the table does not have");
+    if (row->info.id == run)
+      return damaged_run(run, "it is stored, but its index does not list it");
+    if (row->info.damaged) return damaged_run(run, "a run that may be it is damaged");
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<RunRow>> SqliteJournals::find_run(const RunId& run) {
+  std::optional<std::int64_t> number;
+  {
+    SQLite::Statement& find = statements_->find_number;
+    const StatementUse use(find);
+    find.bindNoCopy(1, run);
+    if (find.executeStep()) number = find.getColumn(0).getInt64();
+  }
+  if (!number) {
+    if (auto hidden = find_hidden(run)) return *std::move(hidden);
+    return outcome::success(std::optional<RunRow>());
+  }
+  std::optional<RunRow> row = row_at(*number);
+  if (!row) return damaged_run(run, "its index lists it, but the table does not have it");
+  if (row->info.id != run) {
+    return damaged_run(run, "its index leads to \"" + printable(row->info.id) + "\"");
+  }
+  return outcome::success(std::move(row));
+}
+
+// For whoever changes the run, or relies on its status.
+Result<RunRow> SqliteJournals::intact_run(const RunId& run) {
+  TRIAGE_TRY(row, find_run(run));
+  if (!row) return no_such_run(run);
+  if (row->info.damaged) return damaged_run(run, "its row does not match its checksum");
+  return outcome::success(*std::move(row));
 }
 
 Result<JournalReading> SqliteJournals::read(const RunId& run, SequenceRange range) {
   TRIAGE_TRYV(check_run_id(run));
   return guarded("reading run \"" + run + "\"", [&]() -> Result<JournalReading> {
     database_->begin_read();
-    const std::optional<RunRow> row = find_run(run);
+    TRIAGE_TRY(row, find_run(run));
     if (!row) return no_such_run(run);
     JournalReading reading{.info = row->info};
     reading.info.owned = owned(*row);
     if (!scan(*row, range, reading)) salvage(*row, range, reading);
+    find_unlisted(*row, range, reading);
     database_->commit();
     return outcome::success(std::move(reading));
   });
@@ -170,6 +222,34 @@ void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalRead
   }
 }
 
+// A damaged index can hide records without a trace, also the newest ones, and with them the intent
+// of an effect. All but steps are in a second index, and one that the first does not list is
+// damaged.
+void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out) {
+  SQLite::Statement& list = statements_->list_facts;
+  const StatementUse use(list);
+  list.bind(1, row.run);
+  list.bind(2, to_column(range.first));
+  list.bind(3, to_column(range.last));
+  auto record = out.records.begin();
+  std::vector<DamagedRecord> unlisted;
+  while (list.executeStep()) {
+    const auto seq = static_cast<Sequence>(list.getColumn(0).getInt64());
+    while (record != out.records.end() && record->seq() < seq) ++record;
+    if (record != out.records.end() && record->seq() == seq) continue;
+    const auto is_it = [&](const DamagedRecord& one) { return one.seq == seq; };
+    if (std::any_of(out.damaged.begin(), out.damaged.end(), is_it)) continue;
+    unlisted.push_back(
+        {seq, damaged(row.info.id, seq, "is missing from the index of records"), {}});
+  }
+  if (unlisted.empty()) return;
+  out.info.last = std::max(out.info.last, unlisted.back().seq);
+  out.damaged.insert(out.damaged.end(), std::make_move_iterator(unlisted.begin()),
+                     std::make_move_iterator(unlisted.end()));
+  std::sort(out.damaged.begin(), out.damaged.end(),
+            [](const DamagedRecord& a, const DamagedRecord& b) { return a.seq < b.seq; });
+}
+
 Result<std::vector<RunInfo>> SqliteJournals::runs(const RunQuery& query) {
   return guarded("listing runs", [&]() -> Result<std::vector<RunInfo>> {
     SQLite::Statement& list = statements_->list_runs;
@@ -205,10 +285,9 @@ Result<std::vector<RunInfo>> SqliteJournals::runs(const RunQuery& query) {
 Result<RunInfo> SqliteJournals::run(const RunId& id) {
   TRIAGE_TRYV(check_run_id(id));
   return guarded("looking up run \"" + id + "\"", [&]() -> Result<RunInfo> {
-    std::optional<RunRow> row = find_run(id);
-    if (!row) return no_such_run(id);
-    row->info.owned = owned(*row);
-    return outcome::success(std::move(row->info));
+    TRIAGE_TRY(row, intact_run(id));
+    row.info.owned = owned(row);
+    return outcome::success(std::move(row.info));
   });
 }
 

@@ -156,7 +156,7 @@ bool SqliteJournals::is_position(std::int64_t run, const RunId& id, Sequence at)
 // Empty: in doubt, and the whole fold must decide.
 Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id) {
   const auto in_doubt = [] { return outcome::success(std::optional<State>()); };
-  const std::optional<RunRow> row = find_run(id.run);
+  TRIAGE_TRY(row, find_run(id.run));
   if (!row) return no_such_run(id.run);
   if (id.sequence == 0 || id.sequence > row->info.last ||
       !is_position(row->run, id.run, id.sequence)) {

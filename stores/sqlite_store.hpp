@@ -29,6 +29,9 @@ inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 inline constexpr std::size_t rows_a_statement = 16;
 inline constexpr int parameters_a_row = 7;
 
+// How often a file that is read without locks is read again because somebody wrote it meanwhile.
+inline constexpr int most_looks = 3;
+
 // Resets a statement at the end of a scope, whatever happens in it.
 class StatementUse {
  public:
@@ -60,7 +63,7 @@ struct RunRow {
   std::uint64_t epoch = 0;
   std::string owner{};         // Empty: no one.
   std::int64_t unseen_ms = 0;  // Since the lease's last renewal, by the database's clock.
-  RunInfo info{};
+  RunInfo info{};              // `damaged`: the row does not match its checksum.
 };
 
 class SqliteJournals final : public SqliteStore {
@@ -89,6 +92,8 @@ class SqliteJournals final : public SqliteStore {
                         std::uint64_t expected) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
   void idle() override;
+  Result<std::vector<std::string>> check() override;
+  Result<std::string> free_run(const RunId& run, bool force) override;
 
  private:
   struct Statements;
@@ -105,7 +110,8 @@ class SqliteJournals final : public SqliteStore {
   };
 
   // The version that a key has, 0 if it does not exist; and that it is not the expected one.
-  [[nodiscard]] std::uint64_t key_version(std::string_view space, std::string_view key);
+  [[nodiscard]] Result<std::uint64_t> key_version(std::string_view space, std::string_view key);
+  [[nodiscard]] Error damaged_key(std::string_view key) const;
   [[nodiscard]] Error other_version(std::string_view key, std::uint64_t stored,
                                     std::uint64_t expected);
 
@@ -115,9 +121,14 @@ class SqliteJournals final : public SqliteStore {
     if (auto usable = check_process(); !usable) return std::move(usable).error();
     const std::scoped_lock lock(mutex_);
     try {
-      auto result = f();
-      database_->rollback();  // Does nothing after a commit.
-      return result;
+      for (int look = 0; look < most_looks; ++look) {
+        if (auto current = look_again(); !current) return std::move(current).error();
+        auto result = f();
+        database_->rollback();  // Does nothing after a commit.
+        if (database_->unchanged()) return result;
+      }
+      return database_->error(
+          Errc::busy, std::string(doing) + ": somebody writes the file just now; try again");
     } catch (const SQLite::Exception& e) {
       database_->rollback();
       return database_->translate(e, doing);
@@ -137,12 +148,23 @@ class SqliteJournals final : public SqliteStore {
   }
 
   [[nodiscard]] Result<void> check_process() const;
+  [[nodiscard]] OwnerLife life_of_owner(const RunRow& row) const;
   [[nodiscard]] bool owned(const RunRow& row) const;
+  void release_again();
   [[nodiscard]] Error no_such_run(const RunId& run) const;
   [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
 
+  // Opens a file that is read without locks again if it was changed since.
+  [[nodiscard]] Result<void> look_again();
+
   // The members below are called under the lock, inside a transaction where they write.
-  [[nodiscard]] std::optional<RunRow> find_run(const RunId& run);
+  // Empty: there certainly is no such run. Errors: Errc::corrupt, if the file contradicts itself.
+  [[nodiscard]] Result<std::optional<RunRow>> find_run(const RunId& run);
+  [[nodiscard]] std::optional<RunRow> row_at(std::int64_t number);
+  // Why a run that the index of run ids does not list may exist all the same.
+  [[nodiscard]] std::optional<Error> find_hidden(const RunId& run);
+  [[nodiscard]] Error damaged_run(const RunId& run, const std::string& why) const;
+  [[nodiscard]] Result<RunRow> intact_run(const RunId& run);
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
   [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
@@ -163,14 +185,17 @@ class SqliteJournals final : public SqliteStore {
   void forget_renewals(std::span<const AppendBatch> batches);
   [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
   void salvage(const RunRow& row, SequenceRange range, JournalReading& out);
+  void find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out);
+  void check_runs(std::vector<std::string>& problems);
+  void check_values(std::vector<std::string>& problems);
   [[nodiscard]] bool is_position(std::int64_t run, const RunId& id, Sequence at);
   [[nodiscard]] Result<std::optional<State>> quick_state(const CheckpointId& id);
 
   const std::int64_t pid_ = ::getpid();
   const bool read_only_;
   const std::chrono::milliseconds lease_timeout_;
-  const std::string owner_;  // This process and store object; see sqlite_owner.hpp.
   std::mutex mutex_;
+  OwnerMark mark_;                            // This process and store object.
   std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
   std::unique_ptr<Statements> statements_;
   std::vector<Row> rows_;  // Of one statement.

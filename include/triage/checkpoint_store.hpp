@@ -56,6 +56,8 @@ struct RunInfo {
   WallTime updated{};
   bool owned = false;  // A living owner holds the lease now.
   Sequence last = 0;   // Sequence of the newest record.
+  // What is said here failed verification: the run is shown, but cannot be gone on with.
+  bool damaged = false;
 };
 
 // The right to append to one run's journal. The epoch fences: it grows with every acquisition, and
@@ -171,6 +173,9 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns how many runs went. Never removes a run that a living owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
+  // What is wrong with the store itself, beyond what reading its runs reports: a sentence each.
+  // The default finds nothing. May take as long as reading everything.
+  [[nodiscard]] virtual Result<std::vector<std::string>> check();
 
   // Called by the queue's thread when it has had nothing to write for a moment. The default does
   // nothing; SQLite folds its write-ahead log.
