@@ -14,7 +14,9 @@ namespace triage::inline v0_1 {
 
 using Json = nlohmann::json;
 
-// Values nested deeper are refused: nlohmann's encoders recurse once a level.
+// Values nested deeper are refused: nlohmann's encoders recurse once a level. Arrays and objects are
+// levels, what they hold is not. The same holds for everything that is recorded, wherever a record
+// puts it: what is accepted can be read back.
 inline constexpr int max_json_depth = 256;
 
 enum class NonFinite : bool { refused, allowed };
