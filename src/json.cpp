@@ -146,6 +146,7 @@ Result<void> check_json(const Json& value, std::string_view what, NonFinite non_
 }
 
 std::string show(const Json& value, int indent) {
+  if (value.is_discarded()) return "<no JSON>";  // Not even a value.
   if (check_within(value, "value", NonFinite::refused, most_shown_depth)) {
     try {
       return value.dump(indent);
