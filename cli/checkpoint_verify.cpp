@@ -57,7 +57,7 @@ void verify_run(const JournalReading& reading, Verified& verified) {
   if (problems.empty()) return;
   ++verified.damaged_runs;
   Json entries = Json::array();
-  verified.text += "Run " + reading.info.id + " (" + status_text(reading.info) + "):\n";
+  verified.text += "Run " + printable(reading.info.id) + " (" + status_text(reading.info) + "):\n";
   for (const auto& [seq, why] : problems) {
     entries.push_back({{"seq", seq}, {"problem", why}});
     verified.text +=
@@ -66,8 +66,8 @@ void verify_run(const JournalReading& reading, Verified& verified) {
   Json newest = nullptr;
   if (journal) {
     newest = to_string(journal.value().latest().info.id);
-    verified.text +=
-        "  The newest position that can be restored is " + newest.get<std::string>() + ".\n";
+    verified.text += "  The newest position that can be restored is " +
+                     printable(newest.get<std::string>()) + ".\n";
   } else {
     verified.text += "  Nothing of this run can be restored.\n";
   }

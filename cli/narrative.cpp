@@ -178,7 +178,8 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
     if (record.kind() != RecordKind::step && record.kind() != RecordKind::state_changed) {
       const auto body = record.body();
       if (body && body.value().is_object()) {
-        std::string sentence = tell(record.kind(), body.value(), told.journal);
+        // Whatever a sentence quotes comes from the file: nothing of it may steer the terminal.
+        std::string sentence = printable(tell(record.kind(), body.value(), told.journal));
         if (!sentence.empty()) {
           Json fields = body.value();
           fields["kind"] = to_string(record.kind());

@@ -74,6 +74,8 @@ void CheckpointStore::append_group(std::span<AppendBatch> batches) {
   }
 }
 
+Result<JournalReading> CheckpointStore::read_newest(const RunId& run) { return read(run, {}); }
+
 Result<Checkpoint> CheckpointStore::load(const CheckpointId& id) {
   TRIAGE_TRY(reading, read(id.run, {}));
   TRIAGE_TRY(journal, Journal::fold(reading));
@@ -106,7 +108,7 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
   all.limit = 0;
   TRIAGE_TRY(found, runs(all));  // Newest first.
   std::map<std::string, std::size_t> kept_of_agent;
-  std::size_t erased = 0;
+  std::vector<RunId> going;
   for (const RunInfo& run : found) {
     const bool ended = run.status != RunStatus::running && run.status != RunStatus::suspended;
     const bool old = retention.keep_since && run.updated < *retention.keep_since;
@@ -116,7 +118,15 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
       ++kept_of_agent[run.agent];
       continue;
     }
-    const Result<void> gone = erase(run.id);
+    going.push_back(run.id);
+  }
+  return erase_all(going);
+}
+
+Result<std::size_t> CheckpointStore::erase_all(std::span<const RunId> runs) {
+  std::size_t erased = 0;
+  for (const RunId& run : runs) {
+    const Result<void> gone = erase(run);
     if (gone) {
       ++erased;
     } else if (gone.error().code != Errc::busy && gone.error().code != Errc::not_found) {

@@ -254,6 +254,10 @@ Input Run::finish_undoing(Input first) {
   }
   std::optional<Sequence> to = planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
+  if (auto known = learn_target(*to); !known) {
+    body_->outcome = std::make_unique<Error>(std::move(known).error());
+    return Input::stopped;
+  }
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
   record_rollback(position, false);
   const std::string checkpoint = position ? to_string(CheckpointId{id(), *to}) : std::string();

@@ -53,8 +53,10 @@ struct TakenOver {
 // What the callable is told when a run goes on from `from` (0: its start).
 [[nodiscard]] Recovery resumed_recovery(const Journal& journal, Sequence from,
                                         const std::shared_ptr<const AgentContract>& contract);
+// Looks the state at a position up where the journal left it out when it was read back.
+[[nodiscard]] Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at);
 // Goes on from that position with a new attempt.
-[[nodiscard]] ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery);
+[[nodiscard]] Result<ContinuationPtr> go_on(TakenOver taken, Sequence from, Recovery recovery);
 // Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.
 [[nodiscard]] Result<TakenOver> take_suspended(const AgentCore& core,
                                                std::shared_ptr<CheckpointStore> store,

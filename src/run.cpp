@@ -279,6 +279,9 @@ Result<void> Run::drain_or_degrade() {
   if (flushed) {
     if (was_detached) emit(EventKind::store_attached);
     emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
+    if (const std::string warning = b.store->take_warning(); !warning.empty()) {
+      emit(EventKind::store_warning, {.text = warning});
+    }
     return outcome::success();
   }
   const Error& error = flushed.error();

@@ -362,6 +362,8 @@ class Run {
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);
+  // Before that position is gone back to: its state may only be in the store.
+  [[nodiscard]] Result<void> learn_target(Sequence to);
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp

@@ -106,7 +106,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   if (suspended.contains("waiting")) {
     const Sequence from = taken.journal.latest().info.id.sequence;
     Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
-    return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
+    return go_on(std::move(taken), from, std::move(recovery));
   }
   RecoveryAction action = action_when_due(suspended);
   if (auto problem = unsafe_now(taken, action)) {

@@ -81,6 +81,12 @@ void SqliteJournals::idle() {
   database_->fold();
 }
 
+std::string SqliteJournals::take_warning() {
+  if (!database_->has_warning() || ::getpid() != pid_) return {};
+  const std::scoped_lock lock(mutex_);
+  return database_->take_warning();
+}
+
 }  // namespace detail
 
 namespace {

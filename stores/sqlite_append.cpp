@@ -44,6 +44,13 @@ void SqliteJournals::append_group(std::span<AppendBatch> batches) {
 }
 
 SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> batches) {
+  Settled settled = try_together(batches);
+  // What the log takes may be all that is missing.
+  if (settled.full && database_->make_room()) settled = try_together(batches);
+  return settled;
+}
+
+SqliteJournals::Settled SqliteJournals::try_together(std::span<AppendBatch> batches) {
   const auto undone = [&](std::optional<Error> why) -> Settled {
     database_->rollback();
     forget_renewals(batches);
@@ -67,7 +74,10 @@ SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> b
     database_->fold_if_large();
     return {.committed = true};
   } catch (const SQLite::Exception& e) {
-    return undone(database_->translate(e, "appending"));
+    const bool full = e.getErrorCode() == SQLITE_FULL;
+    Settled settled = undone(database_->translate(e, "appending"));
+    settled.full = full;
+    return settled;
   }
 }
 
@@ -110,6 +120,14 @@ std::optional<Error> SqliteJournals::encode(const Lease& lease, const Record& re
                             "record " + std::to_string(record.seq()) + " of run \"" + lease.run +
                                 "\" has " + std::to_string(size) + " bytes; allowed are " +
                                 std::to_string(largest_record_body));
+  }
+  if (!fits_in_memory(std::string_view(buffer_).substr(begin))) {
+    return database_->error(Errc::invalid_argument,
+                            "record " + std::to_string(record.seq()) + " of run \"" + lease.run +
+                                "\" has " + std::to_string(size) +
+                                " bytes and so many values that reading it back would take " +
+                                "more than " + std::to_string(most_decoded_bytes >> 20U) +
+                                " MiB of memory, which is the most that is allowed");
   }
   rows_.push_back({&lease, &record, begin, size,
                    record_checksum(lease.run, lease.epoch, record.seq(), record.kind(),

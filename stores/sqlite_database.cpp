@@ -24,9 +24,6 @@ constexpr milliseconds longest_lease = std::chrono::hours{24};
 constexpr milliseconds open_retry{5};
 // How often one who only looks tries again to open the file.
 constexpr int most_missed = 3;
-// A log that readers keep from being folded is cut as soon as possible when this many times too
-// long.
-constexpr std::uint64_t overgrown = 4;
 
 Result<void> check_range(const char* option, milliseconds value, milliseconds least,
                          milliseconds most) {
@@ -125,6 +122,7 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::
                                bool in_memory, const SqliteOptions& options)
     : database_(std::move(database)),
       name_(std::move(name)),
+      path_(sqlite3_db_filename(database_->getHandle(), "main")),
       in_memory_(in_memory),
       durability_(options.durability.value_or(in_memory ? Durability::none : Durability::process)),
       format_(stored_sqlite_format(*database_)),
@@ -336,38 +334,6 @@ int SqliteDatabase::try_run(SQLite::Statement& statement) noexcept {
 
 void SqliteDatabase::rollback() noexcept {
   if (sqlite3_get_autocommit(database_->getHandle()) == 0) static_cast<void>(try_run(rollback_));
-}
-
-void SqliteDatabase::fold_if_large() noexcept {
-  if (in_memory_ || log_pages_ <= fold_at_pages_) return;
-  const std::uint64_t most = std::max<std::uint64_t>(fold_at_bytes_ / page_size_, 1);
-  const std::uint64_t before = log_pages_;
-  fold();
-  if (log_pages_ == 0) {
-    fold_at_pages_ = fold_at_bytes_ / page_size_;
-    return;
-  }
-  // Someone reads an old state, so part of the log must stay. Try again when it has grown by half.
-  fold_at_pages_ = before + most / 2;
-  if (before > overgrown * most) {
-    sqlite3* raw = database_->getHandle();
-    sqlite3_busy_timeout(raw, 0);  // A slow reader must not hold up a commit.
-    if (sqlite3_wal_checkpoint_v2(raw, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) ==
-        SQLITE_OK) {
-      log_pages_ = 0;
-      fold_at_pages_ = fold_at_bytes_ / page_size_;
-    }
-    sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout_.count()));
-  }
-}
-
-void SqliteDatabase::fold() noexcept {
-  if (in_memory_ || log_pages_ == 0) return;
-  int pages = -1;
-  int folded = -1;
-  const int code = sqlite3_wal_checkpoint_v2(database_->getHandle(), "main",
-                                             SQLITE_CHECKPOINT_PASSIVE, &pages, &folded);
-  if (code == SQLITE_OK && pages == folded) log_pages_ = 0;
 }
 
 Error SqliteDatabase::translate(const SQLite::Exception& e, std::string_view doing) const {

@@ -10,11 +10,14 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace triage::inline v0_1::detail {
 
@@ -64,6 +67,15 @@ class SqliteDatabase {
   // not an error: everything committed is in the log, and the next call tries again.
   void fold_if_large() noexcept;
   void fold() noexcept;
+  // For when the disk is full: gives back what the log takes. True if it was folded.
+  [[nodiscard]] bool make_room() noexcept;
+  // Whether take_warning() has something to say; may be asked without the lock.
+  [[nodiscard]] bool has_warning() const noexcept { return has_warning_; }
+  // Why the log stays long; empty if it does not, or if that was told before.
+  [[nodiscard]] std::string take_warning() {
+    has_warning_ = false;
+    return std::exchange(warning_, {});
+  }
 
   // `doing` completes the sentence "sqlite store X: …".
   [[nodiscard]] Error translate(const SQLite::Exception& e, std::string_view doing) const;
@@ -73,9 +85,13 @@ class SqliteDatabase {
   SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::string name, bool in_memory,
                  const SqliteOptions& options);
   void configure(const SqliteOptions& options);
+  // Folds all of the log and cuts its file, once writers and readers let it.
+  bool truncate_log(std::chrono::milliseconds wait) noexcept;
+  bool wait_for_short_log() noexcept;
 
   std::unique_ptr<SQLite::Database> database_;  // Before the statements: it must close after them.
   std::string name_;                            // For messages.
+  std::string path_;                            // As SQLite opened it; empty in memory.
   bool in_memory_;
   Durability durability_;
   std::int64_t format_;
@@ -88,6 +104,9 @@ class SqliteDatabase {
   std::uint64_t page_size_ = 4096;
   std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
   std::uint64_t fold_at_pages_ = 0;
+  std::string warning_;
+  std::atomic<bool> has_warning_{false};
+  bool warned_ = false;  // Of the readers that keep the log long now.
   SQLite::Statement begin_write_;
   SQLite::Statement begin_read_;
   SQLite::Statement commit_;

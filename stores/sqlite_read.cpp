@@ -56,6 +56,35 @@ Error damaged(const std::string& run, Sequence seq, const std::string& why) {
   return {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run + "\" " + why};
 }
 
+// Whether a record before JournalReading::state_from need not be kept as it is.
+bool leave_out(Sequence seq, RecordKind kind, WallTime time, std::string_view body,
+               JournalReading& out) {
+  if (kind == RecordKind::state_changed) {
+    auto& done = out.superseded;
+    if (!done.empty() && done.back().last + 1 == seq) {
+      done.back().last = seq;
+      done.back().time = time;
+    } else {
+      done.push_back({seq, seq, time});
+    }
+    return true;
+  }
+  if (kind != RecordKind::state_snapshot) return false;
+  // Of a snapshot without steps, only that it was there counts. Keys are stored in their order, so
+  // the map of two begins like this: {"replaced": true or false, "state": …
+  constexpr std::string_view replaced = "\xa2\x68replaced";
+  constexpr std::string_view state = "\x65state";
+  const std::size_t head = replaced.size() + 1 + state.size();
+  if (!body.starts_with(replaced) || body.substr(0, head).substr(replaced.size() + 1) != state) {
+    return false;
+  }
+  constexpr char empty_map = static_cast<char>(0xa0);
+  out.records.emplace_back(
+      seq, kind, time,
+      std::make_shared<const std::string>(std::string(body.substr(0, head)) + empty_map));
+  return true;
+}
+
 // Columns: seq, epoch, kind, time, crc, body; the body is null if it is larger than allowed.
 void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out) {
   const auto seq = static_cast<Sequence>(sqlite3_column_int64(row, 0));
@@ -78,7 +107,7 @@ void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out)
     out.damaged.push_back(
         {seq, damaged(run, seq, "does not match its checksum"),
          credible_kind(run, epoch, seq, kind, time, body, static_cast<std::uint32_t>(crc))});
-  } else {
+  } else if (seq >= out.state_from || !leave_out(seq, kind, time, body, out)) {
     out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(body));
   }
 }
@@ -177,7 +206,7 @@ bool SqliteJournals::scan(const RunRow& row, SequenceRange range, JournalReading
   sqlite3* database = database_->handle().getHandle();
   const RawStatement query = prepare(database, scan_query);
   bind_range(query.get(), row.run, range);
-  if (range.last >= row.info.last && range.first <= row.info.last) {
+  if (out.state_from == 0 && range.last >= row.info.last && range.first <= row.info.last) {
     // Not trusted beyond what is plausible: the number comes from the file.
     out.records.reserve(std::min<Sequence>(row.info.last - range.first + 1, 1U << 16U));
   }

@@ -70,6 +70,10 @@ Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& wo
     if (!in_transaction(database_)) {
       throw std::logic_error("the effect's function ended the transaction that it runs in");
     }
+    // Before the commit: a receipt that cannot be read back would never let the run go on.
+    if (const auto storable = check_json(result, "the effect's result"); !storable) {
+      throw std::invalid_argument(storable.error().detail);
+    }
     std::string encoded;
     detail::encode_cbor(result, encoded);
     SQLite::Statement keep(database_, "INSERT INTO triage_receipts VALUES(?, ?, ?)");

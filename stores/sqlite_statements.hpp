@@ -85,6 +85,16 @@ struct SqliteJournals::Statements {
       "WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 AND kind <> 3 ORDER BY seq"};
   SQLite::Statement erase_records{db, "DELETE FROM records WHERE run = ?1"};
   SQLite::Statement erase_run{db, "DELETE FROM runs WHERE run = ?1"};
+  // Runs whose records are still to be erased: numbers of runs, which are never used again.
+  SQLite::Statement leave_over{
+      db, "INSERT OR IGNORE INTO meta(key, value) VALUES('erasing/' || ?1, ?1)"};
+  SQLite::Statement find_left_over{
+      db, "SELECT value FROM meta WHERE key >= 'erasing/' AND key < 'erasing0' LIMIT 1"};
+  SQLite::Statement erase_some_records{
+      db,
+      "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE run = ?1 ORDER BY seq LIMIT "
+      "?2)"};
+  SQLite::Statement forget_left_over{db, "DELETE FROM meta WHERE key = 'erasing/' || ?1"};
   SQLite::Statement get_value{db, std::string("SELECT bytes, version, ") +
                                       (checksums ? std::string("crc = ") + value_checksum : "1") +
                                       " FROM key_values WHERE space = ?1 AND key = ?2"};

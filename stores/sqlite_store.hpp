@@ -81,10 +81,12 @@ class SqliteJournals final : public SqliteStore {
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;
   Result<State> load_state(const CheckpointId& id) override;
   Result<void> erase(const RunId& run) override;
+  Result<std::size_t> erase_all(std::span<const RunId> runs) override;
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
@@ -94,6 +96,7 @@ class SqliteJournals final : public SqliteStore {
   void idle() override;
   Result<std::vector<std::string>> check() override;
   Result<std::string> free_run(const RunId& run, bool force) override;
+  std::string take_warning() override;
 
  private:
   struct Statements;
@@ -107,6 +110,7 @@ class SqliteJournals final : public SqliteStore {
   struct Settled {  // What append_together() did with its batches.
     bool committed = false;
     std::optional<Error> error{};  // Why nothing was written.
+    bool full = false;             // For want of room.
   };
 
   // The version that a key has, 0 if it does not exist; and that it is not the expected one.
@@ -120,22 +124,24 @@ class SqliteJournals final : public SqliteStore {
   auto guarded(std::string_view doing, F&& f) -> decltype(f()) {
     if (auto usable = check_process(); !usable) return std::move(usable).error();
     const std::scoped_lock lock(mutex_);
-    try {
-      for (int look = 0; look < most_looks; ++look) {
+    for (int look = 0, full = 0; look < most_looks;) {
+      try {
         if (auto current = look_again(); !current) return std::move(current).error();
         auto result = f();
         database_->rollback();  // Does nothing after a commit.
         if (database_->unchanged()) return result;
+        ++look;
+      } catch (const SQLite::Exception& e) {
+        database_->rollback();
+        const bool first = e.getErrorCode() == SQLITE_FULL && ++full == 1;
+        if (!first || !database_->make_room()) return database_->translate(e, doing);
+      } catch (const std::exception& e) {
+        database_->rollback();
+        return database_->error(Errc::io, std::string(doing) + ": " + e.what());
       }
-      return database_->error(
-          Errc::busy, std::string(doing) + ": somebody writes the file just now; try again");
-    } catch (const SQLite::Exception& e) {
-      database_->rollback();
-      return database_->translate(e, doing);
-    } catch (const std::exception& e) {
-      database_->rollback();
-      return database_->error(Errc::io, std::string(doing) + ": " + e.what());
     }
+    return database_->error(
+        Errc::busy, std::string(doing) + ": somebody writes the file just now; try again");
   }
   // The same for what changes the file.
   template <class F>
@@ -166,6 +172,7 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] Error damaged_run(const RunId& run, const std::string& why) const;
   [[nodiscard]] Result<RunRow> intact_run(const RunId& run);
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
+  [[nodiscard]] Settled try_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
   [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
   [[nodiscard]] std::optional<Error> encode(const Lease& lease, const Record& record);
@@ -183,6 +190,9 @@ class SqliteJournals final : public SqliteStore {
   }
   void note_commit(const Lease& lease, RunStatus stored, RunStatus status);
   void forget_renewals(std::span<const AppendBatch> batches);
+  [[nodiscard]] std::optional<Error> take_away(const RunId& run, std::size_t& room);
+  [[nodiscard]] Result<bool> erase_some_left_over();
+  void erase_left_over();
   [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
   void salvage(const RunRow& row, SequenceRange range, JournalReading& out);
   void find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out);

@@ -88,10 +88,20 @@ struct DamagedRecord {
   std::optional<RecordKind> kind{};  // As it is stored, which is not verified; empty: unknown.
 };
 
+// Intact state changes in a row, without what they changed: a later snapshot says it again.
+struct SupersededChanges {
+  Sequence first = 0;
+  Sequence last = 0;
+  WallTime time{};  // Of the last one.
+};
+
 struct JournalReading {
   RunInfo info{};
   std::vector<Record> records{};         // The intact ones, ascending.
   std::vector<DamagedRecord> damaged{};  // Those that failed verification, ascending.
+  // Only read_newest() leaves these out of `records`; ascending.
+  std::vector<SupersededChanges> superseded{};
+  Sequence state_from = 0;  // The state at positions before it cannot be told from this reading.
 };
 
 struct RunQuery {
@@ -156,6 +166,9 @@ class CheckpointStore : public KeySpace {
   // Reads and verifies. Errors: Errc::not_found. Damage is reported in the reading, not as an
   // error.
   [[nodiscard]] virtual Result<JournalReading> read(const RunId& run, SequenceRange range) = 0;
+  // The same, for going on with the run: state changes that are of no consequence for the newest
+  // position may be left out, so that a long run costs what is left of it. The default reads all.
+  [[nodiscard]] virtual Result<JournalReading> read_newest(const RunId& run);
   [[nodiscard]] virtual Result<std::vector<RunInfo>> runs(const RunQuery& query) = 0;
   [[nodiscard]] virtual Result<RunInfo> run(const RunId& id) = 0;
 
@@ -173,6 +186,9 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns how many runs went. Never removes a run that a living owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
+  // Removes those of the runs that exist and that no living owner holds; returns how many. Nobody
+  // who appends meanwhile waits for all of them. The default calls erase() for each.
+  [[nodiscard]] virtual Result<std::size_t> erase_all(std::span<const RunId> runs);
   // What is wrong with the store itself, beyond what reading its runs reports: a sentence each.
   // The default finds nothing. May take as long as reading everything.
   [[nodiscard]] virtual Result<std::vector<std::string>> check();
@@ -180,6 +196,10 @@ class CheckpointStore : public KeySpace {
   // Called by the queue's thread when it has had nothing to write for a moment. The default does
   // nothing; SQLite folds its write-ahead log.
   virtual void idle() {}
+
+  // What an operator should know and no call failed for, such as a reader that keeps the store from
+  // shrinking. Told once, then empty until there is news; runs pass it on as `store_warning`.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
 
   // The queue that all runs on this store share. Made on first use.
   [[nodiscard]] detail::CommitQueue& queue();

@@ -24,7 +24,9 @@ struct SqliteOptions {
   std::chrono::milliseconds busy_timeout{5'000};
   // How long a lease lives without a commit where the owner cannot be checked (another host).
   std::chrono::milliseconds lease_timeout{30'000};  // 1 s to 1 day.
-  // The write-ahead log is folded into the file when it grows beyond this, or when idle.
+  // The write-ahead log is folded into the file when it grows beyond this, or when idle. However
+  // many processes write, it stays within four times this, unless somebody reads an old state for
+  // long or one transaction is larger; who does is told by take_warning().
   std::uint64_t fold_at_bytes = 16U << 20U;
   // For looking at a store; every write is Errc::unsupported. Nothing is left beside the file, and
   // neither it nor its folder need be writable.
