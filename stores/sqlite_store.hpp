@@ -25,6 +25,10 @@ namespace triage::inline v0_1::detail {
 // The largest body that is written or read: more is damage, or a mistake.
 inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 
+// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
+// an UPDATE in every commit would cost a third of its time.
+inline constexpr int renewals_a_timeout = 4;
+
 // Groups are inserted this many rows a statement, which takes half as long a row as single ones.
 inline constexpr std::size_t rows_a_statement = 16;
 inline constexpr int parameters_a_row = 7;
@@ -143,6 +147,7 @@ class SqliteJournals final : public SqliteStore {
 
   // The members below are called under the lock, inside a transaction where they write.
   [[nodiscard]] std::optional<RunRow> find_run(const RunId& run);
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
   [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
