@@ -14,6 +14,12 @@ bool is_final(Errc code) noexcept {
   return code == Errc::fenced || code == Errc::invalid_argument || code == Errc::conflict;
 }
 
+// Zero if no other process could take the run.
+Duration renew_interval(const CheckpointStore& store) noexcept {
+  const StoreCapabilities can = store.capabilities();
+  return can.shared_by_processes ? Duration(can.renew_every) : Duration::zero();
+}
+
 }  // namespace
 
 bool Run::fails_with_store() const noexcept {
@@ -162,7 +168,7 @@ void Run::tell_unstored(const Error& why) {
 void Run::keep_lease() {
   if (!has_store() || !body_->started) return;
   RunBody& b = *body_;
-  const Duration every = b.store->capabilities().renew_every;
+  const Duration every = renew_interval(*b.store);
   if (every <= Duration::zero()) return;
   const TimePoint instant = now();
   Lease lease;
@@ -181,7 +187,7 @@ bool Run::rest_until(TimePoint until) {
   keep_lease();
   for (;;) {
     const bool leased = has_store() && body_->started;
-    const Duration every = leased ? Duration(body_->store->capabilities().renew_every) : Duration();
+    const Duration every = leased ? renew_interval(*body_->store) : Duration::zero();
     const TimePoint instant = now();
     const bool last = every <= Duration::zero() || until - instant <= every;
     if (!core_.clock->sleep_until(last ? until : instant + every, stop_token())) return false;

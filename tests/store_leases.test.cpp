@@ -23,6 +23,7 @@ struct ExpiringStore final : ForwardingStore {
   ~ExpiringStore() override { stop_queue(); }
   StoreCapabilities capabilities() const noexcept override {
     StoreCapabilities all = ForwardingStore::capabilities();
+    all.shared_by_processes = true;
     all.renew_every = std::chrono::milliseconds(7'500);
     return all;
   }

@@ -118,7 +118,8 @@ struct StoreCapabilities {
   bool shared_by_processes = false;
   // False: append() is only called at drains, on the run's own thread (see stores/simple.hpp).
   bool background_appends = true;
-  // A run that waits for longer than this renews its lease so often. 0: leases do not expire.
+  // A run that waits for longer than this renews its lease so often, if processes share the store.
+  // 0: leases do not expire.
   std::chrono::milliseconds renew_every{10'000};
 };
 
