@@ -53,15 +53,16 @@ class KeyedStates {
     State& state = local(key);
     if (!shared_) return change(state);
     for (int tries = 0; tries < most_tries; ++tries) {
-      auto stored = shared_->get(space_, key);
+      auto stored = contained([&] { return shared_->get(space_, key); });
       if (!stored) break;
       State copy = stored.value() ? decoded(stored.value()->bytes) : State{};
       auto answer = change(copy);
       const std::string bytes = copy.to_json().dump();
       const bool unchanged = stored.value() && stored.value()->bytes == bytes;
       if (!unchanged) {
+        const std::uint64_t version = stored.value() ? stored.value()->version : 0;
         const auto written =
-            shared_->put_if(space_, key, stored.value() ? stored.value()->version : 0, bytes);
+            contained([&] { return shared_->put_if(space_, key, version, bytes); });
         if (!written && written.error().code == Errc::conflict) continue;
         if (!written) break;
       }
@@ -92,6 +93,15 @@ class KeyedStates {
       if (entry->second.used < oldest->second.used) oldest = entry;
     }
     entries_.erase(oldest);
+  }
+  // Gates are asked in functions that may not throw; a user's key space does all the same.
+  template <class Call>
+  static auto contained(Call call) -> decltype(call()) {
+    try {
+      return call();
+    } catch (...) {
+      return Error{Errc::io, "the key space threw"};
+    }
   }
   static State decoded(const std::string& bytes) {
     const Json json = Json::parse(bytes, nullptr, false);

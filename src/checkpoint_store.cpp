@@ -57,7 +57,10 @@ std::optional<RunStatus> parse_run_status(std::string_view name) noexcept {
 }
 
 CheckpointStore::CheckpointStore() = default;
-CheckpointStore::~CheckpointStore() = default;
+CheckpointStore::~CheckpointStore() {
+  // A child made by fork() cannot destroy what its parent's thread waits on.
+  if (queue_ && queue_->is_foreign()) static_cast<void>(queue_.release());
+}
 
 detail::CommitQueue& CheckpointStore::queue() {
   std::call_once(queue_made_, [this] { queue_ = std::make_unique<detail::CommitQueue>(*this); });

@@ -219,7 +219,7 @@ bool Effects::wait(Duration delay) {
   const TimePoint instant = run_.now();
   TimePoint until = instant + delay;
   if (const auto& deadline = run_.deadline()) until = std::min(until, std::max(*deadline, instant));
-  return run_.core_.clock->sleep_until(until, run_.stop_token());
+  return run_.rest_until(until);
 }
 
 // --- What the run loop asks for.

@@ -18,7 +18,7 @@ class Continuation {
   explicit Continuation(const AgentCore& agent) : core(agent) {}
   ~Continuation() {
     if (body && body->store && body->started) {
-      static_cast<void>(shielded([&] { return body->store->release(body->writer.lease); }));
+      body->store->queue().release(std::move(body->writer.lease));
     }
   }
   Continuation(const Continuation&) = delete;

@@ -118,6 +118,7 @@ std::vector<Record> first_records(const ForkOptions& options, const Journal& ori
   start.erase("parent");
   start.erase("parent_attempt");
   start.erase("label");
+  start["nonce"] = start_nonce();
   if (!options.label.empty()) start["label"] = options.label;
   records.push_back(branch.add(RecordKind::run_started, wall, std::move(start)));
   Json forked{{"parent", to_string(parent.info.id)}};
@@ -205,7 +206,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
     const auto released = shielded([&] { return b.store->release(b.writer.lease); });
-    b.started = false;
+    b.started = !released;  // Then it is tried again.
     if (released) static_cast<void>(shielded([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }

@@ -81,6 +81,7 @@ Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointSto
   opened->options.run_id = id;
   opened->body = std::make_unique<RunBody>();
   RunBody& b = *opened->body;
+  store->queue().retry_releases();
   TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
   b.writer.lease = std::move(lease);
   b.store = std::move(store);

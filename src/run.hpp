@@ -6,6 +6,7 @@
 #include "agent_core.hpp"
 #include "commit_queue.hpp"
 #include "effects.hpp"
+#include "linked_stop.hpp"
 #include "made_once.hpp"
 #include "run_machine.hpp"
 #include "triage/attempt.hpp"
@@ -38,24 +39,6 @@ void renew(T& value, Args&&... args) noexcept {
   std::destroy_at(&value);
   std::construct_at(&value, std::forward<Args>(args)...);
 }
-
-// Stops when either of two tokens does: the run's own, and its parent's.
-class LinkedStop {
- public:
-  LinkedStop(const std::stop_token& a, const std::stop_token& b)
-      : a_(a, Forward{&both_}), b_(b, Forward{&both_}) {}
-  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
-
- private:
-  struct Forward {
-    std::stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-  std::stop_source both_{};
-  std::stop_token token_ = both_.get_token();
-  std::stop_callback<Forward> a_;
-  std::stop_callback<Forward> b_;
-};
 
 // What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
 // process may have many runs open.
@@ -98,9 +81,13 @@ struct RunBody {
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  bool started = false;     // The store knows the run and we hold its lease.
-  bool detached = false;    // The store failed; the run goes on from memory.
-  bool fenced = false;      // Another owner has the run: nothing is written any more.
+  // Written by whoever flushes or renews, read by all who record.
+  std::atomic<bool> started{false};    // The store knows the run and we hold its lease.
+  std::atomic<bool> detached{false};   // The store failed; the run goes on from memory.
+  std::atomic<bool> fenced{false};     // Another owner has the run: nothing is written any more.
+  std::size_t opening = 0;             // The first records of writer.pending, for start().
+  std::optional<Error> refused{};      // What the store will never take: the run must fail.
+  std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
   std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
   Failure failure{};        // As the current attempt reported it.
@@ -132,6 +119,10 @@ struct RunBody {
 [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core, RunBody& body,
                                                          const RecoveryAction& action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
+
+// Tells two runs of one id apart whose first records are the same otherwise: the store takes a
+// start that comes again for one whose answer got lost.
+[[nodiscard]] std::uint64_t start_nonce();
 
 // The recorded result of a run that has finished, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
@@ -244,13 +235,26 @@ class Run {
   }
   void make_room();  // Likewise; before a record is made.
   Result<void> start_in_store();
-  Result<void> flush();             // What the drains below share.
+
+  // --- run_store.cpp: writing what was recorded.
+  Result<void> write();             // What the drains below share …
+  Result<void> flush();             // … with the error of what the store will never take.
+  Result<void> flush_noticing();    // The same, with its events.
   Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
   Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  void drop_pending();              // The caller holds mutex_.
+  Result<void> store_end();         // Tries again what is not stored of the run's end.
+  void give_up_refused(Error why);
+  void note_fenced();
+  [[nodiscard]] std::optional<Error> refused_record() const;
+  [[nodiscard]] bool fails_with_store() const noexcept;
+  // Sleeps on the injected clock, and keeps the lease meanwhile. False: a stop was requested.
+  [[nodiscard]] bool rest_until(TimePoint until);
+  void keep_lease();
+
   // The caller holds mutex_. Late calls are counted.
   [[nodiscard]] bool is_late(int attempt);
+  [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or its run is to fail.
   // The body, if it exists and the attempt may look at it. The caller holds mutex_.
   [[nodiscard]] const RunBody* seen_by(int attempt) const noexcept;
   // True if there is an error; it sticks. The caller holds mutex_.
@@ -272,6 +276,7 @@ class Run {
   void learn_duration() noexcept;
   Input cancel(std::string detail);
   Outcome end();
+  void tell_unstored(const Error& why);
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);

@@ -113,8 +113,10 @@ Result<void> Run::pause(int attempt, WallTime until, Duration at_most, std::stri
     }
   }
   TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
-  if (core_.clock->sleep_until(now() + std::min(left, at_most), stop_token()))
-    return outcome::success();
+  if (rest_until(now() + std::min(left, at_most))) {
+    if (!body_->fenced) return outcome::success();
+    return drain_strictly();  // Says who has the run.
+  }
   return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
 }
 

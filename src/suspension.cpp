@@ -173,7 +173,7 @@ void Run::put_aside(const std::string& hash, std::optional<WallTime> expires,
   if (b.store) {
     b.store->queue().remove(b.writer);
     if (b.started) {
-      static_cast<void>(shielded([&] { return b.store->release(b.writer.lease); }));
+      b.store->queue().release(std::move(b.writer.lease));
     }
     b.started = false;
   }
@@ -247,6 +247,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
   RunBody& body = *waiting.body;
   if (body.store) {
     const RunId& id = waiting.options.run_id;
+    body.store->queue().retry_releases();
     auto lease = shielded([&] { return body.store->acquire(id); });
     if (!lease) {
       core.suspended.put_back(hash, std::move(waiting));
@@ -254,7 +255,7 @@ static Result<ContinuationPtr> open_remembered(const AgentCore& core, const std:
     }
     const auto info = shielded([&] { return body.store->run(id); });
     if (!info || info.value().last != body.journal.last()) {
-      static_cast<void>(shielded([&] { return body.store->release(lease.value()); }));
+      body.store->queue().release(std::move(lease).value());
       if (!info) {
         core.suspended.put_back(hash, std::move(waiting));
         return info.error();

@@ -60,7 +60,8 @@ Result<void> SqliteJournals::look_again() {
 StoreCapabilities SqliteJournals::capabilities() const noexcept {
   return {.durability = database_->durability(),
           .shared_by_processes = !database_->in_memory(),
-          .background_appends = true};
+          .background_appends = true,
+          .renew_every = lease_timeout_ / renewals_a_timeout};
 }
 
 Result<void> SqliteJournals::check_process() const {

@@ -10,9 +10,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t largest_sequence = std::numeric_limits<std::int64_t>::max();
-// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
-// an UPDATE in every commit would cost a third of its time.
-constexpr int renewals_a_timeout = 4;
 // Bodies are encoded together up to about this size, so that few large ones need little memory.
 constexpr std::size_t most_buffered = std::size_t{256} << 10U;
 

@@ -48,7 +48,7 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
     bind_text(insert_run, 8, mark_.text());
     const int code = database_->try_run(insert_run);
     if (code == SQLITE_CONSTRAINT_UNIQUE) {
-      return database_->error(Errc::conflict, "run \"" + run.id + "\" exists already");
+      return started_before(run.id, records);
     }
     if (code != SQLITE_DONE) throw SQLite::Exception(database_->handle().getHandle(), code);
     const Lease lease{run.id, 1, database_->handle().getLastInsertRowid()};
@@ -60,6 +60,21 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
     database_->fold_if_large();
     return lease;
   });
+}
+
+// The lease of a run that was started just so: the answer got lost.
+Result<Lease> SqliteJournals::started_before(const RunId& run, std::span<const Record> records) {
+  TRIAGE_TRY(row, find_run(run));
+  const bool same = row && !row->info.damaged && row->owner == mark_.text() && row->epoch == 1 && !records.empty() &&
+                    row->info.last == records.back().seq();
+  if (!same) return database_->error(Errc::conflict, "run \"" + run + "\" exists already");
+  Lease lease{run, 1, row->run};
+  forget_rows();
+  if (auto refused = insert(lease, records)) return *std::move(refused);
+  if (auto refused = insert_rows()) return *std::move(refused);
+  database_->commit();
+  held_[lease.handle] = {lease.epoch, {}};
+  return outcome::success(std::move(lease));
 }
 
 Result<Lease> SqliteJournals::acquire(const RunId& run) {

@@ -29,9 +29,13 @@ Result<JournalReading> SqliteJournals::read_newest(const RunId& run) {
     info.owned = owned(*row);
     JournalReading reading{.info = info};
     reading.state_from = find_state_from(database_->handle(), row->run, run, info.last);
-    if (!scan(*row, {}, reading) || !is_whole(reading)) {
+    bool whole = scan(*row, {}, reading);
+    if (whole) find_unlisted(*row, {}, reading);
+    whole = whole && is_whole(reading);
+    if (!whole) {
       reading = {.info = std::move(info)};
       if (!scan(*row, {}, reading)) salvage(*row, {}, reading);
+      find_unlisted(*row, {}, reading);
     }
     database_->commit();
     return outcome::success(std::move(reading));

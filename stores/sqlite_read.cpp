@@ -261,9 +261,12 @@ void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, Journ
   list.bind(2, to_column(range.first));
   list.bind(3, to_column(range.last));
   auto record = out.records.begin();
+  auto left_out = out.superseded.begin();
   std::vector<DamagedRecord> unlisted;
   while (list.executeStep()) {
     const auto seq = static_cast<Sequence>(list.getColumn(0).getInt64());
+    while (left_out != out.superseded.end() && left_out->last < seq) ++left_out;
+    if (left_out != out.superseded.end() && left_out->first <= seq) continue;
     while (record != out.records.end() && record->seq() < seq) ++record;
     if (record != out.records.end() && record->seq() == seq) continue;
     const auto is_it = [&](const DamagedRecord& one) { return one.seq == seq; };

@@ -25,6 +25,10 @@ namespace triage::inline v0_1::detail {
 // The largest body that is written or read: more is damage, or a mistake.
 inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 
+// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
+// an UPDATE in every commit would cost a third of its time.
+inline constexpr int renewals_a_timeout = 4;
+
 // Groups are inserted this many rows a statement, which takes half as long a row as single ones.
 inline constexpr std::size_t rows_a_statement = 16;
 inline constexpr int parameters_a_row = 7;
@@ -171,6 +175,7 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] std::optional<Error> find_hidden(const RunId& run);
   [[nodiscard]] Error damaged_run(const RunId& run, const std::string& why) const;
   [[nodiscard]] Result<RunRow> intact_run(const RunId& run);
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
   [[nodiscard]] Settled try_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);

@@ -8,6 +8,7 @@
 #include "triage/record.hpp"
 #include "triage/result.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -66,6 +67,10 @@ struct Lease {
   RunId run{};
   std::uint64_t epoch = 0;
   std::int64_t handle = 0;  // The store's own; opaque.
+  // Shared by all copies. A store that sets it may give the run to its own process again when no
+  // copy is left: the answer of acquire() got lost, or nobody could release it. Null: the lease is
+  // held until it is released.
+  std::shared_ptr<const void> holder{};
 };
 
 // One run's share of a group commit.
@@ -125,6 +130,9 @@ struct StoreCapabilities {
   bool shared_by_processes = false;
   // False: append() is only called at drains, on the run's own thread (see stores/simple.hpp).
   bool background_appends = true;
+  // A run that waits for longer than this renews its lease so often, if processes share the store.
+  // 0: leases do not expire.
+  std::chrono::milliseconds renew_every{10'000};
 };
 
 // Append-only journals of runs.
@@ -141,8 +149,9 @@ class CheckpointStore : public KeySpace {
 
   [[nodiscard]] virtual StoreCapabilities capabilities() const noexcept = 0;
 
-  // Creates a run and appends its first records, all in one step. The lease is taken with it.
-  // Errors: Errc::conflict if the run exists.
+  // Creates a run and appends its first records, all in one step. The lease is taken with it. A run
+  // that this owner has started with the same records, and that holds nothing else yet, counts as
+  // started (an answer that got lost). Errors: Errc::conflict if another run has this id.
   [[nodiscard]] virtual Result<Lease> start(const RunInfo& run,
                                             std::span<const Record> records) = 0;
   // Takes over an existing run. A lease whose owner is provably dead is free at once.
@@ -194,7 +203,7 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] virtual Result<std::vector<std::string>> check();
 
   // Called by the queue's thread when it has had nothing to write for a moment. The default does
-  // nothing; SQLite folds its write-ahead log.
+  // nothing; SQLite folds its write-ahead log. An exception is ignored: nobody waits for it.
   virtual void idle() {}
 
   // What an operator should know and no call failed for, such as a reader that keeps the store from

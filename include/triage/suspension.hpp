@@ -12,7 +12,8 @@ namespace triage::inline v0_1 {
 struct DecideOptions {
   std::string who{};            // Who decided; recorded with the decision. At most 256 bytes.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
-  RunOptions run{};             // run_id and label are ignored.
+  // run_id and label are ignored. store: null finds the run's own one, if that is still open.
+  RunOptions run{};
 };
 
 // A suspended run that may go on without a decision.
