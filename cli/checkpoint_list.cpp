@@ -42,6 +42,15 @@ Result<RunQuery> query_of(const ListArguments& arguments) {
                                            "poisoned"};
 }
 
+ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
+  const auto damaged =
+      std::count_if(runs.begin(), runs.end(), [](const RunInfo& run) { return run.damaged; });
+  if (damaged == 0) return ExitStatus::done;
+  warn(count(static_cast<std::size_t>(damaged), "run") +
+       " shown here does not match its checksum; `triage checkpoint verify` tells more");
+  return ExitStatus::unreadable;
+}
+
 ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
   auto query = query_of(arguments);
   if (!query) return report(query.error());
@@ -59,7 +68,7 @@ ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
     Json all = Json::array();
     for (const RunInfo& run : runs) all.push_back(run_json(run));
     print_json(Json{{"store", arguments.store}, {"runs", std::move(all)}, {"more", more}});
-    return ExitStatus::done;
+    return warn_of_damaged_runs(runs);
   }
   if (runs.empty()) {
     print("No runs" + std::string(query.value().agent.empty() && query.value().label.empty() &&
@@ -78,7 +87,7 @@ ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
     warn("only the newest " + std::to_string(arguments.limit) +
          " runs are shown; --limit N shows more, 0 all");
   }
-  return ExitStatus::done;
+  return warn_of_damaged_runs(runs);
 }
 
 ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& arguments) {

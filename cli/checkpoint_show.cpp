@@ -95,6 +95,16 @@ Json step_json(const Step& step, std::size_t index) {
   return json;
 }
 
+// In one pass: to look a step up by its index takes longer the older it is.
+template <class F>
+void for_each_step(const Shown& shown, F&& f) {
+  std::size_t index = 0;
+  for (auto step = shown.checkpoint.trajectory.begin(); index < shown.checkpoint.trajectory.size();
+       ++step, ++index) {
+    if (index >= shown.first_step) f(*step, index);
+  }
+}
+
 std::string_view status_of(const EffectState& effect) {
   switch (effect.status) {
     case EffectState::Status::intended: return "in doubt";
@@ -117,9 +127,8 @@ void print_as_json(const Shown& shown) {
                           {"record", one.fields}});
   }
   Json steps = Json::array();
-  for (std::size_t i = shown.first_step; i < shown.checkpoint.trajectory.size(); ++i) {
-    steps.push_back(step_json(shown.checkpoint.trajectory[i], i));
-  }
+  for_each_step(
+      shown, [&](const Step& step, std::size_t index) { steps.push_back(step_json(step, index)); });
   Json effects = Json::array();
   for (const auto& [key, effect] : journal.effects()) {
     Json entry{{"key", key}, {"status", status_of(effect)}};
@@ -171,12 +180,11 @@ void print_steps(const Shown& shown) {
              : "the last " + std::to_string(number) + " of " + std::to_string(trajectory.size())) +
         ", numbered from 0):\n");
   Table table({"STEP", "ACTION", "TOOL", "STATUS", "INPUT", "OUTPUT"});
-  for (std::size_t i = shown.first_step; i < trajectory.size(); ++i) {
-    const Step& step = trajectory[i];
-    table.add({std::to_string(i), step.action, step.tool_called.value_or(""),
+  for_each_step(shown, [&](const Step& step, std::size_t index) {
+    table.add({std::to_string(index), step.action, step.tool_called.value_or(""),
                step.http_status ? std::to_string(*step.http_status) : "",
                step.tool_input.is_null() ? "" : show(step.tool_input), describe_output(step)});
-  }
+  });
   print(table.text());
 }
 
@@ -202,10 +210,10 @@ void print_for_people(const Shown& shown) {
   const RunInfo& run = shown.reading.info;
   const Journal& journal = shown.narrative.journal;
   const CheckpointInfo& info = shown.checkpoint.info;
-  print("Run         " + run.id + "\n");
+  print("Run         " + printable(run.id) + "\n");
   print("Agent       " + printable(run.agent) +
         (run.label.empty() ? "" : ", label " + printable(run.label)) +
-        (run.parent.empty() ? "" : ", parent " + run.parent) + "\n");
+        (run.parent.empty() ? "" : ", parent " + printable(run.parent)) + "\n");
   print("Status      " + status_text(run) + ", " +
         count(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
         count(run.last, "record") + "\n");
@@ -215,7 +223,7 @@ void print_for_people(const Shown& shown) {
     print("Task        " +
           shorten(task.is_string() ? task.get<std::string>() : show(task), longest_value) + "\n");
   }
-  print("Checkpoint  " + to_string(info.id) + ", " + count(info.steps, "step") +
+  print("Checkpoint  " + printable(to_string(info.id)) + ", " + count(info.steps, "step") +
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
   print(waiting_text(shown.narrative));
   if (!shown.narrative.happenings.empty()) print("\nWhat happened:\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint verify: reads every record and says which are damaged.
+// triage checkpoint verify: reads everything and says which records are damaged or missing, and
+// what is wrong with the file that lookups rely on.
 
 #include "command.hpp"
 #include "narrative.hpp"
@@ -25,6 +26,7 @@ struct Verified {
   std::size_t damaged_runs = 0;
   std::size_t records = 0;
   std::size_t damaged = 0;
+  Json store_problems = Json::array();  // Of the file itself.
   Json findings = Json::array();
   std::string text{};
 };
@@ -38,31 +40,62 @@ void verify_run(const JournalReading& reading, Verified& verified) {
   for (const DamagedRecord& damaged : reading.damaged) {
     problems.emplace_back(damaged.seq, damaged.error.detail);
   }
+  for (const SequenceRange& range : missing_records(reading)) {
+    verified.damaged += range.last - range.first + 1;
+    problems.emplace_back(range.first, range.first == range.last
+                                           ? "the record is missing"
+                                           : "the records from here to " +
+                                                 std::to_string(range.last) + " are missing");
+  }
+  if (reading.info.damaged) problems.emplace_back(0, "the run's row does not match its checksum");
   const auto journal = Journal::fold(reading);
   if (!journal) {
     problems.emplace_back(1, journal.error().detail);
-  } else if (journal.value().broken_at() && reading.damaged.empty()) {
-    problems.emplace_back(*journal.value().broken_at(), "the record is missing or not readable");
+  } else if (journal.value().broken_at() && problems.empty()) {
+    problems.emplace_back(*journal.value().broken_at(), "the record is not readable");
   }
   if (problems.empty()) return;
   ++verified.damaged_runs;
   Json entries = Json::array();
-  verified.text += "Run " + reading.info.id + " (" + status_text(reading.info) + "):\n";
+  verified.text += "Run " + printable(reading.info.id) + " (" + status_text(reading.info) + "):\n";
   for (const auto& [seq, why] : problems) {
     entries.push_back({{"seq", seq}, {"problem", why}});
-    verified.text += "  record " + std::to_string(seq) + ": " + printable(why) + "\n";
+    verified.text +=
+        "  " + (seq == 0 ? "" : "record " + std::to_string(seq) + ": ") + printable(why) + "\n";
   }
   Json newest = nullptr;
   if (journal) {
     newest = to_string(journal.value().latest().info.id);
-    verified.text +=
-        "  The newest position that can be restored is " + newest.get<std::string>() + ".\n";
+    verified.text += "  The newest position that can be restored is " +
+                     printable(newest.get<std::string>()) + ".\n";
   } else {
     verified.text += "  Nothing of this run can be restored.\n";
   }
   verified.findings.push_back({{"run", run_json(reading.info)},
                                {"damaged", std::move(entries)},
                                {"newest_intact", std::move(newest)}});
+}
+
+// A run that cannot be read at all, for example because its id is damaged: the others still can.
+void note_unreadable(const RunInfo& run, const Error& error, Verified& verified) {
+  ++verified.runs;
+  ++verified.damaged_runs;
+  verified.text += "Run " + printable(run.id) + " (" + status_text(run) + "):\n  " +
+                   printable(error.detail) + "\n  Nothing of this run can be restored.\n";
+  verified.findings.push_back({{"run", run_json(run)},
+                               {"damaged", Json::array({{{"seq", 0}, {"problem", error.detail}}})},
+                               {"newest_intact", nullptr}});
+}
+
+void check_store(CheckpointStore& store, Verified& verified) {
+  auto problems = store.check();
+  if (!problems) problems = std::vector<std::string>{problems.error().detail};
+  if (problems.value().empty()) return;
+  verified.text += "The store:\n";
+  for (const std::string& problem : problems.value()) {
+    verified.text += "  " + printable(problem) + "\n";
+    verified.store_problems.push_back(printable(problem));
+  }
 }
 
 Result<Verified> verify(const VerifyArguments& arguments) {
@@ -79,9 +112,10 @@ Result<Verified> verify(const VerifyArguments& arguments) {
     if (reading) {
       verify_run(reading.value(), verified);
     } else if (reading.error().code != Errc::not_found) {  // Erased since it was listed.
-      return std::move(reading).error();
+      note_unreadable(run, reading.error(), verified);
     }
   }
+  check_store(*store, verified);
   return outcome::success(std::move(verified));
 }
 
@@ -96,7 +130,7 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
     const auto result = verify(*given);
     if (!result) return report(result.error());
     const Verified& verified = result.value();
-    const bool intact = verified.damaged_runs == 0;
+    const bool intact = verified.damaged_runs == 0 && verified.store_problems.empty();
     if (given->json) {
       print_json(Json{{"store", given->store},
                       {"intact", intact},
@@ -104,13 +138,18 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
                       {"damaged_runs", verified.damaged_runs},
                       {"records", verified.records},
                       {"damaged_records", verified.damaged},
+                      {"store_problems", verified.store_problems},
                       {"findings", verified.findings}});
     } else {
       print(verified.text);
       print(count(verified.runs, "run") + ", " + count(verified.records, "record") + " read: " +
             (intact ? "all intact.\n"
                     : count(verified.damaged, "damaged record") + " in " +
-                          count(verified.damaged_runs, "run") + ".\n"));
+                          count(verified.damaged_runs, "run") +
+                          (verified.store_problems.empty()
+                               ? ".\n"
+                               : "; " + count(verified.store_problems.size(), "problem") +
+                                     " of the store itself.\n")));
     }
     return intact ? ExitStatus::done : ExitStatus::corrupt;
   };

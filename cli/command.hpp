@@ -23,6 +23,7 @@ struct Command {
 
 std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
 std::function<ExitStatus()> correct(CLI::App& arguments);

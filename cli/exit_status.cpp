@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "exit_status.hpp"
 
+#include "triage/json.hpp"
+
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 namespace triage::inline v0_1::cli {
 
@@ -26,7 +30,16 @@ ExitStatus exit_status(Errc code) noexcept {
 }
 
 ExitStatus report(const Error& error) {
-  std::fprintf(stderr, "triage: %s\n", error.detail.c_str());
+  // Some details have several lines; what they quote may hold anything else.
+  std::string text = "triage: ";
+  for (std::string_view rest = error.detail; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    text += printable(rest.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text += '\n';
+    rest.remove_prefix(end + 1);
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
   return exit_status(error.code);
 }
 

@@ -4,6 +4,7 @@
 #include "code_text.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
+#include "triage/record.hpp"
 #include "triage/step.hpp"
 
 #include <charconv>
@@ -33,7 +34,7 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > max_json_depth) return true;
+      if (++depth > detail::max_body_depth) return true;
     } else if (c == ']' || c == '}') {
       --depth;
     }
@@ -85,7 +86,7 @@ std::string with_whole_characters(std::string_view text) {
 
 Result<Json> parse_line(std::string_view line) {
   if (too_deep(line)) {
-    return refused("the line", "is nested deeper than " + std::to_string(max_json_depth) +
+    return refused("the line", "is nested deeper than " + std::to_string(detail::max_body_depth) +
                                    " levels, which is the most that is allowed");
   }
   Json value = Json::parse(line.begin(), line.end(), nullptr, false);

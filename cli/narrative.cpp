@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include "triage/step.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -178,7 +179,8 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
     if (record.kind() != RecordKind::step && record.kind() != RecordKind::state_changed) {
       const auto body = record.body();
       if (body && body.value().is_object()) {
-        std::string sentence = tell(record.kind(), body.value(), told.journal);
+        // Whatever a sentence quotes comes from the file: nothing of it may steer the terminal.
+        std::string sentence = printable(tell(record.kind(), body.value(), told.journal));
         if (!sentence.empty()) {
           Json fields = body.value();
           fields["kind"] = to_string(record.kind());
@@ -196,13 +198,49 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
   return outcome::success(std::move(told));
 }
 
+std::vector<SequenceRange> missing_records(const JournalReading& reading) {
+  std::vector<std::pair<Sequence, Sequence>> known;  // What is there, or is accounted for.
+  for (const Record& record : reading.records) {
+    known.emplace_back(record.seq(), record.seq());
+    if (record.kind() != RecordKind::gap) continue;
+    if (const auto body = record.body(); body && body.value().is_object()) {
+      known.emplace_back(field<Sequence>(body.value(), "first", record.seq()), record.seq());
+    }
+  }
+  for (const DamagedRecord& damaged : reading.damaged) known.emplace_back(damaged.seq, damaged.seq);
+  std::sort(known.begin(), known.end());
+  std::vector<SequenceRange> missing;
+  Sequence next = 1;
+  for (const auto& [first, last] : known) {
+    if (first > next) missing.push_back({next, first - 1});
+    next = std::max(next, last + 1);
+  }
+  if (reading.info.last >= next) missing.push_back({next, reading.info.last});
+  return missing;
+}
+
 ExitStatus warn_of_damage(const JournalReading& reading) {
-  if (reading.damaged.empty()) return ExitStatus::done;
-  const DamagedRecord& first = reading.damaged.front();
-  warn("run \"" + reading.info.id + "\" has " + count(reading.damaged.size(), "damaged record") +
-       ", the first with sequence " + std::to_string(first.seq) + ": " + first.error.detail +
-       "; what depends on it is left out");
-  return ExitStatus::unreadable;
+  ExitStatus status = ExitStatus::done;
+  const auto problem = [&](const std::string& text) {
+    warn("run \"" + reading.info.id + "\" " + text);
+    status = ExitStatus::unreadable;
+  };
+  if (!reading.damaged.empty()) {
+    const DamagedRecord& first = reading.damaged.front();
+    problem("has " + count(reading.damaged.size(), "damaged record") +
+            ", the first with sequence " + std::to_string(first.seq) + ": " + first.error.detail +
+            "; what depends on it is left out");
+  }
+  if (const auto missing = missing_records(reading); !missing.empty()) {
+    std::size_t number = 0;
+    for (const SequenceRange& range : missing) number += range.last - range.first + 1;
+    problem("lacks " + count(number, "record") + ", the first with sequence " +
+            std::to_string(missing.front().first) + "; what depends on it is left out");
+  }
+  if (reading.info.damaged) {
+    problem("does not match the checksum of its entry: its status, for example, may be wrong");
+  }
+  return status;
 }
 
 }  // namespace triage::inline v0_1::cli

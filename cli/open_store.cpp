@@ -20,9 +20,7 @@ std::string scheme_of(const std::string& url) {
   return url.substr(0, colon);
 }
 
-}  // namespace
-
-Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
+Result<void> check_url(const std::string& url) {
   const std::string scheme = scheme_of(url);
   if (!scheme.empty() && scheme != "sqlite") {
     return Error{Errc::invalid_argument, "store \"" + url + "\": this build knows no \"" + scheme +
@@ -33,8 +31,23 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
                                              "\": a memory store ends with its process, so there "
                                              "is nothing to look at; give the path of a file"};
   }
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
+  TRIAGE_TRYV(check_url(url));
   TRIAGE_TRY(store, SqliteStore::open(url, {.read_only = true}));
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(store)));
+}
+
+Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
+  // Looked at first: what is not there must not be made.
+  TRIAGE_TRY(looked_at, open_store(url));
+  looked_at.reset();
+  TRIAGE_TRY(store, SqliteStore::open(url));
+  return store->free_run(run, force);
 }
 
 Result<JournalReading> read_run(CheckpointStore& store, const RunId& run) {

@@ -63,9 +63,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void print_json(const Json& value) { print(show(value, 2) + "\n"); }
 
-void warn(std::string_view text) {
-  std::fprintf(stderr, "triage: %.*s\n", static_cast<int>(text.size()), text.data());
-}
+void warn(std::string_view text) { std::fprintf(stderr, "triage: %s\n", printable(text).c_str()); }
 
 std::string iso_time(WallTime time) {
   return format_time(time, "%Y-%m-%dT%H:%M:%S") + milliseconds_of(time) + "Z";

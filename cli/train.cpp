@@ -6,6 +6,9 @@
 #include "refit.hpp"
 #include "triage/detail/try.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -114,13 +117,17 @@ void show_json(const RefitReport& report, const TrainArguments& given, std::size
 // Whoever loads the model meanwhile gets the old one or the new one, never half of it.
 Result<void> write_model(const std::string& path, const std::string& bytes) {
   const std::string unfinished = path + ".unfinished";
+  std::error_code ignored;
+  std::filesystem::remove(unfinished, ignored);  // It may be anybody's to read.
+  // Its words come from the failures of real runs: for its owner alone.
+  const int made = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) ::close(made);
   std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
   std::error_code problem;
   if (file) std::filesystem::rename(unfinished, path, problem);
   if (file && !problem) return outcome::success();
-  std::error_code ignored;
   std::filesystem::remove(unfinished, ignored);
   return Error{Errc::io, "the model \"" + printable(path) + "\" cannot be written"};
 }

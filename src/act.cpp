@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Carrying out a recovery action: what the next attempt begins with, or how the run ends.
 #include "classifier/findings.hpp"
+#include "continuation.hpp"
 #include "run.hpp"
 #include "shield.hpp"
 #include "triage/detail/call.hpp"
@@ -149,6 +150,9 @@ Decision Run::roll_back(const RecoveryAction& action) {
   }
   if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
   const Sequence to = target ? b.journal.positions()[*target].seq : 0;
+  if (const auto known = learn_target(to); !known) {
+    return escalate_instead("rollback is not possible: " + known.error().detail);
+  }
   std::vector<std::string> failures;
   if (auto doubt = undo(action, to, core_.options.compensation.on_rollback, &failures)) {
     b.undoing_refused = true;
@@ -169,6 +173,11 @@ Decision Run::roll_back(const RecoveryAction& action) {
   set_recovery(told, checkpoint);
   emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
   return wait_for(action.delay);
+}
+
+Result<void> Run::learn_target(Sequence to) {
+  if (!has_store()) return outcome::success();
+  return learn_state(*body_->store, body_->journal, to);
 }
 
 void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {

@@ -83,15 +83,16 @@ void SuspendedRuns::add(std::string hash, SuspendedRun run) {
   by_hash_.emplace(std::move(hash), std::move(run));
 }
 
-void SuspendedRuns::add_store(std::string hash, std::shared_ptr<CheckpointStore> store) {
+void SuspendedRuns::add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store) {
   const std::scoped_lock lock(mutex_);
-  stores_.emplace(std::move(hash), std::move(store));
+  std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
+  stores_.emplace(std::move(hash), store);
 }
 
 std::shared_ptr<CheckpointStore> SuspendedRuns::store_of(std::string_view hash) const {
   const std::scoped_lock lock(mutex_);
   const auto found = stores_.find(hash);
-  return found == stores_.end() ? nullptr : found->second;
+  return found == stores_.end() ? nullptr : found->second.lock();
 }
 
 bool SuspendedRuns::contains(std::string_view hash) const {

@@ -42,8 +42,8 @@ struct SuspendedRun {
 class SuspendedRuns {
  public:
   void add(std::string hash, SuspendedRun run);
-  // Where to look for a run whose store is not the agent's.
-  void add_store(std::string hash, std::shared_ptr<CheckpointStore> store);
+  // Where to look for a run whose store is not the agent's; its owner decides how long it is open.
+  void add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store);
   [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
   [[nodiscard]] bool contains(std::string_view hash) const;
   // Those that no store knows and that go on by themselves before `until`.
@@ -65,7 +65,7 @@ class SuspendedRuns {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, SuspendedRun, std::less<>> by_hash_;
-  std::map<std::string, std::shared_ptr<CheckpointStore>, std::less<>> stores_;
+  std::map<std::string, std::weak_ptr<CheckpointStore>, std::less<>> stores_;
 };
 
 struct AgentCore {

@@ -57,7 +57,10 @@ std::optional<RunStatus> parse_run_status(std::string_view name) noexcept {
 }
 
 CheckpointStore::CheckpointStore() = default;
-CheckpointStore::~CheckpointStore() = default;
+CheckpointStore::~CheckpointStore() {
+  // A child made by fork() cannot destroy what its parent's thread waits on.
+  if (queue_ && queue_->is_foreign()) static_cast<void>(queue_.release());
+}
 
 detail::CommitQueue& CheckpointStore::queue() {
   std::call_once(queue_made_, [this] { queue_ = std::make_unique<detail::CommitQueue>(*this); });
@@ -73,6 +76,8 @@ void CheckpointStore::append_group(std::span<AppendBatch> batches) {
     batch.outcome = append(batch.lease, batch.records, batch.status);
   }
 }
+
+Result<JournalReading> CheckpointStore::read_newest(const RunId& run) { return read(run, {}); }
 
 Result<Checkpoint> CheckpointStore::load(const CheckpointId& id) {
   TRIAGE_TRY(reading, read(id.run, {}));
@@ -106,7 +111,7 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
   all.limit = 0;
   TRIAGE_TRY(found, runs(all));  // Newest first.
   std::map<std::string, std::size_t> kept_of_agent;
-  std::size_t erased = 0;
+  std::vector<RunId> going;
   for (const RunInfo& run : found) {
     const bool ended = run.status != RunStatus::running && run.status != RunStatus::suspended;
     const bool old = retention.keep_since && run.updated < *retention.keep_since;
@@ -116,7 +121,15 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
       ++kept_of_agent[run.agent];
       continue;
     }
-    const Result<void> gone = erase(run.id);
+    going.push_back(run.id);
+  }
+  return erase_all(going);
+}
+
+Result<std::size_t> CheckpointStore::erase_all(std::span<const RunId> runs) {
+  std::size_t erased = 0;
+  for (const RunId& run : runs) {
+    const Result<void> gone = erase(run);
     if (gone) {
       ++erased;
     } else if (gone.error().code != Errc::busy && gone.error().code != Errc::not_found) {
@@ -124,6 +137,10 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
     }
   }
   return outcome::success(erased);
+}
+
+Result<std::vector<std::string>> CheckpointStore::check() {
+  return outcome::success(std::vector<std::string>());
 }
 
 }  // namespace triage::inline v0_1

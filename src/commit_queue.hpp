@@ -30,6 +30,7 @@ struct RunWriter {
   Sequence queued = 0;               // Sequence of the newest record ever enqueued.
   std::atomic<Sequence> durable{0};  // Everything up to here is in the store.
   std::optional<Error> failure{};    // Why the last commit failed; empty while attached.
+  Sequence retry_at = 0;             // Then: recording alone tries again from here on.
   bool listed = false;               // On the queue's list.
 };
 
@@ -49,8 +50,15 @@ class CommitQueue {
   [[nodiscard]] Result<void> drain(RunWriter& writer);
   // Forgets a run: nothing of it is touched afterwards.
   void remove(RunWriter& writer);
+  // Gives a lease back. If the store fails, the queue does it later: its thread, the next commit or
+  // retry_releases().
+  void release(Lease lease);
+  // Tries again what release() could not do; to be called before a run is taken over.
+  void retry_releases();
   // Joins the background thread. Idempotent.
   void stop() noexcept;
+  // In a child made by fork(): other threads' locks may be held here for ever.
+  [[nodiscard]] bool is_foreign() const noexcept;
 
  private:
   struct Taken {
@@ -58,11 +66,15 @@ class CommitQueue {
     std::vector<Record> records;
     Lease lease;
     RunStatus status;
+    std::size_t offered;  // The first ones, which the store is given.
   };
 
   void list(RunWriter& writer);
   void commit(std::span<RunWriter*> writers);  // The caller holds commit_mutex_.
   void commit_listed();                        // Likewise.
+  void append(std::span<AppendBatch> batches);
+  [[nodiscard]] std::size_t append_singly(const Taken& run, Result<void>& stored);
+  void settle(Taken& run, Result<void> stored);
   void run_thread(const std::stop_token& stop);
 
   CheckpointStore& store_;
@@ -72,6 +84,8 @@ class CommitQueue {
   std::mutex mutex_;         // Guards the members below; taken after a run's mutex.
   std::vector<RunWriter*> listed_;
   std::condition_variable_any wake_;
+  std::vector<Lease> unreleased_;
+  bool release_failed_ = false;  // Since the thread looked.
   bool asleep_ = false;
   bool stopped_ = false;
   std::jthread thread_;

@@ -226,7 +226,7 @@ bool Effects::wait(Duration delay) {
   const TimePoint instant = run_.now();
   TimePoint until = later(instant, delay);
   if (const auto& deadline = run_.deadline()) until = std::min(until, std::max(*deadline, instant));
-  return run_.core_.clock->sleep_until(until, run_.stop_token());
+  return run_.rest_until(until);
 }
 
 // --- What the run loop asks for.
@@ -263,6 +263,10 @@ Input Run::finish_undoing(Input first) {
   // Who chose where to go on is not sent elsewhere without need.
   std::optional<Sequence> to = planned && body_->chosen_from ? body_->chosen_from : planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
+  if (auto known = learn_target(*to); !known) {
+    body_->outcome = std::make_unique<Error>(std::move(known).error());
+    return Input::stopped;
+  }
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
   record_rollback(position, false);
   const Sequence restored = position ? *to : journal.start_sequence();

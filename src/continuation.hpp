@@ -19,7 +19,7 @@ class Continuation {
   explicit Continuation(const AgentCore& agent) : core(agent) {}
   ~Continuation() {
     if (body && body->store && body->started) {
-      static_cast<void>(shielded([&] { return body->store->release(body->writer.lease); }));
+      body->store->queue().release(std::move(body->writer.lease));
     }
   }
   Continuation(const Continuation&) = delete;
@@ -59,8 +59,10 @@ struct TakenOver {
 // What the callable is told when a run goes on from `from` (0: its start).
 [[nodiscard]] Recovery resumed_recovery(const Journal& journal, Sequence from,
                                         const std::shared_ptr<const AgentContract>& contract);
+// Looks the state at a position up where the journal left it out when it was read back.
+[[nodiscard]] Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at);
 // Goes on from that position with a new attempt.
-[[nodiscard]] ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery);
+[[nodiscard]] Result<ContinuationPtr> go_on(TakenOver taken, Sequence from, Recovery recovery);
 // Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.
 // *gone is set if the run is in other hands.
 [[nodiscard]] Result<TakenOver> take_suspended(const AgentCore& core,

@@ -64,7 +64,7 @@ class Appending {
 
  private:
   Result<void> open() {
-    file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file_ < 0) return failed(path_, "cannot be opened");
     while (::flock(file_, LOCK_EX) != 0) {
       if (errno != EINTR) return failed(path_, "cannot be locked");

@@ -14,6 +14,10 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_key = 512;
+// How long the result of an effect that happened waits for a store that others keep busy: each try
+// waits for the store's own time too.
+constexpr int most_waits_for_lock = 24;
+constexpr std::chrono::milliseconds lock_wait{500};
 
 using Status = EffectState::Status;
 using Lock = std::unique_lock<std::mutex>;
@@ -250,6 +254,12 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
     Json fields = described(next);
     fields["result"] = result;
     kept = record_durably(RecordKind::effect_completed, key, next, std::move(fields));
+    // A lock that was never had means that nothing was written, and that it will be had later.
+    for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
+         ++again) {
+      if (!wait(lock_wait)) break;
+      kept = run_.drain_strictly();
+    }
   }
   if (kept) {
     run_.emit(EventKind::effect_completed, {.text = key});

@@ -151,6 +151,7 @@ std::vector<Record> first_records(const ForkOptions& options, const Journal& ori
   Terms terms{.limits = options.run.limits};  // A branch has its own.
   if (options.run.deadline) terms.deadline = wall_time(clock, *options.run.deadline);
   put_terms(terms, start);
+  start["nonce"] = start_nonce();
   if (!options.label.empty()) start["label"] = options.label;
   records.push_back(branch.add(RecordKind::run_started, wall, std::move(start)));
   Json forked{{"parent", to_string(parent.info.id)}};
@@ -244,7 +245,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
     const auto released = shielded([&] { return b.store->release(b.writer.lease); });
-    b.started = false;
+    b.started = !released;  // Then it is tried again.
     if (released) static_cast<void>(shielded([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }

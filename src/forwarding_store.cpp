@@ -26,6 +26,9 @@ void ForwardingStore::append_group(std::span<AppendBatch> batches) {
 Result<JournalReading> ForwardingStore::read(const RunId& run, SequenceRange range) {
   return inner_->read(run, range);
 }
+Result<JournalReading> ForwardingStore::read_newest(const RunId& run) {
+  return inner_->read_newest(run);
+}
 Result<std::vector<RunInfo>> ForwardingStore::runs(const RunQuery& query) {
   return inner_->runs(query);
 }
@@ -40,6 +43,11 @@ Result<void> ForwardingStore::erase(const RunId& run) { return inner_->erase(run
 Result<std::size_t> ForwardingStore::prune(const Retention& retention) {
   return inner_->prune(retention);
 }
+Result<std::size_t> ForwardingStore::erase_all(std::span<const RunId> runs) {
+  return inner_->erase_all(runs);
+}
+Result<std::vector<std::string>> ForwardingStore::check() { return inner_->check(); }
+
 Result<std::optional<VersionedValue>> ForwardingStore::get(std::string_view space,
                                                            std::string_view key) {
   return inner_->get(space, key);
@@ -60,5 +68,6 @@ Result<std::vector<std::string>> ForwardingStore::list(std::string_view space,
   return inner_->list(space, prefix);
 }
 void ForwardingStore::idle() { inner_->idle(); }
+std::string ForwardingStore::take_warning() { return inner_->take_warning(); }
 
 }  // namespace triage::inline v0_1

@@ -2,6 +2,7 @@
 #include "triage/journal.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -114,7 +115,9 @@ void Journal::push_position() {
                         .tail = trajectory_.tail(),
                         .time = open_time_,
                         .previous = previous,
-                        .cut = cut_});
+                        .cut = cut_,
+                        .delta_cost = static_cast<std::uint32_t>(std::min<std::size_t>(
+                            delta_cost_, std::numeric_limits<std::uint32_t>::max()))});
   base_ = positions_.back().seq;
   open_ = false;
 }
@@ -128,9 +131,10 @@ void Journal::touch(WallTime time) noexcept {
 void Journal::rewind(std::size_t position) {
   const Position& to = positions_[position];
   trajectory_ = Trajectory(to.tail, to.steps);
-  const State then = state_at(to.state_version);
+  const State then = state_of(to);
   static const State::Values none;
   replace_keys(then.empty() ? none : *then.values());
+  delta_cost_ = to.delta_cost + record_cost;  // Reading goes on behind the position's snapshot.
   branch_.clear();
   for (auto i = static_cast<std::int32_t>(position); i >= 0;
        i = positions_[static_cast<std::size_t>(i)].previous) {
@@ -231,6 +235,21 @@ State Journal::state_at(std::uint32_t version) const {
   return values->empty() ? State() : State(std::move(values));
 }
 
+State Journal::state_of(const Position& position) const {
+  if (position.seq >= state_from_) return state_at(position.state_version);
+  const auto learned = learned_.find(position.seq);
+  return learned == learned_.end() ? State() : learned->second;
+}
+
+bool Journal::knows_state(std::size_t position) const {
+  const Sequence seq = positions_[position].seq;
+  return seq >= state_from_ || learned_.contains(seq);
+}
+
+void Journal::learn_state(std::size_t position, State state) {
+  if (!knows_state(position)) learned_.emplace(positions_[position].seq, std::move(state));
+}
+
 State Journal::state() const {
   if (!current_) current_ = state_at(version_);
   return *current_;
@@ -269,7 +288,7 @@ CheckpointInfo Journal::info(std::size_t position) const {
 
 Checkpoint Journal::restore(std::size_t position) const {
   const Position& at = positions_[position];
-  return {info(position), state_at(at.state_version), Trajectory(at.tail, at.steps)};
+  return {info(position), state_of(at), Trajectory(at.tail, at.steps)};
 }
 
 Checkpoint Journal::latest() const {

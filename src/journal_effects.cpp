@@ -123,7 +123,13 @@ void Journal::note_lost_records(const JournalReading& reading) {
     }
     expected = seq + 1;
   };
+  auto superseded = reading.superseded.begin();
   for (const Record& record : reading.records) {
+    for (; superseded != reading.superseded.end() && superseded->first < record.seq();
+         ++superseded) {
+      missing_before(superseded->first);
+      expected = superseded->last + 1;
+    }
     Sequence first = record.seq();
     if (record.kind() == RecordKind::gap) {
       const Result<Json> body = record.body();

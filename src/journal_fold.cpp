@@ -21,7 +21,15 @@ constexpr int most_attempts = 1'000'000'000;
 
 Result<Journal> Journal::fold(const JournalReading& reading) {
   Journal journal(reading.info.id);
-  for (const Record& record : reading.records) journal.apply(record);
+  journal.state_from_ = reading.state_from;
+  auto superseded = reading.superseded.begin();
+  for (const Record& record : reading.records) {
+    for (; superseded != reading.superseded.end() && superseded->first < record.seq();
+         ++superseded) {
+      journal.apply_superseded(*superseded);
+    }
+    journal.apply(record);
+  }
   if (!journal.started()) {
     return Error{Errc::corrupt, "the first record of run " + reading.info.id +
                                     " is damaged or missing, so nothing of it can be restored"};
@@ -74,6 +82,13 @@ void Journal::apply(const Record& record) {
     apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
   }
   if (!readable) note_lost_intent(record.seq());
+}
+
+// They belong to the checkpoint that is open, as the changes themselves would.
+void Journal::apply_superseded(const SupersededChanges& changes) {
+  if (!broken_at_ && changes.first != last_ + 1) broken_at_ = last_ + 1;
+  last_ = changes.last;
+  if (!broken_at_) touch(changes.time);
 }
 
 void Journal::apply_step(const Record& record) {
@@ -136,6 +151,9 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       }
       replace_keys(values);
       delta_cost_ = 0;
+      // It repeats the state of the position that the run stands at, which may have been left out.
+      const bool repeats = !open_ && !field(*body, "replaced", false);
+      if (repeats && base_ < state_from_ && last_ >= state_from_) learned_[base_] = this->state();
       if (const auto steps = body->find("steps"); steps != body->end() && steps->is_array()) {
         replace_steps(*steps);
       }

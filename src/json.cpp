@@ -10,6 +10,9 @@
 namespace triage::inline v0_1 {
 namespace {
 
+// A recorded value is shown as a part of a document, which adds levels of its own.
+constexpr int most_shown_depth = max_json_depth + 64;
+
 Error refused(std::string_view what, std::string_view why) {
   return {Errc::invalid_argument, std::string(what) + ": " + std::string(why)};
 }
@@ -56,7 +59,10 @@ std::string with_bad_bytes_escaped(std::string_view text, bool escape_controls) 
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const auto lead = static_cast<unsigned char>(text.front());
-    const bool control = lead < 0x20U || lead == 0x7FU;
+    // U+0080 to U+009F, which begin with 0xC2, steer terminals too.
+    const bool high_control =
+        length == 2 && lead == 0xC2U && static_cast<unsigned char>(text[1]) < 0xA0U;
+    const bool control = lead < 0x20U || lead == 0x7FU || high_control;
     if (length == 0 || (escape_controls && control)) {
       char escaped[5];
       std::snprintf(escaped, sizeof escaped, "\\x%02x", lead);
@@ -70,30 +76,44 @@ std::string with_bad_bytes_escaped(std::string_view text, bool escape_controls) 
   return out;
 }
 
-// A copy in which every string is valid UTF-8.
-Json with_printable_text(const Json& value) {
+// What is shown in place of a value that JSON has no text for; null if it has one.
+const char* substitute_for(const Json& value) {
   switch (value.type()) {
-    case Json::value_t::string:
-      return with_bad_bytes_escaped(value.get_ref<const std::string&>(), false);
-    case Json::value_t::array: {
-      Json out = Json::array();
-      for (const Json& element : value) out.push_back(with_printable_text(element));
-      return out;
+    case Json::value_t::number_float: {
+      const auto number = value.get<double>();
+      if (std::isfinite(number)) return nullptr;
+      return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
     }
-    case Json::value_t::object: {
-      Json out = Json::object();
-      for (const auto& [key, element] : value.items()) {
-        out[with_bad_bytes_escaped(key, false)] = with_printable_text(element);
-      }
-      return out;
-    }
-    default: return value;
+    case Json::value_t::binary: return "<binary value>";
+    case Json::value_t::discarded: return "<no JSON>";
+    default: return nullptr;
   }
+}
+
+// A copy that has a text: every string is valid UTF-8, and what JSON cannot express, or is nested
+// too deep, is named instead.
+Json showable(const Json& value, int depth) {
+  if (const char* text = substitute_for(value)) return text;
+  if (value.is_string()) return with_bad_bytes_escaped(value.get_ref<const std::string&>(), false);
+  if (!value.is_structured()) return value;
+  if (depth > most_shown_depth) return "<nested too deep to be shown>";
+  Json out = value.is_array() ? Json::array() : Json::object();
+  if (value.is_array()) {
+    for (const Json& element : value) out.push_back(showable(element, depth + 1));
+  } else {
+    for (const auto& [key, element] : value.items()) {
+      out[with_bad_bytes_escaped(key, false)] = showable(element, depth + 1);
+    }
+  }
+  return out;
 }
 
 }  // namespace
 
-Result<void> check_json(const Json& value, std::string_view what, NonFinite non_finite) {
+namespace {
+
+Result<void> check_within(const Json& value, std::string_view what, NonFinite non_finite,
+                          int most_levels) {
   if (!value.is_structured()) {
     const char* wrong = problem_of(value, non_finite);
     return wrong == nullptr ? Result<void>(outcome::success()) : refused(what, wrong);
@@ -112,23 +132,28 @@ Result<void> check_json(const Json& value, std::string_view what, NonFinite non_
     if (open.empty()) return outcome::success();
     std::tie(json, depth) = open.back();
     open.pop_back();
-    if (depth > max_json_depth) {
-      return refused(what, "nested deeper than " + std::to_string(max_json_depth) +
+    if (depth > most_levels) {
+      return refused(what, "nested deeper than " + std::to_string(most_levels) +
                                " levels, which is the most that is allowed");
     }
   }
 }
 
+}  // namespace
+
+Result<void> check_json(const Json& value, std::string_view what, NonFinite non_finite) {
+  return check_within(value, what, non_finite, max_json_depth);
+}
+
 std::string show(const Json& value, int indent) {
-  if (!check_json(value, "value")) {
-    // Deep or odd values never reach a store; say what they are instead of recursing into them.
-    return value.is_discarded() ? "<no JSON>" : "<JSON that cannot be shown>";
+  if (value.is_discarded()) return "<no JSON>";  // Not even a value.
+  if (check_within(value, "value", NonFinite::refused, most_shown_depth)) {
+    try {
+      return value.dump(indent);
+    } catch (const Json::exception&) {  // A text is not UTF-8.
+    }
   }
-  try {
-    return value.dump(indent);
-  } catch (const Json::exception&) {
-    return with_printable_text(value).dump(indent);
-  }
+  return showable(value, 1).dump(indent);
 }
 
 std::string printable(std::string_view text) { return with_bad_bytes_escaped(text, true); }

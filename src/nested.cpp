@@ -35,7 +35,9 @@ Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
     auto decided = open_by_ticket(core, awaited.ticket, action_from(awaited.decision),
                                   {.who = awaited.by, .run = options});
     // Else somebody has decided there himself.
-    if (decided || !gone_on(decided.error())) return decided;
+    if (decided) return decided;
+    const Errc code = decided.error().code;
+    if (code != Errc::conflict && code != Errc::busy && code != Errc::not_found) return decided;
   }
   const auto store = store_of(core, options);
   if (!store) return Error{Errc::not_found, "nobody knows run \"" + id + "\" any more"};

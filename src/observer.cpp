@@ -55,6 +55,7 @@ std::string_view to_string(EventKind kind) noexcept {
     case EventKind::run_failed: return "run_failed";
     case EventKind::step_refused: return "step_refused";
     case EventKind::contract_broken: return "contract_broken";
+    case EventKind::store_warning: return "store_warning";
   }
   return "unknown";
 }

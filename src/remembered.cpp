@@ -67,6 +67,7 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   RunBody& body = *waiting.body;
   if (body.store) {
     const RunId& id = waiting.options.run_id;
+    body.store->queue().retry_releases();
     auto lease = shielded([&] { return body.store->acquire(id); });
     if (!lease) {
       core.suspended.put_back(hash, std::move(waiting));
@@ -74,7 +75,7 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
     }
     const auto info = shielded([&] { return body.store->run(id); });
     if (!info || !stands_at(*body.store, info.value(), body.journal.last(), hash)) {
-      static_cast<void>(shielded([&] { return body.store->release(lease.value()); }));
+      body.store->queue().release(std::move(lease).value());
       if (!info) {
         core.suspended.put_back(hash, std::move(waiting));
         return info.error();

@@ -45,4 +45,19 @@ BadResult::BadResult(const Error& error)
 
 void outcome_throw_as_system_error_with_payload(const Error& error) { throw BadResult(error); }
 
+const std::shared_ptr<const Suspension>& Error::suspension() const noexcept {
+  static constinit const std::shared_ptr<const Suspension> none{};
+  return more_ ? more_->suspension : none;
+}
+
+void detail::UnstoredEnd::announce(Error& error) {
+  error.more_ = std::make_shared<const ErrorMore>(ErrorMore{.finished = true});
+}
+
+void detail::UnstoredEnd::give(Error& error, std::shared_ptr<void> value,
+                               const std::type_info& type) {
+  error.more_ = std::make_shared<const ErrorMore>(
+      ErrorMore{.finished = true, .value = std::move(value), .value_type = &type});
+}
+
 }  // namespace triage::inline v0_1

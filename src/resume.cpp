@@ -112,12 +112,13 @@ Result<TakenOver> take_over(const AgentCore& core, std::shared_ptr<CheckpointSto
   opened->options.run_id = id;
   opened->body = std::make_unique<RunBody>();
   RunBody& b = *opened->body;
+  store->queue().retry_releases();
   TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
   b.writer.lease = std::move(lease);
   b.store = std::move(store);
   opened->options.store = b.store;
   b.started = true;
-  TRIAGE_TRY(reading, shielded([&] { return b.store->read(id, {}); }));
+  TRIAGE_TRY(reading, shielded([&] { return b.store->read_newest(id); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   opened->task = journal.start().value("task", Json());
   if (!accept_changed) {
@@ -153,10 +154,19 @@ static Result<ContinuationPtr> open_finished(const AgentCore& core, CheckpointSt
   return outcome::success(std::move(opened));
 }
 
-ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
+Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at) {
+  const auto position = journal.find(at);
+  if (!position || journal.knows_state(*position)) return outcome::success();
+  TRIAGE_TRY(state, shielded([&] { return store.load_state({journal.run(), at}); }));
+  journal.learn_state(*position, std::move(state));
+  return outcome::success();
+}
+
+Result<ContinuationPtr> go_on(TakenOver taken, Sequence from, Recovery recovery) {
   Continuation& opened = *taken.opened;
   Journal& journal = taken.journal;
   RunBody& b = *opened.body;
+  TRIAGE_TRYV(learn_state(*b.store, journal, from));
   b.recovery = std::make_unique<Recovery>(std::move(recovery));
   if (auto ticket = text_field(journal.suspended(), "ticket"); !ticket.empty()) {
     b.extras().spent_ticket = std::move(ticket);
@@ -165,14 +175,18 @@ ContinuationPtr go_on(TakenOver taken, Sequence from, Recovery recovery) {
   Json fields{{"to", from}, {"reason", b.recovery->reason}};
   put_terms(taken.terms(), fields);
   b.writer.pending.push_back(journal.add(RecordKind::resumed, wall, std::move(fields)));
-  b.writer.pending.push_back(journal.snapshot_state(journal.state().json(), false, wall));
+  // Where reading back is short without it, a snapshot would only make the store larger with every
+  // process that dies.
+  if (journal.wants_snapshot()) {
+    b.writer.pending.push_back(journal.snapshot_state(journal.state().json(), false, wall));
+  }
   b.restored_steps = journal.trajectory().size();
   opened.attempts = journal.attempts();
   b.writer.pending.push_back(
       journal.add(RecordKind::attempt_started, wall, Json{{"number", journal.attempts() + 1}}));
   b.writer.queued = journal.last();
   b.journal = std::move(journal);
-  return std::move(taken.opened);
+  return outcome::success(std::move(taken.opened));
 }
 
 Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
@@ -219,7 +233,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   if (!options.from.empty()) taken.opened->body->chosen_from = from;
   Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
   if (options.revive && taken.journal.stopped().is_null()) recovery.reason = died;
-  return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
+  return go_on(std::move(taken), from, std::move(recovery));
 }
 
 // A run id stands for one piece of work, so the result of another agent or task is no answer.

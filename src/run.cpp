@@ -21,6 +21,8 @@ constexpr std::size_t longest_label = 256;
 
 }  // namespace
 
+std::uint64_t start_nonce() { return real_random()->next(); }
+
 const std::stop_token& Run::nested_stop_token() const noexcept {
   if (body_ && body_->linked_stop) return body_->linked_stop->token();
   if (options_.stop_token.stop_possible()) return options_.stop_token;
@@ -44,9 +46,7 @@ void Run::link_stop_tokens() {
 void Run::leave_store() {
   if (!has_store()) return;
   body_->store->queue().remove(body_->writer);
-  if (body_->started) {
-    static_cast<void>(shielded([&] { return body_->store->release(body_->writer.lease); }));
-  }
+  if (body_->started) body_->store->queue().release(std::move(body_->writer.lease));
 }
 
 const RunId& Run::id() {
@@ -131,6 +131,7 @@ Result<Record> Run::run_started() {
   }
   put_terms(terms(), fields);
   if (!options_.label.empty()) fields["label"] = options_.label;
+  if (!options_.run_id.empty()) fields["nonce"] = start_nonce();
   if (options_.parent != nullptr) {
     fields["parent"] = options_.parent->run_id();
     fields["parent_attempt"] = options_.parent->number();
@@ -162,10 +163,12 @@ Result<void> Run::set_up(bool* recorded) {
   TRIAGE_TRY(first, run_started());
   enqueue(std::move(first));
   record_fact(RecordKind::attempt_started, Json{{"number", 1}});
+  b.opening = b.writer.pending.size();
   Result<void> started = start_in_store();
   if (started) return outcome::success();
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
+    b.store->queue().retry_releases();
     const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
     b.store.reset();  // Whatever is there is not ours.
     if (!existing) return existing.error();
@@ -181,12 +184,11 @@ Result<void> Run::set_up(bool* recorded) {
                                      "; continue it with resume_run or run_or_resume"};
   }
   const bool temporary = code == Errc::io || code == Errc::busy;
-  if (!temporary || core_.options.on_store_error == OnStoreError::fail) {
+  if (!temporary || fails_with_store()) {
     b.store.reset();
     return std::move(started).error();
   }
   b.detached = true;
-  b.writer.failure = started.error();
   b.context().notes.push_back("the store failed at the start: " + started.error().detail);
   emit(EventKind::store_detached, {.error = &started.error()});
   return outcome::success();
@@ -201,18 +203,25 @@ Result<void> Run::start_in_store() {
                      .status = RunStatus::running,
                      .started = core_.clock->wall_now(),
                      .updated = core_.clock->wall_now()};
+  // The same ones every time, so that a start whose answer got lost is known again.
   std::vector<Record> records;
+  const auto opening = static_cast<std::ptrdiff_t>(b.opening);
   {
     const std::scoped_lock lock(mutex_);
-    records = b.writer.pending;
+    records.assign(b.writer.pending.begin(), b.writer.pending.begin() + opening);
   }
-  TRIAGE_TRY(lease, shielded([&] { return b.store->start(info, records); }));
+  Result<Lease> lease = shielded([&] { return b.store->start(info, records); });
   const std::scoped_lock lock(mutex_);
-  b.writer.lease = std::move(lease);
-  b.writer.pending.erase(b.writer.pending.begin(),
-                         b.writer.pending.begin() + static_cast<std::ptrdiff_t>(records.size()));
-  if (!records.empty()) b.writer.durable = records.back().seq();
-  b.writer.failure.reset();
+  RunWriter& writer = b.writer;
+  if (!lease) {
+    writer.failure = lease.error();
+    writer.retry_at = writer.queued + writer.pending.size();
+    return std::move(lease).error();
+  }
+  writer.lease = std::move(lease).value();
+  writer.pending.erase(writer.pending.begin(), writer.pending.begin() + opening);
+  writer.durable = records.back().seq();
+  writer.failure.reset();
   b.started = true;
   return outcome::success();
 }
@@ -246,79 +255,18 @@ void Run::enqueue(Record record) {
 
 // The store has been away for too long: what waits is forgotten, but for the start of the run,
 // without which nothing can be folded; a gap record says what is missing, a snapshot what it led
-// to.
+// to. A store that is just being written to holds its records elsewhere: the gap names them too.
 void Run::make_room() {
   RunBody& b = *body_;
   RunWriter& writer = b.writer;
   if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
-  const Sequence first = b.started ? writer.durable + 1 : 2;
-  writer.pending.erase(writer.pending.begin() + (b.started ? 0 : 1), writer.pending.end());
+  const std::size_t kept = b.started ? 0 : b.opening;
+  const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;
+  writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(kept),
+                       writer.pending.end());
   const Json gap{{"first", first}, {"last", b.journal.last()}, {"attempts", attempt_}};
   enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
   enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
-}
-
-Result<void> Run::flush() {
-  RunBody& b = *body_;
-  if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
-  if (!b.started) {
-    TRIAGE_TRYV(start_in_store());
-  }
-  Result<void> drained = b.store->queue().drain(b.writer);
-  if (drained.has_error() && drained.error().code == Errc::fenced) {
-    b.fenced = true;
-    b.started = false;  // Not ours to release any more.
-  }
-  return drained;
-}
-
-Result<void> Run::drain_strictly() {
-  if (!has_store()) return outcome::success();
-  const std::scoped_lock flushing(body_->flushing);
-  return flush();
-}
-
-Result<void> Run::drain_or_degrade() {
-  if (!has_store()) return outcome::success();
-  RunBody& b = *body_;
-  std::unique_lock flushing(b.flushing);
-  const Result<void> flushed = flush();
-  const bool was_detached = std::exchange(b.detached, flushed.has_error());
-  flushing.unlock();
-  if (flushed) {
-    if (was_detached) emit(EventKind::store_attached);
-    emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
-    return outcome::success();
-  }
-  const Error& error = flushed.error();
-  if (!was_detached) {
-    {
-      const std::scoped_lock lock(mutex_);
-      b.new_notes.push_back("the store failed: " + error.detail);
-    }
-    emit(EventKind::store_detached, {.error = &error});
-  }
-  if (error.code == Errc::fenced || core_.options.on_store_error == OnStoreError::fail) {
-    return error;
-  }
-  return outcome::success();
-}
-
-Input Run::drain() {
-  Result<void> drained = drain_or_degrade();
-  if (drained) return Input::drained;
-  if (!body_->outcome) {
-    Error& error = drained.error();
-    if (!body_->failure.text.empty()) {
-      if (body_->classified_attempt != attempt_) {  // The store was to be written first.
-        body_->context().classification = {};
-        complete_context();
-      }
-      error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";
-    }
-    body_->outcome = std::make_unique<Error>(std::move(error));
-  }
-  return Input::broken;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -46,6 +46,10 @@ void renew(T& value, Args&&... args) noexcept {
                                                          RecoveryAction::Kind action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 
+// Tells two runs of one id apart whose first records are the same otherwise: the store takes a
+// start that comes again for one whose answer got lost.
+[[nodiscard]] std::uint64_t start_nonce();
+
 // The recorded result of a run that has finished, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
@@ -167,13 +171,26 @@ class Run {
   }
   void make_room();  // Likewise; before a record is made.
   Result<void> start_in_store();
-  Result<void> flush();             // What the drains below share.
+
+  // --- run_store.cpp: writing what was recorded.
+  Result<void> write();             // What the drains below share …
+  Result<void> flush();             // … with the error of what the store will never take.
+  Result<void> flush_noticing();    // The same, with its events.
   Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
   Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  void drop_pending();              // The caller holds mutex_.
+  Result<void> store_end();         // Tries again what is not stored of the run's end.
+  void give_up_refused(Error why);
+  void note_fenced();
+  [[nodiscard]] std::optional<Error> refused_record() const;
+  [[nodiscard]] bool fails_with_store() const noexcept;
+  // Sleeps on the injected clock, and keeps the lease meanwhile. False: a stop was requested.
+  [[nodiscard]] bool rest_until(TimePoint until);
+  void keep_lease();
+
   // The caller holds mutex_. Late calls are counted.
   [[nodiscard]] bool is_late(int attempt);
+  [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or its run is to fail.
   // The body, if it exists and the attempt may look at it. The caller holds mutex_.
   [[nodiscard]] const RunBody* seen_by(int attempt) const noexcept;
   // True if there is an error; it sticks. The caller holds mutex_.
@@ -198,6 +215,7 @@ class Run {
   [[nodiscard]] bool tries_anyway(Duration left) const noexcept;
   Input cancel(std::string detail);
   Outcome end();
+  void tell_unstored(const Error& why);
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
@@ -314,6 +332,8 @@ class Run {
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);
+  // Before that position is gone back to: its state may only be in the store.
+  [[nodiscard]] Result<void> learn_target(Sequence to);
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp

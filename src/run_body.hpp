@@ -12,6 +12,7 @@
 #include "triage/detail/run_loop.hpp"
 #include "triage/journal.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,9 +68,13 @@ struct RunBody {
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  bool started = false;     // The store knows the run and we hold its lease.
-  bool detached = false;    // The store failed; the run goes on from memory.
-  bool fenced = false;      // Another owner has the run: nothing is written any more.
+  // Written by whoever flushes or renews, read by all who record.
+  std::atomic<bool> started{false};    // The store knows the run and we hold its lease.
+  std::atomic<bool> detached{false};   // The store failed; the run goes on from memory.
+  std::atomic<bool> fenced{false};     // Another owner has the run: nothing is written any more.
+  std::size_t opening = 0;             // The first records of writer.pending, for start().
+  std::optional<Error> refused{};      // What the store will never take: the run must fail.
+  std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
   std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
   Failure failure{};        // As the current attempt reported it.

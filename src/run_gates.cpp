@@ -34,7 +34,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
               .message = deadline_refusal(answer.wait, answer.message)};
     }
     emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
-    const bool woke = core_.clock->sleep_until(until, stop_token());
+    const bool woke = rest_until(until);
     emit(EventKind::wait_ended);
     if (!woke) return {.kind = GateAnswer::Kind::refuse, .reason = "cancelled"};
     request.waited = Duration(saturating_add(request.waited.count(), answer.wait.count()));

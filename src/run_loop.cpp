@@ -231,6 +231,7 @@ Input Run::settle(Input result) {
     body_->journal.end_checkpoint();
   }
   if (result == Input::succeeded && !body_->sticky && judges_return()) result = judge_return();
+  if (!body_->sticky) body_->sticky = refused_record();
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
     const RunExtras* extras = body_->made_extras.get();
     if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
@@ -269,8 +270,9 @@ Input Run::wait(TimePoint until) {
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
   emit(EventKind::wait_started, {.failure = &body_->context(), .number = left});
   if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
-  const bool woke = core_.clock->sleep_until(until, stop_token());
+  const bool woke = rest_until(until);
   emit(EventKind::wait_ended);
+  if (body_->fenced) return drain();
   if (woke) return Input::woke;
   return cancel("the stop token was triggered while waiting to try again");
 }
@@ -320,9 +322,14 @@ Outcome Run::end() {
     // A token is given out only for what the store has.
     if (Result<void> stored = drain_strictly(); !stored) {
       end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
+      static_cast<void>(drain_strictly());
       b.suspension.reset();
       b.outcome = std::make_unique<Error>(std::move(stored).error());
     }
+  }
+  // A caller who names a run must be able to rely on what is stored of it.
+  if (Result<void> stored = store_end(); !stored) {
+    if (!options_.run_id.empty() || fails_with_store()) tell_unstored(stored.error());
   }
   if (!b.outcome && !b.suspension) {
     if (has_store()) tidy_keys(true);
@@ -331,8 +338,9 @@ Outcome Run::end() {
   }
   if (has_store()) tidy_keys(b.suspension == nullptr);
   std::shared_ptr<const FailureContext> context;
-  const bool cancelled = b.outcome && b.outcome->code == Errc::cancelled;
-  if (!cancelled && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
+  const bool blameless =
+      b.outcome && (b.outcome->code == Errc::cancelled || UnstoredEnd::announced(*b.outcome));
+  if (!blameless && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
     collect_notes();
     context = std::make_shared<const FailureContext>(b.context());
@@ -340,7 +348,7 @@ Outcome Run::end() {
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
   Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
-  if (!outcome->failure() && !outcome->suspension()) {
+  if (context && !outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);
   }
   // The token of a suspended run is for the caller alone.

@@ -51,10 +51,15 @@ bool Run::is_late(int attempt) {
   return true;
 }
 
+// What came behind a record that the store refused would tell of a state that never was.
+bool Run::takes_nothing(int attempt) { return is_late(attempt) || (body_ && body_->refused); }
+
 void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
-  if (!body().sticky) body_->sticky = std::move(error);
+  std::optional<Error>& sticky = body().sticky;
+  // A store that fails in passing must not hide that an effect is in doubt.
+  if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
 const RunBody* Run::seen_by(int attempt) const noexcept {
@@ -100,10 +105,13 @@ void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failur
 }
 
 void Run::write_through(int attempt, Lock lock) {
-  const bool full = body_->writer.pending.size() >= core_.options.queue_capacity &&
-                    !body_->writer.failure && body_->started;
+  const RunWriter& writer = body_->writer;
+  const bool fails = writer.failure.has_value();
+  const bool full =
+      writer.pending.size() >= core_.options.queue_capacity && !fails && body_->started;
+  const bool waits = fails && writer.queued < writer.retry_at;
   lock.unlock();
-  if (full || core_.options.write_mode == WriteMode::immediate) {
+  if (full || (core_.options.write_mode == WriteMode::immediate && !waits)) {
     if (Result<void> drained = drain_or_degrade(); !drained)
       stick(attempt, std::move(drained).error());
   }
@@ -119,7 +127,7 @@ void Run::snapshot_if_due() {
 void Run::record_step(int attempt, Step&& step) {
   Result<void> checked = check_step(step);
   Lock lock(mutex_);
-  if (is_late(attempt)) return;
+  if (takes_nothing(attempt)) return;
   if (refused(checked)) return;
   std::vector<StepBreach> broken;
   if (const AgentContract* held_to = contract().get(); held_to != nullptr && judges_steps(*held_to))
@@ -156,7 +164,7 @@ void Run::record_step(int attempt, Step&& step) {
 void Run::update_state(int attempt, Json patch) {
   Result<void> checked = check_state(patch, "a state patch", ", such as {{\"page\", 1}}");
   Lock lock(mutex_);
-  if (is_late(attempt)) return;
+  if (takes_nothing(attempt)) return;
   if (refused(checked) || patch.empty()) return;
   RunBody& b = body();
   make_room();
@@ -170,7 +178,7 @@ void Run::update_state(int attempt, Json patch) {
 
 void Run::remove_state(int attempt, std::string_view key) {
   Lock lock(mutex_);
-  if (is_late(attempt)) return;
+  if (takes_nothing(attempt)) return;
   RunBody& b = body();
   if (!b.journal.state().contains(key)) return;
   make_room();
@@ -183,7 +191,7 @@ void Run::remove_state(int attempt, std::string_view key) {
 void Run::replace_state(int attempt, Json state) {
   Result<void> checked = check_state(state, "a state", "");
   Lock lock(mutex_);
-  if (is_late(attempt)) return;
+  if (takes_nothing(attempt)) return;
   if (refused(checked)) return;
   RunBody& b = body();
   make_room();
@@ -196,7 +204,7 @@ void Run::replace_state(int attempt, Json state) {
 void Run::record_usage(int attempt, const Usage& usage) {
   Result<void> checked = check_usage(usage);
   Lock lock(mutex_);
-  if (is_late(attempt) || refused(checked)) return;
+  if (takes_nothing(attempt) || refused(checked)) return;
   RunBody& b = body();
   if (usage.calls <= 1) b.newest_call_tokens = usage.tokens();
   make_room();

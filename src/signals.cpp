@@ -159,8 +159,10 @@ Result<void> Run::pause(int attempt, const Pause& what) {
     }
   }
   TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
-  if (core_.clock->sleep_until(now() + std::min(left, what.at_most), stop_token()))
-    return outcome::success();
+  if (rest_until(now() + std::min(left, what.at_most))) {
+    if (!body_->fenced) return outcome::success();
+    return drain_strictly();  // Says who has the run.
+  }
   return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
 }
 

@@ -189,7 +189,7 @@ void Run::put_aside(const std::string& hash, const RecoveryAction& action,
   if (b.store) {
     b.store->queue().remove(b.writer);
     if (b.started) {
-      static_cast<void>(shielded([&] { return b.store->release(b.writer.lease); }));
+      b.store->queue().release(std::move(b.writer.lease));
     }
     b.started = false;
   }

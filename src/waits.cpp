@@ -115,7 +115,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   } else if (waiting) {
     const Sequence from = taken.journal.latest().info.id.sequence;
     Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
-    return outcome::success(go_on(std::move(taken), from, std::move(recovery)));
+    return go_on(std::move(taken), from, std::move(recovery));
   }
   return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
 }

@@ -14,7 +14,17 @@ namespace {
 struct StoredRun {
   RunInfo info{};
   std::uint64_t epoch = 0;
+  std::uint64_t first_epoch = 0;  // That start() gave.
+  std::weak_ptr<const void> holder{};
   std::deque<Record> records{};
+
+  [[nodiscard]] bool is_held() const { return info.owned && !holder.expired(); }
+  Lease lend(const RunId& run) {
+    std::shared_ptr<const void> held = holder.lock();
+    if (!held) held = std::make_shared<char>();
+    holder = held;
+    return {.run = run, .epoch = epoch, .holder = std::move(held)};
+  }
 };
 
 Error no_such_run(const RunId& run) {
@@ -35,6 +45,14 @@ bool is_stored(const std::deque<Record>& records, const Record& record) {
   at->encode_body(stored);
   record.encode_body(given);
   return stored == given;
+}
+
+// True if this is the start of the same run, whose answer got lost.
+bool started_before(const StoredRun& stored, std::span<const Record> records) {
+  return stored.info.owned && stored.epoch == stored.first_epoch && !records.empty() &&
+         stored.records.size() == records.size() &&
+         std::all_of(records.begin(), records.end(),
+                     [&](const Record& record) { return is_stored(stored.records, record); });
 }
 
 }  // namespace
@@ -87,23 +105,28 @@ std::shared_ptr<MemoryStore> MemoryStore::create() { return std::make_shared<Mem
 MemoryStore::MemoryStore() : data_(std::make_unique<Data>()) {}
 MemoryStore::~MemoryStore() = default;
 
-StoreCapabilities MemoryStore::capabilities() const noexcept { return {}; }
+StoreCapabilities MemoryStore::capabilities() const noexcept {
+  return {.renew_every = std::chrono::milliseconds::zero()};
+}
 
 Result<Lease> MemoryStore::start(const RunInfo& run, std::span<const Record> records) {
   if (auto checked = check_run_id(run.id); !checked) return std::move(checked).error();
   const std::scoped_lock lock(data_->mutex);
   const auto [at, fresh] = data_->runs.try_emplace(run.id);
-  if (!fresh) return Error{Errc::conflict, "run \"" + run.id + "\" exists already"};
   StoredRun& stored = at->second;
+  if (!fresh) {
+    if (started_before(stored, records)) return outcome::success(stored.lend(run.id));
+    return Error{Errc::conflict, "run \"" + run.id + "\" exists already"};
+  }
   stored.info = run;
   stored.info.owned = true;
-  stored.epoch = ++data_->last_epoch;
+  stored.epoch = stored.first_epoch = ++data_->last_epoch;
   stored.records.assign(records.begin(), records.end());
   if (!records.empty()) {
     stored.info.last = records.back().seq();
     stored.info.updated = records.back().time();
   }
-  return Lease{.run = run.id, .epoch = stored.epoch};
+  return outcome::success(stored.lend(run.id));
 }
 
 Result<Lease> MemoryStore::acquire(const RunId& run) {
@@ -111,9 +134,11 @@ Result<Lease> MemoryStore::acquire(const RunId& run) {
   auto found = data_->find(run);
   if (!found) return std::move(found).error();
   StoredRun& stored = *found.value();
-  if (stored.info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  if (stored.is_held()) return Error{Errc::busy, "run \"" + run + "\" is under way"};
   stored.info.owned = true;
-  return Lease{.run = run, .epoch = stored.epoch = ++data_->last_epoch};
+  stored.epoch = ++data_->last_epoch;
+  stored.holder.reset();
+  return outcome::success(stored.lend(run));
 }
 
 Result<void> MemoryStore::renew(const Lease& lease) {
@@ -201,7 +226,7 @@ Result<void> MemoryStore::erase(const RunId& run) {
   const std::scoped_lock lock(data_->mutex);
   auto found = data_->find(run);
   if (!found) return std::move(found).error();
-  if (found.value()->info.owned) return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  if (found.value()->is_held()) return Error{Errc::busy, "run \"" + run + "\" is under way"};
   data_->erase_keys(*found.value());
   data_->runs.erase(run);
   return outcome::success();

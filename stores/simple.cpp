@@ -168,14 +168,17 @@ class SimpleAdapter final : public CheckpointStore {
       : simple_(std::move(simple)), durability_(durability) {}
 
   StoreCapabilities capabilities() const noexcept override {
-    return {.durability = durability_, .shared_by_processes = false, .background_appends = false};
+    return {.durability = durability_,
+            .shared_by_processes = false,
+            .background_appends = false,
+            .renew_every = std::chrono::milliseconds::zero()};
   }
 
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
     TRIAGE_TRYV(check_run_id(run.id));
     TRIAGE_TRYV(check_simple());
     const auto known = find(run.id);
-    if (known) return Error{Errc::conflict, "run \"" + run.id + "\" exists already"};
+    if (known) return memory_.start(run, records);  // The same one again, or a conflict.
     if (known.error().code != Errc::not_found) return known.error();
     TRIAGE_TRY(lease, memory_.start(run, records));
     auto open = std::make_shared<OpenRun>();

@@ -1,45 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Opening, leases and appending. Reading is in sqlite_read.cpp and sqlite_state.cpp.
+// Opening and closing the SQLite store. Leases are in sqlite_leases.cpp, appending in
+// sqlite_append.cpp, reading in sqlite_read.cpp and sqlite_state.cpp, erasing in sqlite_erase.cpp,
+// the key space in sqlite_keys.cpp.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
 #include "triage/clock.hpp"
 #include "triage/detail/try.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace triage::inline v0_1 {
 namespace detail {
-namespace {
-
-constexpr std::size_t largest_sequence = std::numeric_limits<std::int64_t>::max();
-// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
-// an UPDATE in every commit would cost a third of its time.
-constexpr int renewals_a_timeout = 4;
-// Bodies are encoded together up to about this size, so that few large ones need little memory.
-constexpr std::size_t most_buffered = std::size_t{256} << 10U;
-
-void bind_text(SQLite::Statement& statement, int index, const std::string& text) {
-  statement.bindNoCopy(index, text);
-}
-
-std::int64_t milliseconds(WallTime time) { return time.time_since_epoch().count(); }
-
-Error fenced(const Lease& lease, const std::string& why) {
-  return {Errc::fenced, "the lease of run \"" + lease.run + "\" (epoch " +
-                            std::to_string(lease.epoch) + ") is lost: " + why};
-}
-
-}  // namespace
 
 SqliteJournals::SqliteJournals(std::unique_ptr<SqliteDatabase> database,
                                const SqliteOptions& options, std::uint64_t store_number)
     : read_only_(options.read_only),
       lease_timeout_(options.lease_timeout),
-      owner_(describe_this_owner(store_number)),
+      mark_(store_number, !options.read_only),
       database_(std::move(database)),
-      statements_(std::make_unique<Statements>(database_->handle())) {}
+      statements_(std::make_unique<Statements>(database_->handle(), !read_only_,
+                                               database_->format() >= 2)) {}
 
 SqliteJournals::~SqliteJournals() {
   stop_queue();
@@ -49,27 +28,40 @@ SqliteJournals::~SqliteJournals() {
     static_cast<void>(database_.release());
     return;
   }
-  if (read_only_ || held_.empty()) return;
+  if (read_only_ || (held_.empty() && mark_.given_up().empty())) return;
   // Whoever opens the file next need not wait for this process to end.
   try {
     database_->begin_write();
     SQLite::Statement free_run(database_->handle(),
                                "UPDATE runs SET owner = NULL WHERE run = ?1 AND owner = ?2");
-    bind_text(free_run, 2, owner_);
-    for (const auto& [run, renewed] : held_) {
+    bind_text(free_run, 2, mark_.text());
+    const auto free = [&](std::int64_t run) {
       free_run.bind(1, run);
       database_->run(free_run);
-    }
+    };
+    for (const auto& [run, renewed] : held_) free(run);
+    for (const auto& [run, epoch] : mark_.given_up()) free(run);
     database_->commit();
   } catch (const std::exception&) {
-    database_->rollback();  // The leases lapse by themselves.
+    database_->rollback();  // The leases are free all the same: this object is gone.
   }
+}
+
+Result<void> SqliteJournals::look_again() {
+  if (database_->unchanged()) return outcome::success();
+  TRIAGE_TRY(fresh, database_->reopen());
+  auto statements =
+      std::make_unique<Statements>(fresh->handle(), !read_only_, fresh->format() >= 2);
+  statements_ = std::move(statements);  // The old ones end before their connection.
+  database_ = std::move(fresh);
+  return outcome::success();
 }
 
 StoreCapabilities SqliteJournals::capabilities() const noexcept {
   return {.durability = database_->durability(),
           .shared_by_processes = !database_->in_memory(),
-          .background_appends = true};
+          .background_appends = true,
+          .renew_every = lease_timeout_ / renewals_a_timeout};
 }
 
 Result<void> SqliteJournals::check_process() const {
@@ -83,289 +75,17 @@ Error SqliteJournals::no_such_run(const RunId& run) const {
   return database_->error(Errc::not_found, "there is no run \"" + run + "\"");
 }
 
-// --- Leases.
-
-bool SqliteJournals::owned(const RunRow& row) const {
-  if (row.owner.empty()) return false;
-  switch (check_owner(row.owner, owner_)) {
-    case OwnerLife::alive: return true;
-    case OwnerLife::gone: return false;
-    case OwnerLife::elsewhere: break;
-  }
-  // A time far in the future comes from a clock that was set back since; it would never expire.
-  return std::abs(row.unseen_ms) < lease_timeout_.count();
-}
-
-Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> records) {
-  TRIAGE_TRYV(check_run_id(run.id));
-  return guarded_write("starting run \"" + run.id + "\"", [&]() -> Result<Lease> {
-    database_->begin_write();
-    SQLite::Statement& insert_run = statements_->insert_run;
-    bind_text(insert_run, 1, run.id);
-    bind_text(insert_run, 2, run.agent);
-    bind_text(insert_run, 3, run.label);
-    bind_text(insert_run, 4, run.parent);
-    insert_run.bind(5, static_cast<int>(run.status));
-    insert_run.bind(6, milliseconds(run.started));
-    insert_run.bind(7, milliseconds(run.updated));
-    bind_text(insert_run, 8, owner_);
-    const int code = database_->try_run(insert_run);
-    if (code == SQLITE_CONSTRAINT_UNIQUE) {
-      return database_->error(Errc::conflict, "run \"" + run.id + "\" exists already");
-    }
-    if (code != SQLITE_DONE) throw SQLite::Exception(database_->handle().getHandle(), code);
-    const Lease lease{run.id, 1, database_->handle().getLastInsertRowid()};
-    forget_rows();
-    if (auto refused = insert(lease, records)) return *std::move(refused);
-    if (auto refused = insert_rows()) return *std::move(refused);
-    database_->commit();
-    held_[lease.handle] = {lease.epoch, std::chrono::steady_clock::now()};
-    database_->fold_if_large();
-    return lease;
-  });
-}
-
-Result<Lease> SqliteJournals::acquire(const RunId& run) {
-  TRIAGE_TRYV(check_run_id(run));
-  return guarded_write("acquiring run \"" + run + "\"", [&]() -> Result<Lease> {
-    database_->begin_write();
-    const std::optional<RunRow> row = find_run(run);
-    if (!row) return no_such_run(run);
-    if (owned(*row)) {
-      return database_->error(Errc::busy, "run \"" + run +
-                                              "\" is under way; its owner (host, process, start, "
-                                              "store) is " +
-                                              row->owner);
-    }
-    statements_->acquire.bind(1, row->run);
-    bind_text(statements_->acquire, 2, owner_);
-    database_->run(statements_->acquire);
-    database_->commit();
-    const Lease lease{run, row->epoch + 1, row->run};
-    held_[lease.handle] = {lease.epoch, std::chrono::steady_clock::now()};
-    return lease;
-  });
-}
-
-Result<void> SqliteJournals::renew(const Lease& lease) {
-  return guarded_write("renewing the lease of run \"" + lease.run + "\"", [&]() -> Result<void> {
-    SQLite::Statement& renew = statements_->renew;
-    renew.bind(1, lease.handle);
-    renew.bind(2, static_cast<std::int64_t>(lease.epoch));
-    bind_text(renew, 3, lease.run);
-    database_->run(renew);
-    if (database_->handle().getChanges() != 1) return fenced(lease, "a newer owner took the run");
-    if (const auto held = held_.find(lease.handle); held != held_.end()) {
-      held->second.second = std::chrono::steady_clock::now();
-    }
-    return outcome::success();
-  });
-}
-
-Result<void> SqliteJournals::release(const Lease& lease) {
-  return guarded_write("releasing run \"" + lease.run + "\"", [&]() -> Result<void> {
-    SQLite::Statement& release = statements_->release;
-    release.bind(1, lease.handle);
-    release.bind(2, static_cast<std::int64_t>(lease.epoch));
-    bind_text(release, 3, lease.run);
-    database_->run(release);
-    const auto held = held_.find(lease.handle);
-    if (held != held_.end() && held->second.first == lease.epoch) held_.erase(held);
-    return outcome::success();
-  });
-}
-
-// --- Appending.
-
-Result<void> SqliteJournals::append(const Lease& lease, std::span<const Record> records,
-                                    RunStatus status) {
-  AppendBatch batch{.lease = lease, .records = records, .status = status};
-  append_group({&batch, 1});
-  return std::move(batch.outcome);
-}
-
-void SqliteJournals::append_group(std::span<AppendBatch> batches) {
-  const auto refuse_all = [&](const Error& error) {
-    for (AppendBatch& batch : batches) batch.outcome = error;
-  };
-  const Result<void> done = guarded_write("appending", [&]() -> Result<void> {
-    Settled all = append_together(batches);
-    if (all.committed) return outcome::success();
-    if (batches.size() == 1) return *std::move(all.error);
-    // One batch's error must not become the others': each by itself.
-    for (AppendBatch& batch : batches) {
-      Settled one = append_together({&batch, 1});
-      if (!one.committed) batch.outcome = *std::move(one.error);
-    }
-    return outcome::success();
-  });
-  if (!done) refuse_all(done.error());
-}
-
-SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> batches) {
-  const auto undone = [&](std::optional<Error> why) -> Settled {
-    database_->rollback();
-    forget_renewals(batches);
-    return {.error = std::move(why)};
-  };
-  try {
-    database_->begin_write();
-    forget_rows();
-    for (AppendBatch& batch : batches) {
-      batch.outcome = outcome::success();
-      RunStatus stored{};
-      if (auto stale = check_lease(batch.lease, stored)) {
-        batch.outcome = *std::move(stale);  // Nothing of this batch is written; the others go on.
-        continue;
-      }
-      if (auto refused = insert(batch.lease, batch.records)) return undone(std::move(refused));
-      note_commit(batch.lease, stored, batch.status);
-    }
-    if (auto refused = insert_rows()) return undone(std::move(refused));
-    database_->commit();
-    database_->fold_if_large();
-    return {.committed = true};
-  } catch (const SQLite::Exception& e) {
-    return undone(database_->translate(e, "appending"));
-  }
-}
-
-std::optional<Error> SqliteJournals::check_lease(const Lease& lease, RunStatus& stored) {
-  SQLite::Statement& check = statements_->check_lease;
-  const StatementUse use(check);
-  check.bind(1, lease.handle);
-  if (!check.executeStep()) return fenced(lease, "the run was erased");
-  const auto epoch = static_cast<std::uint64_t>(check.getColumn(0).getInt64());
-  if (lease.run != check.getColumn(3).getText())
-    return fenced(lease, "it belongs to another store");
-  if (epoch != lease.epoch) return fenced(lease, "the newest epoch is " + std::to_string(epoch));
-  if (check.getColumn(1).getInt() == 0) return fenced(lease, "it was released");
-  stored = static_cast<RunStatus>(check.getColumn(2).getInt());
-  return std::nullopt;
-}
-
-std::optional<Error> SqliteJournals::insert(const Lease& lease, std::span<const Record> records) {
-  for (const Record& record : records) {
-    if (auto refused = encode(lease, record)) return refused;
-    if (rows_.size() < rows_a_statement && buffer_.size() < most_buffered) continue;
-    if (auto refused = insert_rows()) return refused;
-  }
-  return std::nullopt;
-}
-
-// Appends the record to rows_, and its body to buffer_.
-std::optional<Error> SqliteJournals::encode(const Lease& lease, const Record& record) {
-  if (record.seq() == 0 || record.seq() > largest_sequence) {
-    return database_->error(Errc::invalid_argument, "sequence " + std::to_string(record.seq()) +
-                                                        ": allowed are 1 to 2^63 - 1");
-  }
-  const std::size_t begin = buffer_.size();
-  record.encode_body(buffer_);
-  const std::size_t size = buffer_.size() - begin;
-  if (size > largest_record_body) {
-    return database_->error(Errc::invalid_argument,
-                            "record " + std::to_string(record.seq()) + " of run \"" + lease.run +
-                                "\" has " + std::to_string(size) + " bytes; allowed are " +
-                                std::to_string(largest_record_body));
-  }
-  rows_.push_back({&lease, &record, begin, size,
-                   record_checksum(lease.run, lease.epoch, record.seq(), record.kind(),
-                                   record.time(), std::string_view(buffer_).substr(begin))});
-  return std::nullopt;
-}
-
-// Inserts what was encoded, of all runs.
-std::optional<Error> SqliteJournals::insert_rows() {
-  if (rows_.size() != rows_a_statement || !insert_together()) {
-    for (const Row& row : rows_) {
-      if (auto refused = insert_one(row)) return refused;
-    }
-  }
-  forget_rows();
-  return std::nullopt;
-}
-
-// `at`: which of the statement's rows it is.
-void SqliteJournals::bind_row(SQLite::Statement& insert, const Row& row, std::size_t at) const {
-  const int first = 1 + static_cast<int>(at) * parameters_a_row;
-  insert.bind(first, row.lease->handle);
-  insert.bind(first + 1, static_cast<std::int64_t>(row.lease->epoch));
-  insert.bind(first + 2, static_cast<std::int64_t>(row.record->seq()));
-  insert.bind(first + 3, static_cast<int>(row.record->kind()));
-  insert.bind(first + 4, milliseconds(row.record->time()));
-  insert.bind(first + 5, static_cast<std::int64_t>(row.crc));
-  bind_bytes(insert, first + 6, body_of(row));
-}
-
-// False if one of the rows is stored already; then some of the others are stored now.
-bool SqliteJournals::insert_together() {
-  SQLite::Statement& insert = statements_->insert_records;
-  for (std::size_t i = 0; i < rows_.size(); ++i) bind_row(insert, rows_[i], i);
-  const int code = database_->try_run(insert);
-  if (code == SQLITE_DONE) return true;
-  if (code == SQLITE_CONSTRAINT_UNIQUE) return false;
-  throw SQLite::Exception(database_->handle().getHandle(), code);
-}
-
-std::optional<Error> SqliteJournals::insert_one(const Row& row) {
-  SQLite::Statement& insert = statements_->insert_record;
-  bind_row(insert, row, 0);
-  const int code = database_->try_run(insert);
-  if (code == SQLITE_DONE) return std::nullopt;
-  if (code == SQLITE_CONSTRAINT_UNIQUE) return settle_duplicate(row);
-  throw SQLite::Exception(database_->handle().getHandle(), code);
-}
-
-// Empty if what is stored is the same: its commit's answer was lost, or insert_together() stored
-// it.
-std::optional<Error> SqliteJournals::settle_duplicate(const Row& row) {
-  const Lease& lease = *row.lease;
-  const Record& record = *row.record;
-  SQLite::Statement& find = statements_->find_record;
-  const StatementUse use(find);
-  find.bind(1, lease.handle);
-  find.bind(2, static_cast<std::int64_t>(record.seq()));
-  if (find.executeStep()) {
-    const auto body = find.getColumn(4);
-    const std::string_view stored(static_cast<const char*>(body.getBlob()),
-                                  static_cast<std::size_t>(body.getBytes()));
-    if (find.getColumn(1).getInt() == static_cast<int>(record.kind()) &&
-        find.getColumn(2).getInt64() == milliseconds(record.time()) && stored == body_of(row)) {
-      return std::nullopt;
-    }
-  }
-  return database_->error(Errc::conflict, "record " + std::to_string(record.seq()) + " of run \"" +
-                                              lease.run +
-                                              "\" is stored already, with other content");
-}
-
-void SqliteJournals::note_commit(const Lease& lease, RunStatus stored, RunStatus status) {
-  const auto now = std::chrono::steady_clock::now();
-  auto& [epoch, renewed] = held_[lease.handle];
-  if (epoch == lease.epoch && status == stored &&
-      now - renewed < lease_timeout_ / renewals_a_timeout) {
-    return;
-  }
-  statements_->note_commit.bind(1, lease.handle);
-  statements_->note_commit.bind(2, static_cast<int>(status));
-  database_->run(statements_->note_commit);
-  epoch = lease.epoch;
-  renewed = now;
-}
-
-// What note_commit() remembered was rolled back with the rest: the next commit renews again.
-void SqliteJournals::forget_renewals(std::span<const AppendBatch> batches) {
-  for (const AppendBatch& batch : batches) {
-    if (const auto held = held_.find(batch.lease.handle); held != held_.end()) {
-      held->second.second = {};
-    }
-  }
-}
-
 void SqliteJournals::idle() {
   if (::getpid() != pid_ || read_only_) return;
   const std::scoped_lock lock(mutex_);
+  release_again();
   database_->fold();
+}
+
+std::string SqliteJournals::take_warning() {
+  if (!database_->has_warning() || ::getpid() != pid_) return {};
+  const std::scoped_lock lock(mutex_);
+  return database_->take_warning();
 }
 
 }  // namespace detail

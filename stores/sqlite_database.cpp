@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sqlite_database.hpp"
 
+#include "sqlite_checksums.hpp"
+#include "triage/clock.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -20,9 +22,8 @@ constexpr milliseconds shortest_lease = std::chrono::seconds{1};
 constexpr milliseconds longest_lease = std::chrono::hours{24};
 // How often opening is tried again while another process makes or converts the same file.
 constexpr milliseconds open_retry{5};
-// A log that readers keep from being folded is cut as soon as possible when this many times too
-// long.
-constexpr std::uint64_t overgrown = 4;
+// How often one who only looks tries again to open the file.
+constexpr int most_missed = 3;
 
 Result<void> check_range(const char* option, milliseconds value, milliseconds least,
                          milliseconds most) {
@@ -117,52 +118,18 @@ int count_log_pages(void* pages, sqlite3* /*raw*/, const char* database, int cou
 
 }  // namespace
 
-Error sqlite_error(const SQLite::Exception& e, std::string_view name, std::string_view doing) {
-  const int code = e.getErrorCode() & 0xff;
-  std::string text = "sqlite store " + std::string(name) + ": " + std::string(doing) + ": ";
-  const std::string reason =
-      std::string(e.what()) + " (SQLite's code " + std::to_string(e.getExtendedErrorCode()) + ")";
-  switch (code) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return {Errc::busy, text +
-                              "another connection holds the file's lock; try again later, or "
-                              "allow a longer busy_timeout; " +
-                              reason};
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return {Errc::corrupt, text + "the file is damaged, or is no SQLite database: " + reason};
-    case SQLITE_FULL:
-      return {Errc::io, text + "no room is left for the file; free some and try again: " + reason};
-    case SQLITE_READONLY:
-      return {Errc::io, text +
-                            "the file or its folder cannot be written; change its permissions, "
-                            "or open it with read_only = true: " +
-                            reason};
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-      return {Errc::io, text +
-                            "the file cannot be opened; the file and its folder must be "
-                            "accessible, and writable unless read_only = true: " +
-                            reason};
-    case SQLITE_TOOBIG:
-      return {Errc::invalid_argument, text + "a value is larger than SQLite allows: " + reason};
-    case SQLITE_CONSTRAINT: return {Errc::conflict, text + reason};
-    case SQLITE_ERROR:
-      return {Errc::corrupt, text + "the tables are not those of a store: " + reason};
-    default: return {Errc::io, text + reason};
-  }
-}
-
 SqliteDatabase::SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::string name,
                                bool in_memory, const SqliteOptions& options)
     : database_(std::move(database)),
       name_(std::move(name)),
+      path_(sqlite3_db_filename(database_->getHandle(), "main")),
       in_memory_(in_memory),
       durability_(options.durability.value_or(in_memory ? Durability::none : Durability::process)),
+      format_(stored_sqlite_format(*database_)),
       fold_at_bytes_(options.fold_at_bytes),
       busy_timeout_(options.busy_timeout),
+      lock_wait_(options.busy_timeout, real_random()->next()),
+      options_(options),
       begin_write_(*database_, "BEGIN IMMEDIATE"),
       begin_read_(*database_, "BEGIN"),
       commit_(*database_, "COMMIT"),
@@ -174,13 +141,15 @@ SqliteDatabase::~SqliteDatabase() { rollback(); }
 
 void SqliteDatabase::configure(const SqliteOptions& options) {
   SQLite::Database& database = *database_;
-  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                    options.read_only ? 1 : 0, nullptr);
   database.exec(durability_ == Durability::power     ? "PRAGMA synchronous = FULL"
                 : durability_ == Durability::process ? "PRAGMA synchronous = NORMAL"
                                                      : "PRAGMA synchronous = OFF");
   // The default of 2 MB of pages in memory is kept: with more, appending touches new memory for
   // longer and takes a sixth more time.
   database.exec("PRAGMA cell_size_check = ON");
+  lock_wait_.install(database.getHandle());
   if (in_memory_ || options.read_only) return;
   page_size_ = static_cast<std::uint64_t>(database.execAndGet("PRAGMA page_size").getInt64());
   fold_at_pages_ = fold_at_bytes_ / page_size_;
@@ -192,14 +161,29 @@ void SqliteDatabase::configure(const SqliteOptions& options) {
 namespace {
 
 Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path,
-                                                  const SqliteOptions& options, bool in_memory) {
-  const int flags =
+                                                  const SqliteOptions& options, bool in_memory,
+                                                  std::optional<FilePrint>& looked_at) {
+  int flags =
       (options.read_only ? SQLite::OPEN_READONLY : SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) |
       SQLITE_OPEN_NOMUTEX;
-  auto database = std::make_unique<SQLite::Database>(in_memory ? path : plain_name(path), flags,
-                                                     static_cast<int>(options.busy_timeout.count()),
-                                                     options.vfs);
+  std::string name = in_memory ? path : plain_name(path);
+  std::string vfs = options.vfs;
+  bool exclusive = false;
+  if (options.read_only && vfs.empty()) {
+    Look look = choose_look(path);
+    flags |= SQLITE_OPEN_URI;
+    name = std::move(look.uri);
+    looked_at = look.print;
+    if (look.vfs != nullptr) vfs = look.vfs;
+    exclusive = look.exclusive;
+  } else if (!in_memory && vfs.empty()) {
+    make_private_file(path);
+  }
+  auto database = std::make_unique<SQLite::Database>(
+      name, flags, static_cast<int>(options.busy_timeout.count()), vfs);
   restrain(*database);
+  add_checksum_function(*database);
+  if (exclusive) database->exec("PRAGMA locking_mode = EXCLUSIVE");
   if (!in_memory && !options.read_only && sqlite3_db_readonly(database->getHandle(), "main") == 1) {
     return refused(Errc::io, path,
                    "cannot be written; change its permissions, or open it with read_only = true");
@@ -211,10 +195,10 @@ Result<std::unique_ptr<SQLite::Database>> prepare(std::unique_ptr<SQLite::Databa
                                                   const std::string& path,
                                                   const SqliteOptions& options, bool in_memory,
                                                   bool beside) {
-  TRIAGE_TRY(ready, find_sqlite_schema(*database, in_quotes(path), beside, options.read_only));
+  TRIAGE_TRY(format, find_sqlite_schema(*database, in_quotes(path), beside, options.read_only));
   const bool has_log = !in_memory && !options.read_only;
   if (has_log && !has_write_ahead_log(*database)) use_write_ahead_log(*database);
-  if (!ready) {
+  if (format < sqlite_format && !options.read_only) {
     TRIAGE_TRYV(make_sqlite_schema(*database, in_quotes(path), beside));
   }
   if (!has_log) return outcome::success(std::move(database));
@@ -251,15 +235,23 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
     TRIAGE_TRYV(check_file(file, options.read_only));
   }
   const auto deadline = std::chrono::steady_clock::now() + options.busy_timeout;
+  int missed = 0;
   for (;;) {
     try {
-      TRIAGE_TRY(fresh, connect(file, options, in_memory));
+      std::optional<FilePrint> looked_at;
+      TRIAGE_TRY(fresh, connect(file, options, in_memory, looked_at));
       TRIAGE_TRY(database, prepare(std::move(fresh), file, options, in_memory, false));
-      return std::unique_ptr<SqliteDatabase>(
+      std::unique_ptr<SqliteDatabase> opened(
           new SqliteDatabase(std::move(database), in_quotes(file), in_memory, options));
+      opened->path_ = file;
+      opened->looked_at_ = looked_at;
+      return outcome::success(std::move(opened));
     } catch (const SQLite::Exception& e) {
       // Switching to the write-ahead log reports a busy file at once, without the busy timeout.
-      const bool again = e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED;
+      // One who looks may have missed the file's log while its last writer removed it.
+      const bool again =
+          e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED ||
+          (options.read_only && e.getErrorCode() == SQLITE_CANTOPEN && !(++missed > most_missed));
       if (!again || std::chrono::steady_clock::now() >= deadline) {
         return sqlite_error(e, in_quotes(file), "opening it");
       }
@@ -289,12 +281,38 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::adopt(
   static_cast<void>(durability);
   try {
     connection->setBusyTimeout(static_cast<int>(options.busy_timeout.count()));
+    add_checksum_function(*connection);
     TRIAGE_TRY(database, prepare(std::move(connection), path, options, in_memory, true));
     return std::unique_ptr<SqliteDatabase>(
         new SqliteDatabase(std::move(database), in_quotes(path), in_memory, options));
   } catch (const SQLite::Exception& e) {
     return sqlite_error(e, in_quotes(path), "opening it");
   }
+}
+
+void SqliteDatabase::begin_write() {
+  lock_wait_.install(database_->getHandle());
+  run(begin_write_);
+}
+
+void SqliteDatabase::commit() {
+  int moved = 0;
+  if (!in_memory_ && !options_.read_only &&
+      sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+          SQLITE_OK &&
+      moved != 0) {
+    throw SQLite::Exception(
+        "the file was removed, or another one has its place; what is written "
+        "to it is lost",
+        SQLITE_READONLY_DBMOVED);
+  }
+  run(commit_);
+}
+
+bool SqliteDatabase::unchanged() const { return !looked_at_ || take_print(path_) == *looked_at_; }
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::reopen() const {
+  return open(path_, options_);
 }
 
 void SqliteDatabase::run(SQLite::Statement& statement) {
@@ -316,38 +334,6 @@ int SqliteDatabase::try_run(SQLite::Statement& statement) noexcept {
 
 void SqliteDatabase::rollback() noexcept {
   if (sqlite3_get_autocommit(database_->getHandle()) == 0) static_cast<void>(try_run(rollback_));
-}
-
-void SqliteDatabase::fold_if_large() noexcept {
-  if (in_memory_ || log_pages_ <= fold_at_pages_) return;
-  const std::uint64_t most = std::max<std::uint64_t>(fold_at_bytes_ / page_size_, 1);
-  const std::uint64_t before = log_pages_;
-  fold();
-  if (log_pages_ == 0) {
-    fold_at_pages_ = fold_at_bytes_ / page_size_;
-    return;
-  }
-  // Someone reads an old state, so part of the log must stay. Try again when it has grown by half.
-  fold_at_pages_ = before + most / 2;
-  if (before > overgrown * most) {
-    sqlite3* raw = database_->getHandle();
-    sqlite3_busy_timeout(raw, 0);  // A slow reader must not hold up a commit.
-    if (sqlite3_wal_checkpoint_v2(raw, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) ==
-        SQLITE_OK) {
-      log_pages_ = 0;
-      fold_at_pages_ = fold_at_bytes_ / page_size_;
-    }
-    sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout_.count()));
-  }
-}
-
-void SqliteDatabase::fold() noexcept {
-  if (in_memory_ || log_pages_ == 0) return;
-  int pages = -1;
-  int folded = -1;
-  const int code = sqlite3_wal_checkpoint_v2(database_->getHandle(), "main",
-                                             SQLITE_CHECKPOINT_PASSIVE, &pages, &folded);
-  if (code == SQLITE_OK && pages == folded) log_pages_ = 0;
 }
 
 Error SqliteDatabase::translate(const SQLite::Exception& e, std::string_view doing) const {

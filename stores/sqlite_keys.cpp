@@ -1,42 +1,112 @@
 // SPDX-License-Identifier: MIT
-// What lies in the library's own spaces for a run goes with it, in the same transaction.
+// The key space of the SQLite store.
 #include "triage/stores/sqlite.hpp"
 
-#include "sqlite_store.hpp"
+#include "sqlite_statements.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
 
 namespace triage::inline v0_1::detail {
+Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space,
+                                                          std::string_view key) {
+  return guarded("reading a key", [&]() -> Result<std::optional<VersionedValue>> {
+    SQLite::Statement& get = statements_->get_value;
+    const StatementUse use(get);
+    bind_bytes(get, 1, space);
+    bind_bytes(get, 2, key);
+    std::optional<VersionedValue> found;
+    if (get.executeStep()) {
+      if (get.getColumn(2).getInt() == 0) return damaged_key(key);
+      found = VersionedValue{get.getColumn(0).getString(),
+                             static_cast<std::uint64_t>(get.getColumn(1).getInt64())};
+    }
+    return outcome::success(std::move(found));
+  });
+}
 
-void SqliteJournals::forget_keys(const RunRow& row) {
-  SQLite::Database& database = database_->handle();
-  const auto remove = [&](OwnSpace space, const std::string& key, const char* condition,
-                          const std::string& value) {
-    SQLite::Statement statement(
-        database, std::string("DELETE FROM key_values WHERE space = ?1 AND ") + condition);
-    bind_bytes(statement, 1, own_space(space));
-    bind_bytes(statement, 2, key);
-    bind_bytes(statement, 3, value);
-    database_->run(statement);
-  };
-  // Partial index records_of_state: kind <> 3.
-  SQLite::Statement suspensions(
-      database, "SELECT body FROM records WHERE run = ?1 AND kind <> 3 AND kind = 15");
-  suspensions.bind(1, row.run);
-  while (suspensions.executeStep()) {
-    const auto body = suspensions.getColumn(0);
-    const Record record(
-        1, RecordKind::suspended, WallTime(),
-        Record::Bytes(std::make_shared<const std::string>(
-            static_cast<const char*>(body.getBlob()), static_cast<std::size_t>(body.getBytes()))));
-    const std::string ticket = ticket_of(record);
-    if (!ticket.empty()) remove(OwnSpace::suspensions, ticket, "key = ?2 AND ?3 = ?3", {});
+Result<std::uint64_t> SqliteJournals::key_version(std::string_view space, std::string_view key) {
+  SQLite::Statement& get = statements_->get_value;
+  const StatementUse use(get);
+  bind_bytes(get, 1, space);
+  bind_bytes(get, 2, key);
+  if (!get.executeStep()) return std::uint64_t{0};
+  if (get.getColumn(2).getInt() == 0) return damaged_key(key);
+  return static_cast<std::uint64_t>(get.getColumn(1).getInt64());
+}
+
+Error SqliteJournals::damaged_key(std::string_view key) const {
+  return database_->error(
+      Errc::corrupt,
+      "key \"" + printable(key) + "\" does not match its checksum: its value is damaged");
+}
+
+Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
+                                    std::uint64_t expected) {
+  return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
+                                              std::to_string(stored) + ", expected " +
+                                              std::to_string(expected));
+}
+
+Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
+                                             std::uint64_t expected, std::string_view bytes) {
+  TRIAGE_TRYV(check_space(space));
+  if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
+    return Error{Errc::invalid_argument, "space, key and value may have at most " +
+                                             std::to_string(largest_record_body) + " bytes each"};
   }
-  const RunKeys keys = keys_of(row.info);
-  std::string behind = keys.signals;  // The first key that does not begin so.
-  ++behind.back();
-  remove(OwnSpace::signals, keys.signals, "key >= ?2 AND key < ?3", behind);
-  if (!keys.label.empty()) {
-    remove(OwnSpace::forks, keys.label, "key = ?2 AND bytes = ?3", row.info.id);
-  }
+  return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
+    database_->begin_write();
+    TRIAGE_TRY(stored, key_version(space, key));
+    if (stored != expected) {
+      return other_version(key, stored, expected);
+    }
+    SQLite::Statement& put = statements_->put_value;
+    bind_bytes(put, 1, space);
+    bind_bytes(put, 2, key);
+    put.bind(3, static_cast<std::int64_t>(stored + 1));
+    bind_bytes(put, 4, bytes);
+    database_->run(put);
+    database_->commit();
+    database_->fold_if_large();
+    return stored + 1;
+  });
+}
+
+Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view key,
+                                      std::uint64_t expected) {
+  TRIAGE_TRYV(check_space(space));
+  return guarded_write("removing a key", [&]() -> Result<void> {
+    database_->begin_write();
+    TRIAGE_TRY(stored, key_version(space, key));
+    if (stored != 0 && stored != expected) {
+      return other_version(key, stored, expected);
+    }
+    SQLite::Statement& remove = statements_->remove_value;
+    bind_bytes(remove, 1, space);
+    bind_bytes(remove, 2, key);
+    database_->run(remove);
+    database_->commit();
+    return outcome::success();
+  });
+}
+
+Result<std::vector<std::string>> SqliteJournals::list(std::string_view space,
+                                                      std::string_view prefix) {
+  return guarded("listing keys", [&]() -> Result<std::vector<std::string>> {
+    SQLite::Statement& list = statements_->list_keys;
+    const StatementUse use(list);
+    bind_bytes(list, 1, space);
+    bind_bytes(list, 2, prefix);
+    std::vector<std::string> keys;
+    while (list.executeStep()) {
+      std::string key = list.getColumn(0).getString();
+      if (!key.starts_with(prefix)) break;  // Ascending by bytes: the prefix's keys come first.
+      keys.push_back(std::move(key));
+    }
+    return outcome::success(std::move(keys));
+  });
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sqlite_owner.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -17,7 +20,8 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 struct Process {
-  bool dead = false;  // A zombie: killed, but not yet waited for.
+  bool dead = false;     // A zombie: killed, but not yet waited for.
+  bool stopped = false;  // By a signal, or by a debugger.
   std::uint64_t start = 0;
 };
 
@@ -52,7 +56,9 @@ std::optional<Process> read_process(std::int64_t pid) {
   const auto start = number<std::uint64_t>(fields[19]);
   if (!threads || !start) return std::nullopt;
   const bool zombie = fields[0] == "Z" || fields[0] == "X";
-  return Process{.dead = zombie && *threads <= 1, .start = *start};
+  return Process{.dead = zombie && *threads <= 1,
+                 .stopped = fields[0] == "T" || fields[0] == "t",
+                 .start = *start};
 }
 
 std::string describe_host() {
@@ -65,27 +71,93 @@ std::string describe_host() {
   return boot + "/" + (known ? std::to_string(space.st_ino) : "unknown");
 }
 
-}  // namespace
+std::string name_of_file(std::string_view store) { return "triage-store-" + std::string(store); }
 
-std::string describe_this_owner(std::uint64_t store) {
-  const auto self = read_process(::getpid());
-  return describe_host() + " " + std::to_string(::getpid()) + " " +
-         std::to_string(self ? self->start : 0) + " " + std::to_string(store);
+// What /proc says about the file that the owner's object keeps open.
+enum class FileLife : std::uint8_t { open, closed, unknown };
+
+FileLife look_for_file(const std::string& path, std::string_view store) {
+  std::array<char, 128> link{};
+  const ssize_t size = ::readlink(path.c_str(), link.data(), link.size());
+  if (size < 0) return errno == ENOENT ? FileLife::closed : FileLife::unknown;
+  const std::string_view target(link.data(), static_cast<std::size_t>(size));
+  // Linux calls it "/memfd:NAME (deleted)".
+  return target.find(":" + name_of_file(store) + " ") != std::string_view::npos ? FileLife::open
+                                                                                : FileLife::closed;
 }
 
-OwnerLife check_owner(std::string_view owner, std::string_view own) {
+bool lists(const std::string& path, const LeaseKey& lease) {
+  std::ifstream file(path);
+  LeaseKey given_up;
+  while (file >> given_up.first >> given_up.second) {
+    if (given_up == lease) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+OwnerMark::OwnerMark(std::uint64_t store, bool marked) {
+  const auto self = read_process(::getpid());
+  const std::string number = std::to_string(store);
+  text_ = describe_host() + " " + std::to_string(::getpid()) + " " +
+          std::to_string(self ? self->start : 0) + " " + number;
+  if (!marked) return;
+  file_ = ::memfd_create(name_of_file(number).c_str(), MFD_CLOEXEC);
+  if (file_ >= 0) text_ += " " + std::to_string(file_);
+}
+
+OwnerMark::~OwnerMark() {
+  if (file_ >= 0) ::close(file_);
+}
+
+bool OwnerMark::gave_up(const LeaseKey& lease) const noexcept {
+  return std::find(given_up_.begin(), given_up_.end(), lease) != given_up_.end();
+}
+
+void OwnerMark::give_up(const LeaseKey& lease) {
+  if (gave_up(lease)) return;
+  given_up_.push_back(lease);
+  publish();
+}
+
+void OwnerMark::forget(const LeaseKey& lease) {
+  if (std::erase(given_up_, lease) > 0) publish();
+}
+
+// A reader that comes in between sees fewer leases, and takes those for held.
+void OwnerMark::publish() const noexcept {
+  if (file_ < 0 || ::ftruncate(file_, 0) != 0) return;
+  off_t at = 0;
+  for (const auto& [run, epoch] : given_up_) {
+    const std::string line = std::to_string(run) + " " + std::to_string(epoch) + "\n";
+    const ssize_t written = ::pwrite(file_, line.data(), line.size(), at);
+    if (written != static_cast<ssize_t>(line.size())) return;
+    at += written;
+  }
+}
+
+OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseKey& lease) {
   const auto theirs = words(owner);
   const auto ours = words(own);
-  if (theirs.size() != 4 || ours.size() != 4 || theirs[0] != ours[0]) return OwnerLife::elsewhere;
-  if (theirs[1] == ours[1] && theirs[2] == ours[2]) return OwnerLife::alive;
+  if (theirs.size() < 4 || theirs.size() > 5 || ours.size() < 4 || theirs[0] != ours[0]) {
+    return OwnerLife::elsewhere;
+  }
   const auto pid = number<pid_t>(theirs[1]);
   const auto start = number<std::uint64_t>(theirs[2]);
   if (!pid || !start || *pid <= 0) return OwnerLife::elsewhere;
   if (::kill(*pid, 0) != 0 && errno == ESRCH) return OwnerLife::gone;
   const auto process = read_process(*pid);
   if (!process) return OwnerLife::alive;  // It exists, but /proc is hidden from us.
-  return process->dead || (*start != 0 && process->start != *start) ? OwnerLife::gone
-                                                                    : OwnerLife::alive;
+  if (process->dead || (*start != 0 && process->start != *start)) return OwnerLife::gone;
+  if (theirs.size() == 5) {
+    const std::string path = "/proc/" + std::to_string(*pid) + "/fd/" + std::string(theirs[4]);
+    const FileLife file = look_for_file(path, theirs[3]);
+    if (file == FileLife::closed || (file == FileLife::open && lists(path, lease))) {
+      return OwnerLife::gone;
+    }
+  }
+  return process->stopped ? OwnerLife::stopped : OwnerLife::alive;
 }
 
 }  // namespace triage::inline v0_1::detail

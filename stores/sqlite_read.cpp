@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Reading journals and runs back, erasing them, and the key space of the SQLite store.
+// Reading journals and runs back from the SQLite store.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace triage::inline v0_1::detail {
@@ -46,11 +48,41 @@ RunRow row_of(SQLite::Statement& row) {
   found.info.started = WallTime(std::chrono::milliseconds(row.getColumn(9).getInt64()));
   found.info.updated = WallTime(std::chrono::milliseconds(row.getColumn(10).getInt64()));
   found.info.last = static_cast<Sequence>(row.getColumn(11).getInt64());
+  found.info.damaged = row.getColumn(12).getInt() == 0;
   return found;
 }
 
 Error damaged(const std::string& run, Sequence seq, const std::string& why) {
   return {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run + "\" " + why};
+}
+
+// Whether a record before JournalReading::state_from need not be kept as it is.
+bool leave_out(Sequence seq, RecordKind kind, WallTime time, std::string_view body,
+               JournalReading& out) {
+  if (kind == RecordKind::state_changed) {
+    auto& done = out.superseded;
+    if (!done.empty() && done.back().last + 1 == seq) {
+      done.back().last = seq;
+      done.back().time = time;
+    } else {
+      done.push_back({seq, seq, time});
+    }
+    return true;
+  }
+  if (kind != RecordKind::state_snapshot) return false;
+  // Of a snapshot without steps, only that it was there counts. Keys are stored in their order, so
+  // the map of two begins like this: {"replaced": true or false, "state": …
+  constexpr std::string_view replaced = "\xa2\x68replaced";
+  constexpr std::string_view state = "\x65state";
+  const std::size_t head = replaced.size() + 1 + state.size();
+  if (!body.starts_with(replaced) || body.substr(0, head).substr(replaced.size() + 1) != state) {
+    return false;
+  }
+  constexpr char empty_map = static_cast<char>(0xa0);
+  out.records.emplace_back(
+      seq, kind, time,
+      std::make_shared<const std::string>(std::string(body.substr(0, head)) + empty_map));
+  return true;
 }
 
 // Columns: seq, epoch, kind, time, crc, body; the body is null if it is larger than allowed.
@@ -75,7 +107,7 @@ void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out)
     out.damaged.push_back(
         {seq, damaged(run, seq, "does not match its checksum"),
          credible_kind(run, epoch, seq, kind, time, body, static_cast<std::uint32_t>(crc))});
-  } else {
+  } else if (seq >= out.state_from || !leave_out(seq, kind, time, body, out)) {
     out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(body));
   }
 }
@@ -98,23 +130,72 @@ bool is_damage(int code) {
 
 }  // namespace
 
-std::optional<RunRow> SqliteJournals::find_run(const RunId& run) {
+std::optional<RunRow> SqliteJournals::row_at(std::int64_t number) {
   SQLite::Statement& find = statements_->find_run;
   const StatementUse use(find);
-  find.bindNoCopy(1, run);
+  find.bind(1, number);
   if (!find.executeStep()) return std::nullopt;
   return row_of(find);
+}
+
+Error SqliteJournals::damaged_run(const RunId& run, const std::string& why) const {
+  return database_->error(Errc::corrupt,
+                          "run \"" + run + "\": " + why +
+                              "; the file is damaged, and `triage checkpoint verify` tells more");
+}
+
+std::optional<Error> SqliteJournals::find_hidden(const RunId& run) {
+  SQLite::Statement& find = statements_->find_hidden;
+  const StatementUse use(find);
+  find.bindNoCopy(1, run);
+  while (find.executeStep()) {
+    const std::optional<RunRow> row = row_at(find.getColumn(0).getInt64());
+    if (!row) return damaged_run(run, "an index lists a run that the table does not have");
+    if (row->info.id == run)
+      return damaged_run(run, "it is stored, but its index does not list it");
+    if (row->info.damaged) return damaged_run(run, "a run that may be it is damaged");
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<RunRow>> SqliteJournals::find_run(const RunId& run) {
+  std::optional<std::int64_t> number;
+  {
+    SQLite::Statement& find = statements_->find_number;
+    const StatementUse use(find);
+    find.bindNoCopy(1, run);
+    if (find.executeStep()) number = find.getColumn(0).getInt64();
+  }
+  if (!number) {
+    if (auto hidden = find_hidden(run)) return *std::move(hidden);
+    return outcome::success(std::optional<RunRow>());
+  }
+  std::optional<RunRow> row = row_at(*number);
+  if (!row) return damaged_run(run, "its index lists it, but the table does not have it");
+  if (row->info.id != run) {
+    return damaged_run(run, "its index leads to \"" + printable(row->info.id) + "\"");
+  }
+  return outcome::success(std::move(row));
+}
+
+// For whoever changes the run, or relies on its status.
+Result<RunRow> SqliteJournals::intact_run(const RunId& run) {
+  TRIAGE_TRY(row, find_run(run));
+  if (!row) return no_such_run(run);
+  if (row->info.damaged) return damaged_run(run, "its row does not match its checksum");
+  return outcome::success(*std::move(row));
 }
 
 Result<JournalReading> SqliteJournals::read(const RunId& run, SequenceRange range) {
   TRIAGE_TRYV(check_run_id(run));
   return guarded("reading run \"" + run + "\"", [&]() -> Result<JournalReading> {
     database_->begin_read();
-    const std::optional<RunRow> row = find_run(run);
+    TRIAGE_TRY(row, find_run(run));
     if (!row) return no_such_run(run);
     JournalReading reading{.info = row->info};
     reading.info.owned = owned(*row);
     if (!scan(*row, range, reading)) salvage(*row, range, reading);
+    find_unlisted(*row, range, reading);
     database_->commit();
     return outcome::success(std::move(reading));
   });
@@ -125,7 +206,7 @@ bool SqliteJournals::scan(const RunRow& row, SequenceRange range, JournalReading
   sqlite3* database = database_->handle().getHandle();
   const RawStatement query = prepare(database, scan_query);
   bind_range(query.get(), row.run, range);
-  if (range.last >= row.info.last && range.first <= row.info.last) {
+  if (out.state_from == 0 && range.last >= row.info.last && range.first <= row.info.last) {
     // Not trusted beyond what is plausible: the number comes from the file.
     out.records.reserve(std::min<Sequence>(row.info.last - range.first + 1, 1U << 16U));
   }
@@ -170,6 +251,37 @@ void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalRead
   }
 }
 
+// A damaged index can hide records without a trace, also the newest ones, and with them the intent
+// of an effect. All but steps are in a second index, and one that the first does not list is
+// damaged.
+void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out) {
+  SQLite::Statement& list = statements_->list_facts;
+  const StatementUse use(list);
+  list.bind(1, row.run);
+  list.bind(2, to_column(range.first));
+  list.bind(3, to_column(range.last));
+  auto record = out.records.begin();
+  auto left_out = out.superseded.begin();
+  std::vector<DamagedRecord> unlisted;
+  while (list.executeStep()) {
+    const auto seq = static_cast<Sequence>(list.getColumn(0).getInt64());
+    while (left_out != out.superseded.end() && left_out->last < seq) ++left_out;
+    if (left_out != out.superseded.end() && left_out->first <= seq) continue;
+    while (record != out.records.end() && record->seq() < seq) ++record;
+    if (record != out.records.end() && record->seq() == seq) continue;
+    const auto is_it = [&](const DamagedRecord& one) { return one.seq == seq; };
+    if (std::any_of(out.damaged.begin(), out.damaged.end(), is_it)) continue;
+    unlisted.push_back(
+        {seq, damaged(row.info.id, seq, "is missing from the index of records"), {}});
+  }
+  if (unlisted.empty()) return;
+  out.info.last = std::max(out.info.last, unlisted.back().seq);
+  out.damaged.insert(out.damaged.end(), std::make_move_iterator(unlisted.begin()),
+                     std::make_move_iterator(unlisted.end()));
+  std::sort(out.damaged.begin(), out.damaged.end(),
+            [](const DamagedRecord& a, const DamagedRecord& b) { return a.seq < b.seq; });
+}
+
 Result<std::vector<RunInfo>> SqliteJournals::runs(const RunQuery& query) {
   return guarded("listing runs", [&]() -> Result<std::vector<RunInfo>> {
     SQLite::Statement& list = statements_->list_runs;
@@ -205,125 +317,9 @@ Result<std::vector<RunInfo>> SqliteJournals::runs(const RunQuery& query) {
 Result<RunInfo> SqliteJournals::run(const RunId& id) {
   TRIAGE_TRYV(check_run_id(id));
   return guarded("looking up run \"" + id + "\"", [&]() -> Result<RunInfo> {
-    std::optional<RunRow> row = find_run(id);
-    if (!row) return no_such_run(id);
-    row->info.owned = owned(*row);
-    return outcome::success(std::move(row->info));
-  });
-}
-
-Result<void> SqliteJournals::erase(const RunId& run) {
-  TRIAGE_TRYV(check_run_id(run));
-  return guarded_write("erasing run \"" + run + "\"", [&]() -> Result<void> {
-    database_->begin_write();
-    const std::optional<RunRow> row = find_run(run);
-    if (!row) return no_such_run(run);
-    if (owned(*row)) {
-      return database_->error(Errc::busy,
-                              "run \"" + run + "\" is under way, so it cannot be erased");
-    }
-    forget_keys(*row);
-    for (SQLite::Statement* statement : {&statements_->erase_records, &statements_->erase_run}) {
-      statement->bind(1, row->run);
-      database_->run(*statement);
-    }
-    database_->commit();
-    held_.erase(row->run);
-    database_->fold_if_large();
-    return outcome::success();
-  });
-}
-
-// --- The key space.
-
-Result<std::optional<VersionedValue>> SqliteJournals::get(std::string_view space,
-                                                          std::string_view key) {
-  return guarded("reading a key", [&]() -> Result<std::optional<VersionedValue>> {
-    SQLite::Statement& get = statements_->get_value;
-    const StatementUse use(get);
-    bind_bytes(get, 1, space);
-    bind_bytes(get, 2, key);
-    std::optional<VersionedValue> found;
-    if (get.executeStep()) {
-      found = VersionedValue{get.getColumn(0).getString(),
-                             static_cast<std::uint64_t>(get.getColumn(1).getInt64())};
-    }
-    return outcome::success(std::move(found));
-  });
-}
-
-std::uint64_t SqliteJournals::key_version(std::string_view space, std::string_view key) {
-  SQLite::Statement& get = statements_->get_value;
-  const StatementUse use(get);
-  bind_bytes(get, 1, space);
-  bind_bytes(get, 2, key);
-  return get.executeStep() ? static_cast<std::uint64_t>(get.getColumn(1).getInt64()) : 0;
-}
-
-Error SqliteJournals::other_version(std::string_view key, std::uint64_t stored,
-                                    std::uint64_t expected) {
-  return database_->error(Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                              std::to_string(stored) + ", expected " +
-                                              std::to_string(expected));
-}
-
-Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string_view key,
-                                             std::uint64_t expected, std::string_view bytes) {
-  TRIAGE_TRYV(check_space(space));
-  if (std::max({space.size(), key.size(), bytes.size()}) > largest_record_body) {
-    return Error{Errc::invalid_argument, "space, key and value may have at most " +
-                                             std::to_string(largest_record_body) + " bytes each"};
-  }
-  return guarded_write("writing a key", [&]() -> Result<std::uint64_t> {
-    database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
-    if (stored != expected) {
-      return other_version(key, stored, expected);
-    }
-    SQLite::Statement& put = statements_->put_value;
-    bind_bytes(put, 1, space);
-    bind_bytes(put, 2, key);
-    put.bind(3, static_cast<std::int64_t>(stored + 1));
-    bind_bytes(put, 4, bytes);
-    database_->run(put);
-    database_->commit();
-    database_->fold_if_large();
-    return stored + 1;
-  });
-}
-
-Result<void> SqliteJournals::erase_if(std::string_view space, std::string_view key,
-                                      std::uint64_t expected) {
-  TRIAGE_TRYV(check_space(space));
-  return guarded_write("removing a key", [&]() -> Result<void> {
-    database_->begin_write();
-    const std::uint64_t stored = key_version(space, key);
-    if (stored != 0 && stored != expected) {
-      return other_version(key, stored, expected);
-    }
-    SQLite::Statement& remove = statements_->remove_value;
-    bind_bytes(remove, 1, space);
-    bind_bytes(remove, 2, key);
-    database_->run(remove);
-    database_->commit();
-    return outcome::success();
-  });
-}
-
-Result<std::vector<std::string>> SqliteJournals::list(std::string_view space,
-                                                      std::string_view prefix) {
-  return guarded("listing keys", [&]() -> Result<std::vector<std::string>> {
-    SQLite::Statement& list = statements_->list_keys;
-    const StatementUse use(list);
-    bind_bytes(list, 1, space);
-    bind_bytes(list, 2, prefix);
-    std::vector<std::string> keys;
-    while (list.executeStep()) {
-      std::string key = list.getColumn(0).getString();
-      if (!key.starts_with(prefix)) break;  // Ascending by bytes: the prefix's keys come first.
-      keys.push_back(std::move(key));
-    }
-    return outcome::success(std::move(keys));
+    TRIAGE_TRY(row, intact_run(id));
+    row.info.owned = owned(row);
+    return outcome::success(std::move(row.info));
   });
 }
 

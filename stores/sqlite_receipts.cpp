@@ -96,6 +96,10 @@ Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& wo
     Json result = work();
     if (!in_transaction(database_)) throw std::logic_error(ended_early);
     at_work = false;
+    // Before the commit: a receipt that cannot be read back would never let the run go on.
+    if (const auto storable = check_json(result, "the effect's result"); !storable) {
+      throw std::invalid_argument(storable.error().detail);
+    }
     std::string encoded;
     detail::encode_cbor(result, encoded);
     keep(call, &encoded);

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The tables of a store, and telling our files from others'. See docs/checkpoint_format.md.
+#include "sqlite_checksums.hpp"
 #include "sqlite_database.hpp"
 
 #include <array>
 
 namespace triage::inline v0_1::detail {
+
+std::int64_t stored_sqlite_format(SQLite::Database& database) {
+  if (!database.tableExists("meta")) return 0;
+  try {
+    SQLite::Statement query(database, "SELECT value FROM meta WHERE key = 'triage_format'");
+    return query.executeStep() ? query.getColumn(0).getInt64() : 0;
+  } catch (const SQLite::Exception& e) {
+    if (e.getErrorCode() != SQLITE_ERROR) throw;
+    return 0;  // Another program's table of this name.
+  }
+}
+
 namespace {
 
 // A separate id keeps inserts at the end of the table, which a packed key or WITHOUT ROWID does
@@ -19,7 +32,9 @@ CREATE TABLE runs(
   status INTEGER NOT NULL,
   started INTEGER NOT NULL, updated INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
-  owner TEXT, seen INTEGER NOT NULL);
+  owner TEXT, renewed INTEGER NOT NULL,
+  id_crc INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE INDEX runs_by_id_crc ON runs(id_crc);
 CREATE TABLE records(
   id INTEGER PRIMARY KEY,
   run INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL, kind INTEGER NOT NULL,
@@ -28,10 +43,34 @@ CREATE TABLE records(
 CREATE INDEX records_of_state ON records(run, seq) WHERE kind <> 3;
 CREATE TABLE key_values(
   space BLOB NOT NULL, key BLOB NOT NULL, version INTEGER NOT NULL, bytes BLOB NOT NULL,
-  PRIMARY KEY(space, key)) WITHOUT ROWID;
+  crc INTEGER NOT NULL, PRIMARY KEY(space, key)) WITHOUT ROWID;
 )";
-constexpr std::array<const char*, 5> names = {"meta", "runs", "records", "records_of_state",
-                                              "key_values"};
+constexpr const char* index_of_format_2 = "runs_by_id_crc";
+constexpr std::array<const char*, 6> names = {
+    "meta", "runs", "records", "key_values", "records_of_state", index_of_format_2};
+
+// From format 1. The column `seen` gets another name, and key_values.crc has no default, so that a
+// process of an older version that has the file open still cannot write rows without checksums:
+// its statements fail, and nothing is acknowledged.
+std::string migration_to_2() {
+  const std::string values = value_checksum;
+  return std::string(R"(
+ALTER TABLE runs RENAME COLUMN seen TO renewed;
+ALTER TABLE runs ADD COLUMN id_crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET id_crc = )") +
+         run_id_checksum + ", crc = " + run_checksum("status", "epoch") + R"(;
+CREATE INDEX runs_by_id_crc ON runs(id_crc);
+CREATE TABLE key_values_2(
+  space BLOB NOT NULL, key BLOB NOT NULL, version INTEGER NOT NULL, bytes BLOB NOT NULL,
+  crc INTEGER NOT NULL, PRIMARY KEY(space, key)) WITHOUT ROWID;
+INSERT INTO key_values_2 SELECT space, key, version, bytes, )" +
+         values + R"( FROM key_values;
+DROP TABLE key_values;
+ALTER TABLE key_values_2 RENAME TO key_values;
+UPDATE meta SET value = 2 WHERE key = 'triage_format';
+)";
+}
 
 struct Identity {
   std::int64_t application_id = 0;
@@ -44,30 +83,25 @@ std::int64_t ask(SQLite::Database& database, const char* query) {
   return database.execAndGet(query).getInt64();
 }
 
-std::int64_t stored_format(SQLite::Database& database) {
-  if (!database.tableExists("meta")) return 0;
-  try {
-    SQLite::Statement query(database, "SELECT value FROM meta WHERE key = 'triage_format'");
-    return query.executeStep() ? query.getColumn(0).getInt64() : 0;
-  } catch (const SQLite::Exception& e) {
-    if (e.getErrorCode() != SQLITE_ERROR) throw;
-    return 0;  // Another program's table of this name.
-  }
-}
-
 Identity identify(SQLite::Database& database) {
   return {.application_id = ask(database, "PRAGMA application_id"),
           .user_version = ask(database, "PRAGMA user_version"),
           .objects = ask(database, "SELECT count(*) FROM sqlite_master"),
-          .format = stored_format(database)};
+          .format = stored_sqlite_format(database)};
 }
 
 Error refused(Errc code, const std::string& name, const std::string& text) {
   return {code, "sqlite store " + name + " " + text};
 }
 
-// True if our tables are there and can be used; false if they can be made.
-Result<bool> judge(SQLite::Database& database, const std::string& name, bool beside) {
+bool exists(SQLite::Database& database, const char* name) {
+  SQLite::Statement query(database, "SELECT 1 FROM sqlite_master WHERE name = ?");
+  query.bind(1, name);
+  return query.executeStep();
+}
+
+// The format of our tables, 0 if they can be made.
+Result<std::int64_t> judge(SQLite::Database& database, const std::string& name, bool beside) {
   const Identity found = identify(database);
   const bool marked = found.application_id == sqlite_application_id;
   const std::int64_t format = std::max(found.format, marked ? found.user_version : 0);
@@ -77,15 +111,15 @@ Result<bool> judge(SQLite::Database& database, const std::string& name, bool bes
                        ", but this version reads formats up to " + std::to_string(sqlite_format) +
                        "; use a newer version of the library");
   }
-  if (found.format == sqlite_format) {
+  if (found.format >= 1) {
     for (const char* table : names) {
-      SQLite::Statement query(database, "SELECT 1 FROM sqlite_master WHERE name = ?");
-      query.bind(1, table);
-      if (!query.executeStep()) {
-        return refused(Errc::corrupt, name, "lacks its \"" + std::string(table) + "\"");
-      }
+      const bool expected = found.format >= 2 || std::string_view(table) != index_of_format_2;
+      if (exists(database, table) == expected) continue;
+      return refused(Errc::corrupt, name,
+                     expected ? "lacks its \"" + std::string(table) + "\""
+                              : "says it has format 1, but its tables are newer: it is damaged");
     }
-    return true;
+    return found.format;
   }
   if (found.format != 0 || (marked && found.objects != 0)) {
     return refused(Errc::corrupt, name, "is marked as a store, but its tables are damaged");
@@ -99,7 +133,7 @@ Result<bool> judge(SQLite::Database& database, const std::string& name, bool bes
                 "\" of another program, where the store needs its own; use another file");
       }
     }
-    return false;
+    return 0;
   }
   if (found.objects != 0 || (!marked && found.application_id != 0)) {
     return refused(Errc::unsupported, name,
@@ -107,37 +141,41 @@ Result<bool> judge(SQLite::Database& database, const std::string& name, bool bes
                        std::to_string(found.application_id) + ", " + std::to_string(found.objects) +
                        " tables and indexes); allowed are a new file or a store's own");
   }
-  return false;
+  return 0;
 }
 
 }  // namespace
 
-Result<bool> find_sqlite_schema(SQLite::Database& database, const std::string& name, bool beside,
-                                bool read_only) {
-  auto ready = judge(database, name, beside);
-  if (ready && !ready.value() && read_only) {
+Result<std::int64_t> find_sqlite_schema(SQLite::Database& database, const std::string& name,
+                                        bool beside, bool read_only) {
+  auto format = judge(database, name, beside);
+  if (format && format.value() == 0 && read_only) {
     return refused(Errc::unsupported, name,
                    "holds no store, and cannot be made one because it is opened read-only");
   }
-  return ready;
+  return format;
 }
 
 Result<void> make_sqlite_schema(SQLite::Database& database, const std::string& name, bool beside) {
-  database.exec("BEGIN IMMEDIATE");
-  auto ready = judge(database, name, beside);  // Another process may have been first.
-  if (ready && !ready.value()) {
-    const bool alone = ask(database, "SELECT count(*) FROM sqlite_master") == 0 &&
-                       ask(database, "PRAGMA application_id") == 0;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  auto format = judge(database, name, beside);  // Another process may have been first.
+  if (!format) return std::move(format).error();
+  if (format.value() == sqlite_format) return outcome::success();
+  bool ours = ask(database, "PRAGMA application_id") == sqlite_application_id;
+  if (format.value() == 0) {
+    ours = ask(database, "SELECT count(*) FROM sqlite_master") == 0 &&
+           ask(database, "PRAGMA application_id") == 0;
     database.exec(schema);
     database.exec("INSERT INTO meta VALUES('triage_format', " + std::to_string(sqlite_format) +
                   ")");
-    if (alone) {
-      database.exec("PRAGMA application_id = " + std::to_string(sqlite_application_id) +
-                    "; PRAGMA user_version = " + std::to_string(sqlite_format));
-    }
+  } else {
+    database.exec(migration_to_2());
   }
-  database.exec("COMMIT");
-  if (!ready) return std::move(ready).error();
+  if (ours) {
+    database.exec("PRAGMA application_id = " + std::to_string(sqlite_application_id) +
+                  "; PRAGMA user_version = " + std::to_string(sqlite_format));
+  }
+  transaction.commit();
   return outcome::success();
 }
 

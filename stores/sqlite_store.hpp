@@ -25,9 +25,16 @@ namespace triage::inline v0_1::detail {
 // The largest body that is written or read: more is damage, or a mistake.
 inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 
+// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
+// an UPDATE in every commit would cost a third of its time.
+inline constexpr int renewals_a_timeout = 4;
+
 // Groups are inserted this many rows a statement, which takes half as long a row as single ones.
 inline constexpr std::size_t rows_a_statement = 16;
 inline constexpr int parameters_a_row = 7;
+
+// How often a file that is read without locks is read again because somebody wrote it meanwhile.
+inline constexpr int most_looks = 3;
 
 // Resets a statement at the end of a scope, whatever happens in it.
 class StatementUse {
@@ -47,13 +54,20 @@ inline void bind_bytes(SQLite::Statement& statement, int index, std::string_view
                        static_cast<int>(bytes.size()));
 }
 
+// The same for text.
+inline void bind_text(SQLite::Statement& statement, int index, const std::string& text) {
+  statement.bindNoCopy(index, text);
+}
+
+inline std::int64_t milliseconds(WallTime time) { return time.time_since_epoch().count(); }
+
 // A row of the table `runs`, and what its records add to it.
 struct RunRow {
   std::int64_t run = 0;
   std::uint64_t epoch = 0;
   std::string owner{};         // Empty: no one.
   std::int64_t unseen_ms = 0;  // Since the lease's last renewal, by the database's clock.
-  RunInfo info{};
+  RunInfo info{};              // `damaged`: the row does not match its checksum.
 };
 
 class SqliteJournals final : public SqliteStore {
@@ -71,10 +85,12 @@ class SqliteJournals final : public SqliteStore {
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;
   Result<State> load_state(const CheckpointId& id) override;
   Result<void> erase(const RunId& run) override;
+  Result<std::size_t> erase_all(std::span<const RunId> runs) override;
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
@@ -82,6 +98,9 @@ class SqliteJournals final : public SqliteStore {
                         std::uint64_t expected) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
   void idle() override;
+  Result<std::vector<std::string>> check() override;
+  Result<std::string> free_run(const RunId& run, bool force) override;
+  std::string take_warning() override;
 
  private:
   struct Statements;
@@ -95,11 +114,13 @@ class SqliteJournals final : public SqliteStore {
   struct Settled {  // What append_together() did with its batches.
     bool committed = false;
     std::optional<Error> error{};  // Why nothing was written.
+    bool full = false;             // For want of room.
   };
 
   void forget_keys(const RunRow& row);
   // The version that a key has, 0 if it does not exist; and that it is not the expected one.
-  [[nodiscard]] std::uint64_t key_version(std::string_view space, std::string_view key);
+  [[nodiscard]] Result<std::uint64_t> key_version(std::string_view space, std::string_view key);
+  [[nodiscard]] Error damaged_key(std::string_view key) const;
   [[nodiscard]] Error other_version(std::string_view key, std::uint64_t stored,
                                     std::uint64_t expected);
 
@@ -108,17 +129,24 @@ class SqliteJournals final : public SqliteStore {
   auto guarded(std::string_view doing, F&& f) -> decltype(f()) {
     if (auto usable = check_process(); !usable) return std::move(usable).error();
     const std::scoped_lock lock(mutex_);
-    try {
-      auto result = f();
-      database_->rollback();  // Does nothing after a commit.
-      return result;
-    } catch (const SQLite::Exception& e) {
-      database_->rollback();
-      return database_->translate(e, doing);
-    } catch (const std::exception& e) {
-      database_->rollback();
-      return database_->error(Errc::io, std::string(doing) + ": " + e.what());
+    for (int look = 0, full = 0; look < most_looks;) {
+      try {
+        if (auto current = look_again(); !current) return std::move(current).error();
+        auto result = f();
+        database_->rollback();  // Does nothing after a commit.
+        if (database_->unchanged()) return result;
+        ++look;
+      } catch (const SQLite::Exception& e) {
+        database_->rollback();
+        const bool first = e.getErrorCode() == SQLITE_FULL && ++full == 1;
+        if (!first || !database_->make_room()) return database_->translate(e, doing);
+      } catch (const std::exception& e) {
+        database_->rollback();
+        return database_->error(Errc::io, std::string(doing) + ": " + e.what());
+      }
     }
+    return database_->error(
+        Errc::busy, std::string(doing) + ": somebody writes the file just now; try again");
   }
   // The same for what changes the file.
   template <class F>
@@ -131,12 +159,26 @@ class SqliteJournals final : public SqliteStore {
   }
 
   [[nodiscard]] Result<void> check_process() const;
+  [[nodiscard]] OwnerLife life_of_owner(const RunRow& row) const;
   [[nodiscard]] bool owned(const RunRow& row) const;
+  void release_again();
   [[nodiscard]] Error no_such_run(const RunId& run) const;
+  [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
+
+  // Opens a file that is read without locks again if it was changed since.
+  [[nodiscard]] Result<void> look_again();
 
   // The members below are called under the lock, inside a transaction where they write.
-  [[nodiscard]] std::optional<RunRow> find_run(const RunId& run);
+  // Empty: there certainly is no such run. Errors: Errc::corrupt, if the file contradicts itself.
+  [[nodiscard]] Result<std::optional<RunRow>> find_run(const RunId& run);
+  [[nodiscard]] std::optional<RunRow> row_at(std::int64_t number);
+  // Why a run that the index of run ids does not list may exist all the same.
+  [[nodiscard]] std::optional<Error> find_hidden(const RunId& run);
+  [[nodiscard]] Error damaged_run(const RunId& run, const std::string& why) const;
+  [[nodiscard]] Result<RunRow> intact_run(const RunId& run);
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Settled append_together(std::span<AppendBatch> batches);
+  [[nodiscard]] Settled try_together(std::span<AppendBatch> batches);
   [[nodiscard]] std::optional<Error> check_lease(const Lease& lease, RunStatus& stored);
   [[nodiscard]] std::optional<Error> insert(const Lease& lease, std::span<const Record> records);
   [[nodiscard]] std::optional<Error> encode(const Lease& lease, const Record& record);
@@ -154,17 +196,22 @@ class SqliteJournals final : public SqliteStore {
   }
   void note_commit(const Lease& lease, RunStatus stored, RunStatus status);
   void forget_renewals(std::span<const AppendBatch> batches);
+  [[nodiscard]] std::optional<Error> take_away(const RunId& run, std::size_t& room);
+  [[nodiscard]] Result<bool> erase_some_left_over();
+  void erase_left_over();
   [[nodiscard]] bool scan(const RunRow& row, SequenceRange range, JournalReading& out);
   void salvage(const RunRow& row, SequenceRange range, JournalReading& out);
+  void find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out);
+  void check_runs(std::vector<std::string>& problems);
+  void check_values(std::vector<std::string>& problems);
   [[nodiscard]] bool is_position(std::int64_t run, const RunId& id, Sequence at);
-  [[nodiscard]] bool may_be_branch(std::int64_t run, const RunId& id);
   [[nodiscard]] Result<std::optional<State>> quick_state(const CheckpointId& id);
 
   const std::int64_t pid_ = ::getpid();
   const bool read_only_;
   const std::chrono::milliseconds lease_timeout_;
-  const std::string owner_;  // This process and store object; see sqlite_owner.hpp.
   std::mutex mutex_;
+  OwnerMark mark_;                            // This process and store object.
   std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
   std::unique_ptr<Statements> statements_;
   std::vector<Row> rows_;  // Of one statement.

@@ -210,8 +210,8 @@ TEST_CASE("fields that a later minor version adds to a step are skipped", "[reco
 }
 
 TEST_CASE("nesting is read up to the limit and refused beyond it", "[record]") {
-  REQUIRE_OK(detail::decode_cbor(nested(max_json_depth)));
-  CHECK_ERRC(Errc::corrupt, detail::decode_cbor(nested(max_json_depth + 1)));
+  REQUIRE_OK(detail::decode_cbor(nested(detail::max_body_depth)));
+  CHECK_ERRC(Errc::corrupt, detail::decode_cbor(nested(detail::max_body_depth + 1)));
   CHECK_ERRC(Errc::corrupt, detail::decode_cbor(nested(1'000'000)));
   CHECK_ERRC(Errc::corrupt, detail::decode_step("\xa1\x61i" + nested(1'000'000)));
   CHECK_ERRC(Errc::corrupt, detail::decode_cbor("\x9b\xff\xff\xff\xff\xff\xff\xff\xff"));

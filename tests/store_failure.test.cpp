@@ -201,10 +201,15 @@ TEST_CASE("the n-th store operation fails, for every n", "[store_failure][sweep]
         answers({RecoveryAction::rollback({.or_start = true})}), options};
     const auto result = agent.run("x", {.run_id = "r"});
     const bool undisturbed = store->faults() == 0;
-    if (on_error == OnStoreError::degrade || undisturbed) {
-      REQUIRE_OK(result);
+    const auto stored = kit.store->run("r");
+    if (result.has_value()) {
       CHECK(result.value() == 6);
-    } else if (result.has_error()) {
+      REQUIRE_OK(stored);
+      CHECK(stored.value().status == RunStatus::finished);
+    } else {
+      CHECK_FALSE(undisturbed);
+      CHECK((for_good || on_error == OnStoreError::fail));
+      if (on_error == OnStoreError::degrade) CHECK(*result.error().unstored_value<int>() == 6);
       CHECK(result.error().code == Errc::io);
       CHECK_THAT(result.error().detail, ContainsSubstring("the disk is"));
     }

@@ -32,14 +32,22 @@ class Attempt;
 // returns.
 enum class WriteMode : std::uint8_t {
   background,  // A thread of the store writes soon. kill -9 loses what is still queued.
-  immediate,   // record_step returns when it is durable. kill -9 loses nothing.
-  deferred,    // Written at drains only; no thread. For tests and simulation.
+  // record_step returns when it is durable, or its error ends the attempt (unless on_store_error is
+  // `degrade`). kill -9 loses nothing.
+  immediate,
+  deferred,  // Written at drains only; no thread. For tests and simulation.
 };
 
-// What a store that fails does to the run.
+// What a store that fails does to the run. A run that has a run id, or that was continued, never
+// returns plain success unless its end is stored: whatever is set here, `run` and `run_or_resume`
+// then return the store's error, and Error::unstored_value has what the agent returned.
 enum class OnStoreError : std::uint8_t {
-  degrade,  // The run goes on from memory, an event says so, every later drain tries again.
-  fail,     // The run ends with the store's error.
+  // The run goes on from memory, an event says so, every later drain tries again. In
+  // WriteMode::immediate too: then a step that record_step returned from may be lost.
+  degrade,
+  fail,        // The run ends with the store's error.
+  by_default,  // `degrade`; but `fail` in WriteMode::immediate, which promises that nothing is
+               // lost.
 };
 
 // Called in this order after a classification. Exceptions from them are reported beside the failure
@@ -58,7 +66,7 @@ struct AgentOptions {
   Limits limits{};
   bool auto_checkpoint = true;  // Every step ends a checkpoint. Costs no record of its own.
   WriteMode write_mode = WriteMode::background;
-  OnStoreError on_store_error = OnStoreError::degrade;
+  OnStoreError on_store_error = OnStoreError::by_default;
   std::shared_ptr<Observer> observer{};
   std::shared_ptr<Clock> clock{};            // Null: the machine's.
   std::shared_ptr<Random> random{};          // Null: seeded by the operating system.

@@ -8,6 +8,7 @@
 #include "triage/record.hpp"
 #include "triage/result.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -56,6 +57,8 @@ struct RunInfo {
   WallTime updated{};
   bool owned = false;  // A living owner holds the lease now.
   Sequence last = 0;   // Sequence of the newest record.
+  // What is said here failed verification: the run is shown, but cannot be gone on with.
+  bool damaged = false;
 };
 
 // The right to append to one run's journal. The epoch fences: it grows with every acquisition, and
@@ -64,6 +67,10 @@ struct Lease {
   RunId run{};
   std::uint64_t epoch = 0;
   std::int64_t handle = 0;  // The store's own; opaque.
+  // Shared by all copies. A store that sets it may give the run to its own process again when no
+  // copy is left: the answer of acquire() got lost, or nobody could release it. Null: the lease is
+  // held until it is released.
+  std::shared_ptr<const void> holder{};
 };
 
 // One run's share of a group commit.
@@ -86,10 +93,20 @@ struct DamagedRecord {
   std::optional<RecordKind> kind{};  // As it is stored, which is not verified; empty: unknown.
 };
 
+// Intact state changes in a row, without what they changed: a later snapshot says it again.
+struct SupersededChanges {
+  Sequence first = 0;
+  Sequence last = 0;
+  WallTime time{};  // Of the last one.
+};
+
 struct JournalReading {
   RunInfo info{};
   std::vector<Record> records{};         // The intact ones, ascending.
   std::vector<DamagedRecord> damaged{};  // Those that failed verification, ascending.
+  // Only read_newest() leaves these out of `records`; ascending.
+  std::vector<SupersededChanges> superseded{};
+  Sequence state_from = 0;  // The state at positions before it cannot be told from this reading.
 };
 
 struct RunQuery {
@@ -113,6 +130,9 @@ struct StoreCapabilities {
   bool shared_by_processes = false;
   // False: append() is only called at drains, on the run's own thread (see stores/simple.hpp).
   bool background_appends = true;
+  // A run that waits for longer than this renews its lease so often, if processes share the store.
+  // 0: leases do not expire.
+  std::chrono::milliseconds renew_every{10'000};
 };
 
 namespace detail {
@@ -144,8 +164,9 @@ class CheckpointStore : public KeySpace {
 
   [[nodiscard]] virtual StoreCapabilities capabilities() const noexcept = 0;
 
-  // Creates a run and appends its first records, all in one step. The lease is taken with it.
-  // Errors: Errc::conflict if the run exists.
+  // Creates a run and appends its first records, all in one step. The lease is taken with it. A run
+  // that this owner has started with the same records, and that holds nothing else yet, counts as
+  // started (an answer that got lost). Errors: Errc::conflict if another run has this id.
   [[nodiscard]] virtual Result<Lease> start(const RunInfo& run,
                                             std::span<const Record> records) = 0;
   // Takes over an existing run. A lease whose owner is provably dead is free at once.
@@ -169,6 +190,9 @@ class CheckpointStore : public KeySpace {
   // Reads and verifies. Errors: Errc::not_found. Damage is reported in the reading, not as an
   // error.
   [[nodiscard]] virtual Result<JournalReading> read(const RunId& run, SequenceRange range) = 0;
+  // The same, for going on with the run: state changes that are of no consequence for the newest
+  // position may be left out, so that a long run costs what is left of it. The default reads all.
+  [[nodiscard]] virtual Result<JournalReading> read_newest(const RunId& run);
   [[nodiscard]] virtual Result<std::vector<RunInfo>> runs(const RunQuery& query) = 0;
   [[nodiscard]] virtual Result<RunInfo> run(const RunId& id) = 0;
 
@@ -187,10 +211,20 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns how many runs went. Never removes a run that a living owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
+  // Removes those of the runs that exist and that no living owner holds; returns how many. Nobody
+  // who appends meanwhile waits for all of them. The default calls erase() for each.
+  [[nodiscard]] virtual Result<std::size_t> erase_all(std::span<const RunId> runs);
+  // What is wrong with the store itself, beyond what reading its runs reports: a sentence each.
+  // The default finds nothing. May take as long as reading everything.
+  [[nodiscard]] virtual Result<std::vector<std::string>> check();
 
   // Called by the queue's thread when it has had nothing to write for a moment. The default does
-  // nothing; SQLite folds its write-ahead log.
+  // nothing; SQLite folds its write-ahead log. An exception is ignored: nobody waits for it.
   virtual void idle() {}
+
+  // What an operator should know and no call failed for, such as a reader that keeps the store from
+  // shrinking. Told once, then empty until there is news; runs pass it on as `store_warning`.
+  [[nodiscard]] virtual std::string take_warning() { return {}; }
 
   // The queue that all runs on this store share. Made on first use.
   [[nodiscard]] detail::CommitQueue& queue();

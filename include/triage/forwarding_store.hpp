@@ -33,6 +33,7 @@ class ForwardingStore : public CheckpointStore {
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;
   Result<Checkpoint> load(const CheckpointId& id) override;
@@ -41,6 +42,8 @@ class ForwardingStore : public CheckpointStore {
   Result<Checkpoint> latest(const RunId& run) override;
   Result<void> erase(const RunId& run) override;
   Result<std::size_t> prune(const Retention& retention) override;
+  Result<std::size_t> erase_all(std::span<const RunId> runs) override;
+  Result<std::vector<std::string>> check() override;
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;
@@ -48,6 +51,7 @@ class ForwardingStore : public CheckpointStore {
                         std::uint64_t expected) override;
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
   void idle() override;
+  std::string take_warning() override;
 
   [[nodiscard]] CheckpointStore& inner() const noexcept { return *inner_; }
 

@@ -20,6 +20,7 @@
 namespace triage::inline v0_1 {
 
 struct JournalReading;  // checkpoint_store.hpp
+struct SupersededChanges;
 
 // One effect, as the whole journal knows it: a rollback does not rewind effects.
 struct EffectState {
@@ -71,6 +72,7 @@ class Journal {
     WallTime time{};
     std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
     std::int32_t cut = -1;       // Which way back led to what it continues; -1: none.
+    std::uint32_t delta_cost = 0;  // Rough bytes of the state changes since the last snapshot.
   };
 
   explicit Journal(RunId run = {}, bool auto_checkpoint = true)
@@ -95,6 +97,10 @@ class Journal {
   void end_checkpoint(bool always = false);
   // Continues from a position: later records build on it. Index into positions().
   void rewind(std::size_t position);
+  // False for a position whose state the reading left out (JournalReading::state_from). Before such
+  // a one is restored or continued from, whoever has the store looks its state up for the journal.
+  [[nodiscard]] bool knows_state(std::size_t position) const;
+  void learn_state(std::size_t position, State state);
   // Continues from the start: an empty state and trajectory, or those that a branch begins with.
   void start_over();
   // The callable is about to run; the same as a record `attempt_started`.
@@ -236,6 +242,8 @@ class Journal {
   void replace_keys(const State::Values& values);
   void push_position();
   [[nodiscard]] State state_at(std::uint32_t version) const;
+  [[nodiscard]] State state_of(const Position& position) const;
+  void apply_superseded(const SupersededChanges& changes);
   void apply_fact(RecordKind kind, const std::shared_ptr<const Json>& body, WallTime time);
   void apply_effect(RecordKind kind, const Json& body);
   void apply_compensation(RecordKind kind, const Json& body);
@@ -304,6 +312,8 @@ class Journal {
   std::map<std::string, WallTime, std::less<>> sleeps_{};
   std::map<std::string, WallTime::duration, std::less<>> served_waits_{};
   int parked_attempts_ = 0;
+  Sequence state_from_ = 0;  // The states of positions before it are in learned_, or not known.
+  std::map<Sequence, State> learned_{};
   std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
 };
 

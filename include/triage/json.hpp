@@ -14,7 +14,9 @@ namespace triage::inline v0_1 {
 
 using Json = nlohmann::json;
 
-// Values nested deeper are refused: nlohmann's encoders recurse once a level.
+// Values nested deeper are refused: nlohmann's encoders recurse once a level. Arrays and objects
+// are levels, what they hold is not. The same holds for everything that is recorded, wherever a
+// record puts it: what is accepted can be read back.
 inline constexpr int max_json_depth = 256;
 
 enum class NonFinite : bool { refused, allowed };
@@ -25,10 +27,13 @@ enum class NonFinite : bool { refused, allowed };
 [[nodiscard]] Result<void> check_json(const Json& value, std::string_view what,
                                       NonFinite non_finite = NonFinite::refused);
 
-// The value as text. Bytes that are not valid UTF-8 are shown as \xNN; never throws on content.
-// indent < 0 gives one line.
+// The value as text. Bytes that are not valid UTF-8 are shown as \xNN, and what JSON has no text
+// for as a text in its place: "NaN", "Infinity", "-Infinity", "<binary value>", and "<nested too
+// deep to be shown>" beyond 64 levels more than max_json_depth. Valid JSON; never throws on
+// content. indent < 0 gives one line.
 [[nodiscard]] std::string show(const Json& value, int indent = -1);
-// Text made printable: control characters and bytes that are not valid UTF-8 become escapes.
+// Text made printable: control characters (U+0080 to U+009F too) and bytes that are not valid UTF-8
+// become escapes.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace triage::inline v0_1

@@ -57,8 +57,9 @@ enum class EventKind : std::uint8_t {
   run_failed,
   step_refused,
   contract_broken,
+  store_warning,
 };
-inline constexpr std::size_t event_kind_count = 35;
+inline constexpr std::size_t event_kind_count = 36;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 

@@ -106,12 +106,23 @@ class Record {
                                                       std::uint32_t checksum);
 
 namespace detail {
-// CBOR with our limits. The decoder refuses depth > 256, sizes beyond the input, and trailing
-// bytes; it never recurses deeper than the limit and never throws.
+// What the library puts around a recorded value has at most this many levels: a body's map, the
+// steps of a snapshot, a decision with its value.
+inline constexpr int max_wrapper_depth = 16;
+// Whatever was accepted when it was recorded can be read back, so reading allows for both.
+inline constexpr int max_body_depth = max_json_depth + max_wrapper_depth;
+// Roughly what a decoded body may take in memory: the bytes alone do not tell, since a map's member
+// of four bytes takes a hundred.
+inline constexpr std::size_t most_decoded_bytes = std::size_t{1} << 30U;
+// CBOR with our limits. The decoder refuses bodies deeper than max_body_depth or larger than
+// most_decoded_bytes, sizes beyond the input, and trailing bytes; it allocates for what is there,
+// not for what is claimed, and never recurses deeper than the limit.
 void encode_cbor(const Json& value, std::string& out);
 void encode_step(const Step& step, std::string& out);
 [[nodiscard]] Result<Json> decode_cbor(std::string_view bytes);
 [[nodiscard]] Result<Step> decode_step(std::string_view bytes);
+// False if decode_cbor would refuse an encoded body for its size or depth.
+[[nodiscard]] bool fits_in_memory(std::string_view body);
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0) noexcept;
 }  // namespace detail
 

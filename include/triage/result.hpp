@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <typeinfo>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -40,6 +41,17 @@ enum class Errc {
 [[nodiscard]] std::string_view to_string(Errc code) noexcept;
 [[nodiscard]] std::error_code make_error_code(Errc code) noexcept;
 
+namespace detail {
+// What few errors carry, apart so that a Result stays small.
+struct ErrorMore {
+  std::shared_ptr<const Suspension> suspension{};
+  bool finished = false;          // The run came to a good end that could not be stored …
+  std::shared_ptr<void> value{};  // … with this value,
+  const std::type_info* value_type = nullptr;  // which is one of these.
+};
+struct UnstoredEnd;
+}  // namespace detail
+
 // Why the library could not do something. A value; cheap to move.
 struct Error {
   Errc code = Errc::io;
@@ -51,24 +63,42 @@ struct Error {
       : code(c), detail(std::move(text)), failure_(std::move(context)) {}
   Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context,
         std::shared_ptr<const Suspension> token)
-      : code(c),
-        detail(std::move(text)),
-        failure_(std::move(context)),
-        suspension_(std::move(token)) {}
+      : code(c), detail(std::move(text)), failure_(std::move(context)) {
+    if (token)
+      more_ = std::make_shared<const detail::ErrorMore>(detail::ErrorMore{std::move(token)});
+  }
 
   // The failure that ended a run (escalated, aborted, suspended), else null.
   [[nodiscard]] const std::shared_ptr<const FailureContext>& failure() const noexcept {
     return failure_;
   }
   // The token of a suspended run, else null. It appears nowhere else: in no text, event or record.
-  [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept {
-    return suspension_;
+  [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept;
+  // What the agent returned, if its run came to a good end that could not be stored; else null. T
+  // is the type that the agent returns; void gives a pointer that is not null. Copies of the error
+  // share the value.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<T> unstored_value() const noexcept {
+    if (!more_ || more_->value_type == nullptr || *more_->value_type != typeid(T)) return nullptr;
+    return std::static_pointer_cast<T>(more_->value);
   }
 
  private:
+  friend struct detail::UnstoredEnd;
   std::shared_ptr<const FailureContext> failure_{};
-  std::shared_ptr<const Suspension> suspension_{};
+  std::shared_ptr<const detail::ErrorMore> more_{};
 };
+
+namespace detail {
+// How the run loop says that there is a value, and its caller's frame gives it. Not public API.
+struct UnstoredEnd {
+  static void announce(Error& error);
+  [[nodiscard]] static bool announced(const Error& error) noexcept {
+    return error.more_ && error.more_->finished;
+  }
+  static void give(Error& error, std::shared_ptr<void> value, const std::type_info& type);
+};
+}  // namespace detail
 
 // What Result<T>::value() throws when there is no value: the Error itself rides along.
 class BadResult : public std::system_error {

@@ -13,7 +13,8 @@ struct DecideOptions {
   std::string who{};            // Who decided; recorded with the decision. At most 256 bytes.
   bool accept_changed = false;  // Go on although name, version, policy or contract differ.
   // run_id, label and auto_checkpoint are ignored. What is not set stays as it was for the run:
-  // its deadline and its limits.
+  // its deadline and its limits. store: null finds the run's own one, if that is
+  // still open.
   RunOptions run{};
 };
 

@@ -30,7 +30,7 @@ SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 # Single files that may include one header more, with the reason.
 EXCEPTIONS = {
     ("stores/simple.cpp", "stores/memory"): "the adapter keeps what a simple store cannot in a memory store",
-    ("stores/sqlite_state.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
+    ("stores/sqlite_walk.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
 }
 
 # Foreign headers that only certain files may see.

@@ -66,16 +66,6 @@ TEST_CASE("what does not exist is not found, and bad names are refused", "[store
   CHECK_ERRC(Errc::invalid_argument, in.store->start(run_info("a b"), {}));
 }
 
-TEST_CASE("a run id is used once", "[stores]") {
-  Opened in(GENERATE(from_range(store_kinds())));
-  INFO(in.kind.name);
-  Journal journal("run-1");
-  const Record first = started(journal);
-  REQUIRE_OK(in.store->start(run_info("run-1"), {&first, 1}));
-  CHECK_ERRC(Errc::conflict, in.store->start(run_info("run-1"), {&first, 1}));
-  CHECK(in.store->run("run-1").value().last == 1);
-}
-
 TEST_CASE("a run has one owner, and an old owner can change nothing", "[stores]") {
   Opened in(GENERATE(from_range(store_kinds())));
   INFO(in.kind.name);

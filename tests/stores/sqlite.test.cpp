@@ -126,7 +126,7 @@ TEST_CASE("a newer format is refused, naming both versions", "[stores][sqlite]")
   SQLite::Database(path, SQLite::OPEN_READWRITE).exec(change);
   const auto refused = SqliteStore::open(path);
   CHECK_ERRC(Errc::unsupported, refused);
-  CHECK_THAT(detail_of(refused), ContainsSubstring("format 9") && ContainsSubstring("up to 1"));
+  CHECK_THAT(detail_of(refused), ContainsSubstring("format 9") && ContainsSubstring("up to 2"));
 }
 
 TEST_CASE("a store whose tables are gone is corrupt, not made anew", "[stores][sqlite]") {
@@ -253,9 +253,9 @@ TEST_CASE("a lease of another host lapses by the database's clock", "[stores][sq
   CHECK(store->run("run-1").value().owned);
   CHECK_ERRC(Errc::busy, store->acquire("run-1"));
   CHECK_ERRC(Errc::busy, store->erase("run-1"));
-  edit("UPDATE runs SET seen = seen - 29000");
+  edit("UPDATE runs SET renewed = renewed - 29000");
   CHECK_ERRC(Errc::busy, store->acquire("run-1"));
-  edit("UPDATE runs SET seen = seen - 2000");
+  edit("UPDATE runs SET renewed = renewed - 2000");
   CHECK_FALSE(store->run("run-1").value().owned);
   REQUIRE_OK(store->acquire("run-1"));
   const Record second = step(journal, "a");

@@ -7,11 +7,13 @@
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -266,9 +268,15 @@ struct CallTraits {
   }
   static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json, &adopt};
 
+  static Error with_value(Frame& frame, Error error) {
+    if (!UnstoredEnd::announced(error) || !frame.out) return error;
+    UnstoredEnd::give(error, std::make_shared<Slot>(std::move(*frame.out)), typeid(Value));
+    return error;
+  }
+
   static Result<Value> result(Frame& frame, Outcome failed, bool degraded) {
     if (failed) [[unlikely]]
-      return outcome::failure(std::move(*failed));
+      return outcome::failure(with_value(frame, std::move(*failed)));
     if constexpr (std::is_void_v<Value>) {
       Result<Value> done = outcome::success();
       if (degraded) outcome::hooks::set_spare_storage(&done, 1);

@@ -8,7 +8,8 @@
 
 namespace triage::inline v0_1 {
 
-// Durability: none. Steps are shared with the run that recorded them, not copied.
+// Durability: none. Steps are shared with the run that recorded them, not copied. A lease of which
+// no copy is left is free.
 class MemoryStore final : public CheckpointStore {
  public:
   [[nodiscard]] static std::shared_ptr<MemoryStore> create();

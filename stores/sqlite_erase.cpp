@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Erasing runs from the SQLite store: in slices, so that nobody who appends waits for long.
+#include "triage/stores/sqlite.hpp"
+
+#include "sqlite_statements.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// What one transaction may take away, in records and in runs.
+constexpr std::size_t rows_a_slice = 1'000;
+// Between two slices others get their turn: SQLite's waiting asks at intervals, not in a queue.
+constexpr std::chrono::milliseconds longest_pause{50};
+
+using std::chrono::steady_clock;
+
+void let_others_in(steady_clock::time_point began) {
+  const auto took = steady_clock::now() - began;
+  std::this_thread::sleep_for(std::min<steady_clock::duration>(took, longest_pause));
+}
+
+}  // namespace
+
+// Removes the run, and its records if there is room for them in this slice; else they are left over
+// under a mark. `room`: how many rows this transaction may still remove.
+std::optional<Error> SqliteJournals::take_away(const RunId& run, std::size_t& room) {
+  const Result<std::optional<RunRow>> found = find_run(run);
+  if (!found) return found.error();
+  const std::optional<RunRow>& row = found.value();
+  if (!row) return no_such_run(run);
+  if (owned(*row)) {
+    return database_->error(Errc::busy, "run \"" + run + "\" is under way, so it cannot be erased");
+  }
+  forget_keys(*row);
+  statements_->erase_run.bind(1, row->run);
+  database_->run(statements_->erase_run);
+  const auto rows = static_cast<std::size_t>(std::min<Sequence>(row->info.last, rows_a_slice + 1));
+  if (rows <= rows_a_slice) {
+    statements_->erase_records.bind(1, row->run);
+    database_->run(statements_->erase_records);
+  } else {
+    statements_->leave_over.bind(1, row->run);
+    database_->run(statements_->leave_over);
+  }
+  room -= std::min(room, std::max<std::size_t>(rows, 1));
+  held_.erase(row->run);
+  return std::nullopt;
+}
+
+// One slice of what erased runs left over, also those of a process that died. True if there may be
+// more.
+Result<bool> SqliteJournals::erase_some_left_over() {
+  return guarded_write("erasing records", [&]() -> Result<bool> {
+    database_->begin_write();
+    std::optional<std::int64_t> run;
+    {
+      const StatementUse use(statements_->find_left_over);
+      if (statements_->find_left_over.executeStep()) {
+        run = statements_->find_left_over.getColumn(0).getInt64();
+      }
+    }
+    if (!run) return false;
+    SQLite::Statement& erase = statements_->erase_some_records;
+    erase.bind(1, *run);
+    erase.bind(2, static_cast<std::int64_t>(rows_a_slice));
+    database_->run(erase);
+    if (database_->handle().getChanges() < static_cast<int>(rows_a_slice)) {
+      statements_->forget_left_over.bind(1, *run);
+      database_->run(statements_->forget_left_over);
+    }
+    database_->commit();
+    database_->fold_if_large();
+    return true;
+  });
+}
+
+// The runs are gone already, and marked: what fails here is tried again with the next run.
+void SqliteJournals::erase_left_over() {
+  for (;;) {
+    const auto began = steady_clock::now();
+    const Result<bool> more = erase_some_left_over();
+    if (!more || !more.value()) return;
+    let_others_in(began);
+  }
+}
+
+Result<void> SqliteJournals::erase(const RunId& run) {
+  TRIAGE_TRYV(check_run_id(run));
+  TRIAGE_TRYV(guarded_write("erasing run \"" + run + "\"", [&]() -> Result<void> {
+    database_->begin_write();
+    std::size_t room = rows_a_slice;
+    if (auto refused = take_away(run, room)) return *std::move(refused);
+    database_->commit();
+    database_->fold_if_large();
+    return outcome::success();
+  }));
+  erase_left_over();
+  return outcome::success();
+}
+
+Result<std::size_t> SqliteJournals::erase_all(std::span<const RunId> runs) {
+  std::size_t done = 0;
+  std::size_t erased = 0;
+  while (done < runs.size()) {
+    const auto began = steady_clock::now();
+    TRIAGE_TRYV(guarded_write("erasing runs", [&]() -> Result<void> {
+      std::size_t next = done;
+      std::size_t gone = 0;
+      database_->begin_write();
+      for (std::size_t room = rows_a_slice; room > 0 && next < runs.size(); ++next) {
+        if (!take_away(runs[next], room)) ++gone;  // Else it is gone, or somebody works on it.
+      }
+      database_->commit();
+      database_->fold_if_large();
+      done = next;
+      erased += gone;
+      return outcome::success();
+    }));
+    let_others_in(began);
+  }
+  erase_left_over();
+  return outcome::success(erased);
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "sqlite_walk.hpp"
+
+#include "triage/policy.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Beyond this many changes the whole fold is no worse.
+constexpr std::size_t most_changes = 100'000;
+// A run that was continued more often than this since its base is read as a whole.
+constexpr int most_rewinds = 1'000;
+
+enum class Base : std::uint8_t { none, here, elsewhere, unclear };
+
+// Whether everything before this record is irrelevant to the state behind it.
+Base base_of(const FoundRecord& record) {
+  switch (record.kind) {
+    case RecordKind::run_started: return Base::here;
+    case RecordKind::state_snapshot: {
+      const auto state = record.body.find("state");
+      return state != record.body.end() && state->is_object() ? Base::here : Base::unclear;
+    }
+    case RecordKind::action_taken: {
+      const auto action = record.body.find("action");
+      if (action == record.body.end() || !action->is_string()) return Base::unclear;
+      const auto kind = parse_recovery_kind(action->get_ref<const std::string&>());
+      const bool empties =
+          kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan;
+      return empties ? Base::here : Base::none;
+    }
+    case RecordKind::rolled_back: return Base::unclear;  // A snapshot follows, unless it broke off.
+    case RecordKind::resumed: return Base::elsewhere;
+    default: return Base::none;
+  }
+}
+
+// The position that `resumed` or `rolled_back` went to, 0 for none; empty if it makes no sense.
+std::optional<Sequence> target_of(const FoundRecord& record) {
+  const auto to = record.body.find("to");
+  if (to == record.body.end()) return 0;
+  if (!to->is_number_unsigned() || to->get<Sequence>() >= record.seq) return std::nullopt;
+  return to->get<Sequence>();
+}
+
+}  // namespace
+
+std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& run) {
+  const auto seq = static_cast<Sequence>(row.getColumn(0).getInt64());
+  const auto epoch = static_cast<std::uint64_t>(row.getColumn(1).getInt64());
+  const int number = row.getColumn(2).getInt();
+  const auto kind = static_cast<RecordKind>(number);
+  const WallTime time(std::chrono::milliseconds(row.getColumn(3).getInt64()));
+  const auto body_column = row.getColumn(5);
+  const auto* bytes = static_cast<const char*>(body_column.getBlob());
+  const std::string_view body(bytes == nullptr ? "" : bytes,
+                              static_cast<std::size_t>(body_column.getBytes()));
+  if (number < 0 || number > 0xff || !is_known(kind) ||
+      row.getColumn(4).getInt64() !=
+          static_cast<std::int64_t>(record_checksum(run, epoch, seq, kind, time, body))) {
+    return std::nullopt;
+  }
+  FoundRecord found{.kind = kind, .seq = seq, .body = Json::object()};
+  if (kind == RecordKind::step) return found;
+  Result<Json> decoded = decode_cbor(body);
+  if (!decoded || !decoded.value().is_object()) return std::nullopt;
+  found.body = std::move(decoded).value();
+  return found;
+}
+
+// Whether the run is, or may be, a branch of another one: it does not start over from nothing.
+static bool may_be_branch(SQLite::Database& database, std::int64_t run, const RunId& id) {
+  SQLite::Statement second(database, std::string(record_columns) + "WHERE run = ?1 AND seq = 2");
+  second.bind(1, run);
+  if (!second.executeStep()) return false;
+  const auto record = verified_record(second, id);
+  return !record || record->kind == RecordKind::forked;
+}
+
+std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run, const RunId& id,
+                                   Sequence from) {
+  SQLite::Statement back(
+      database, std::string(record_columns) +
+                    "WHERE run = ?1 AND seq <= ?2 AND kind <> 3 AND kind IN (1, 4, 5, 6, 13, 14, "
+                    "16) ORDER BY seq DESC");
+  back.bind(1, run);
+  back.bind(2, static_cast<std::int64_t>(from));
+  StateWalk walk;
+  Sequence newest = from;  // Of the part that is being walked.
+  for (std::size_t seen = 0; seen < most_changes && back.executeStep(); ++seen) {
+    auto record = verified_record(back, id);
+    if (!record) return std::nullopt;
+    const Base base = base_of(*record);
+    if (base == Base::unclear) return std::nullopt;
+    if (base == Base::elsewhere) {
+      const auto to = target_of(*record);
+      if (!to) return std::nullopt;
+      if (*to == 0) continue;  // The run went on where it stood.
+      walk.parts.push_back({record->seq, newest});
+      newest = *to;
+      back.reset();
+      back.bind(2, static_cast<std::int64_t>(newest));
+      continue;
+    }
+    const Sequence seq = record->seq;
+    walk.changes.push_back(*std::move(record));
+    if (base != Base::here) continue;
+    if (walk.changes.back().kind == RecordKind::action_taken && may_be_branch(database, run, id)) {
+      return std::nullopt;
+    }
+    walk.parts.push_back({seq, newest});
+    return walk;
+  }
+  return std::nullopt;
+}
+
+Sequence find_state_from(SQLite::Database& database, std::int64_t run, const RunId& id,
+                         Sequence last) {
+  // A branch may start over at its first position at any time, so that one's state is needed too.
+  if (may_be_branch(database, run, id)) return 0;
+  auto walk = walk_back(database, run, id, last);
+  if (!walk) return 0;
+  Sequence from = walk->base();
+  SQLite::Statement rewinds(database, std::string(record_columns) +
+                                          "WHERE run = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 3 "
+                                          "AND kind IN (14, 16) ORDER BY seq DESC");
+  rewinds.bind(1, run);
+  rewinds.bind(2, static_cast<std::int64_t>(from));
+  rewinds.bind(3, static_cast<std::int64_t>(last));
+  // A position behind `from` may continue one that lies before it: then that one's base counts.
+  for (int looked = 0; rewinds.executeStep(); ++looked) {
+    const auto record = verified_record(rewinds, id);
+    const auto to = record && looked < most_rewinds ? target_of(*record) : std::nullopt;
+    if (!to) return 0;
+    if (*to == 0 || *to >= from) continue;
+    walk = walk_back(database, run, id, *to);
+    if (!walk) return 0;
+    if (walk->base() >= from) continue;
+    from = walk->base();
+    rewinds.reset();
+    rewinds.bind(2, static_cast<std::int64_t>(from));
+    rewinds.bind(3, static_cast<std::int64_t>(record->seq - 1));
+  }
+  return from;
+}
+
+}  // namespace triage::inline v0_1::detail

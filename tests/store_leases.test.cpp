@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// Leases and starts whose answers get lost, waits, children of fork(), and what users' stores
+// throw.
+#include "support/flaky_store.hpp"
+#include "support/kit.hpp"
+#include "support/result.hpp"
+#include "triage/policies/circuit_breaker.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Leases expire; counts their renewals, and gives the run away at one of them.
+struct ExpiringStore final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  ~ExpiringStore() override { stop_queue(); }
+  StoreCapabilities capabilities() const noexcept override {
+    StoreCapabilities all = ForwardingStore::capabilities();
+    all.shared_by_processes = true;
+    all.renew_every = std::chrono::milliseconds(7'500);
+    return all;
+  }
+  Result<void> renew(const Lease& lease) override {
+    if (++renewals != lost_at) return ForwardingStore::renew(lease);
+    REQUIRE_OK(ForwardingStore::release(lease));
+    other = ForwardingStore::acquire(lease.run).value();
+    return ForwardingStore::renew(lease);
+  }
+  std::atomic<int> renewals{0};
+  int lost_at = 0;
+  Lease other{};
+};
+
+}  // namespace
+
+TEST_CASE("a wait that is longer than a lease lives keeps it", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<ExpiringStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "s"});
+                            if (++calls == 1) throw std::runtime_error("timeout");
+                            return calls;
+                          },
+                          answers({RecoveryAction::retry({}, std::chrono::seconds(31))}), options};
+  SECTION("and is as long as it was") {
+    CHECK(agent.run("x", {.run_id = "r"}).value() == 2);
+    CHECK(store->renewals == 4);
+    Duration waited{};
+    for (const Duration wait : kit.clock->waits) waited += wait;
+    CHECK(waited == std::chrono::seconds(31));
+  }
+  SECTION("or, if another owner took the run, begins no further attempt") {
+    store->lost_at = 2;
+    CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
+    CHECK(calls == 1);
+    CHECK(store->renewals == 2);
+  }
+}
+
+TEST_CASE("a lease that could not be given back is given back later", "[durability][queue]") {
+  struct Holding final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Holding() override { stop_queue(); }
+    Result<void> release(const Lease& lease) override {
+      if (fails) return Error{Errc::io, "the disk is full"};
+      return ForwardingStore::release(lease);
+    }
+    bool fails = true;
+  };
+  Kit kit;
+  const auto store = std::make_shared<Holding>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "s"});
+                            if (++calls == 1) throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(kit.store->run("r").value().owned);
+  store->fails = false;
+  SECTION("with the next commit of another run") {
+    REQUIRE_OK(agent.run("y", {.run_id = "other"}));
+  }
+  SECTION("before the run is taken over") { REQUIRE_OK(agent.run_or_resume("r", "x")); }
+  SECTION("before somebody hears that it is under way") {
+    CHECK_ERRC(Errc::conflict, agent.run("x", {.run_id = "r"}));
+  }
+  CHECK_FALSE(kit.store->run("r").value().owned);
+}
+
+TEST_CASE("a lease whose answer got lost does not lock the run", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            if (++calls == 1) throw std::runtime_error("timeout");
+                            return calls;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  const int acquiring = store->operations() + 2;  // After the look at the run.
+  store->fail_between(acquiring, acquiring, FlakyStore::Fault::forgets_to_answer);
+  CHECK_ERRC(Errc::io, agent.resume_run("r"));
+  CHECK(agent.resume_run("r").value() == 2);
+}
+
+TEST_CASE("a start whose answer got lost is found again", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  store->fail_between(1, 1, FlakyStore::Fault::forgets_to_answer);
+  AgentOptions options = kit.options();
+  options.store = store;
+  const RunOptions named{.run_id = GENERATE(as<std::string>(), "r", "")};
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "one"});
+                            return attempt.effect("pay", [&] { return ++paid; });
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK(agent.run("x", named).value() == 1);
+  const auto runs = kit.store->runs({}).value();
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].status == RunStatus::finished);
+  CHECK_FALSE(runs[0].owned);
+  CHECK_FALSE(stored_journal(*kit.store, runs[0].id).broken_at());
+}
+
+TEST_CASE("two runs of one id that begin alike are still two", "[durability]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  int calls = 0;
+  std::optional<Errc> second;
+  const TriageAgent inner{[&](const std::string&) { ++calls; }, answers({RecoveryAction::retry()}),
+                          options};
+  const TriageAgent outer{[&](const std::string& task) {
+                            const auto same = inner.run(task, {.run_id = "r"});
+                            if (same.has_error()) second = same.error().code;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  REQUIRE_OK(outer.run("x", {.run_id = "r"}));
+  CHECK(second == Errc::busy);
+  CHECK(calls == 0);
+}
+
+TEST_CASE("what is recorded while a store is slow to start the run is kept in order",
+          "[durability]") {
+  struct Slow final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Slow() override { stop_queue(); }
+    Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+      if (++starts == 1) return Error{Errc::io, "the disk is full"};
+      if (during) during();
+      return ForwardingStore::start(run, records);
+    }
+    int starts = 0;
+    std::function<void()> during{};
+  };
+  Kit kit;
+  const auto store = std::make_shared<Slow>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.queue_capacity = 4;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            for (int i = 0; i < 3; ++i) attempt.record_step({.action = "before"});
+                            store->during = [&] {
+                              std::thread other([&] {
+                                for (int i = 0; i < 20; ++i) {
+                                  attempt.record_step({.action = "during"});
+                                  attempt.update_state({{"i", i}});
+                                }
+                              });
+                              other.join();
+                            };
+                            REQUIRE_OK(attempt.checkpoint("here"));
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  const Journal journal = stored_journal(*kit.store, "r");
+  CHECK_FALSE(journal.broken_at());
+  CHECK(journal.state().value("i", -1) == 19);
+  CHECK(kit.store->run("r").value().status == RunStatus::finished);
+}
+
+TEST_CASE("threads may wait while others record", "[durability]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.store = std::make_shared<ExpiringStore>(kit.store);
+  options.write_mode = WriteMode::immediate;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        std::thread waiting([&] {
+          for (int i = 0; i < 50; ++i) {
+            attempt.sleep_until(kit.clock->wall_now() + std::chrono::milliseconds(5));
+          }
+        });
+        for (int i = 0; i < 200; ++i) attempt.record_step({.action = "s"});
+        waiting.join();
+      },
+      answers({RecoveryAction::retry()}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  CHECK(kit.store->latest("r").value().trajectory.size() == 200);
+}
+
+TEST_CASE("a child made by fork() can destroy a store whose queue was used",
+          "[durability][queue]") {
+  Kit kit;
+  auto store = std::make_shared<FlakyStore>(kit.store, Durability::process);
+  AgentOptions options = kit.options();
+  options.write_mode = WriteMode::background;
+  {
+    options.store = store;
+    const TriageAgent agent{
+        [](const std::string&, Attempt& attempt) { attempt.record_step({.action = "s"}); },
+        answers({RecoveryAction::retry()}), options};
+    REQUIRE_OK(agent.run("x"));
+  }
+  options.store.reset();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(20);  // Hanging is what it must not do.
+    store.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("an exception of a store's idle() is nobody's business", "[durability][queue]") {
+  struct Grumpy final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Grumpy() override { stop_queue(); }
+    StoreCapabilities capabilities() const noexcept override {
+      return {.durability = Durability::process};
+    }
+    void idle() override {
+      {
+        const std::scoped_lock lock(mutex);
+        idled = true;
+      }
+      changed.notify_all();
+      throw std::runtime_error("leave me alone");
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool idled = false;
+  };
+  Kit kit;
+  const auto store = std::make_shared<Grumpy>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.write_mode = WriteMode::background;
+  const TriageAgent agent{
+      [](const std::string&, Attempt& attempt) { attempt.record_step({.action = "s"}); },
+      answers({RecoveryAction::retry()}), options};
+  REQUIRE_OK(agent.run("x"));
+  {
+    std::unique_lock lock(store->mutex);
+    store->changed.wait(lock, [&] { return store->idled; });
+  }
+  REQUIRE_OK(agent.run("x"));
+}
+
+TEST_CASE("a suspended run does not keep a store of its own open", "[durability]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&) -> int { throw std::runtime_error("timeout"); },
+                          answers({RecoveryAction::suspend("may I?")}), kit.bare()};
+  auto own = MemoryStore::create();
+  const auto waiting = agent.run("x", {.run_id = "r", .store = own});
+  CHECK_ERRC(Errc::suspended, waiting);
+  const std::weak_ptr<MemoryStore> open = own;
+  own.reset();
+  CHECK(open.expired());
+  const std::string token = waiting.error().suspension()->token;
+  CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::retry()));
+}
+
+TEST_CASE("a key space that throws leaves a gate to what this process knows",
+          "[durability][gates]") {
+  struct Throwing final : KeySpace {
+    Result<std::optional<VersionedValue>> get(std::string_view, std::string_view) override {
+      throw std::runtime_error("no network");
+    }
+    Result<std::uint64_t> put_if(std::string_view, std::string_view, std::uint64_t,
+                                 std::string_view) override {
+      throw std::runtime_error("no network");
+    }
+    Result<std::vector<std::string>> list(std::string_view, std::string_view) override {
+      throw std::runtime_error("no network");
+    }
+  };
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {
+      CircuitBreaker::create({.minimum_calls = 1, .shared = std::make_shared<Throwing>()}).value()};
+  const TriageAgent agent{[](const std::string&) { return 1; }, answers({RecoveryAction::retry()}),
+                          options};
+  CHECK(agent.run("x").value() == 1);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A store that others keep busy: a lock that was never had means that nothing was written.
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/agent.hpp"
+#include "triage/forwarding_store.hpp"
+#include "triage/stores/memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Says that another one has the lock, so many times, when the result of an effect comes.
+class BusyAtResult final : public ForwardingStore {
+ public:
+  explicit BusyAtResult(int times) : ForwardingStore(MemoryStore::create()), times_(times) {}
+  ~BusyAtResult() override { stop_queue(); }
+
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    const bool has_result = std::any_of(records.begin(), records.end(), [](const Record& record) {
+      return record.kind() == RecordKind::effect_completed;
+    });
+    if (has_result && times_-- > 0) return Error{Errc::busy, "somebody else has the lock"};
+    return ForwardingStore::append(lease, records, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    CheckpointStore::append_group(batches);
+  }
+
+ private:
+  int times_;
+};
+
+// Time passes only while somebody sleeps.
+class StillClock final : public Clock {
+ public:
+  TimePoint now() override { return now_; }
+  WallTime wall_now() override { return WallTime(std::chrono::hours(1)); }
+  bool sleep_until(TimePoint when, std::stop_token stop) override {
+    now_ = std::max(now_, when);
+    return !stop.stop_requested();
+  }
+
+ private:
+  TimePoint now_{};
+};
+
+}  // namespace
+
+TEST_CASE("an effect whose result had to wait for the store's lock is done, not in doubt",
+          "[stores][busy]") {
+  int paid = 0;
+  const auto store = std::make_shared<BusyAtResult>(10);
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        return attempt.effect("pay", [&] { return ++paid; });
+      },
+      FailurePolicy().otherwise(
+          Strategy("none", [](const FailureContext&) { return RecoveryAction::escalate(); })),
+      {.store = store, .clock = std::make_shared<StillClock>()}};
+  const auto result = agent.run(std::string("x"), {.run_id = "run-1"});
+  REQUIRE_OK(result);
+  CHECK(result.value() == 1);
+  CHECK(store->run("run-1").value().status == RunStatus::finished);
+}
