@@ -49,6 +49,15 @@ static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun wait
 }
 
 // A run that waits in this process.
+// Whether the run still waits where this token was given out, and is no later run of that id.
+static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
+                      const std::string& hash) {
+  if (info.last != last) return false;
+  const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
+  return reading &&
+         text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
+}
+
 Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string& hash,
                                         RecoveryAction action, const DecideOptions& options) {
   if (options.run.limits) {

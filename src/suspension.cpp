@@ -261,15 +261,6 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   return carry_out(std::move(taken).value(), std::move(decision));
 }
 
-// Whether the run still waits where this token was given out, and is no later run of that id.
-static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
-                      const std::string& hash) {
-  if (info.last != last) return false;
-  const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
-  return reading &&
-         text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
-}
-
 Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
                                        RecoveryAction action, const DecideOptions& options) {
   if (core.suspended.contains(hash)) {

@@ -98,7 +98,6 @@ class SqliteDatabase {
   std::uint64_t fold_at_bytes_;
   std::chrono::milliseconds busy_timeout_;
   LockWait lock_wait_;
-  std::string path_{};
   SqliteOptions options_{};
   std::optional<FilePrint> looked_at_{};  // Of a file that is read without locks.
   std::uint64_t page_size_ = 4096;
