@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -21,7 +21,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> only{};
   std::uint64_t sqlite_every = 100;
-  std::uint64_t differences = 1;  // Ends after so many.
+  std::uint64_t differences = 1;  // Ends after so many kinds of them.
   bool verbose = false;
 };
 
@@ -62,14 +62,19 @@ Program program_of(const Arguments& arguments, std::uint64_t seed) {
   return make_program(seed, arguments.sqlite_every > 0 && seed % arguments.sqlite_every == 0);
 }
 
+// How often each kind of difference was seen.
+using Census = std::map<std::string, std::uint64_t>;
+
 // False if the program differs.
-bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& attempts) {
+bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& attempts,
+             Census& census) {
   const Program program = program_of(arguments, seed);
   if (arguments.verbose) std::cout << to_text(program) << std::flush;
   Play play(program);
   const std::string difference = play.run();
   attempts += static_cast<std::uint64_t>(play.attempts());
   if (difference.empty()) return true;
+  if (++census[kind_of(difference)] > 1) return false;
   const Program shorter = shrink(program);
   std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n\nshortened:\n"
             << to_text(shorter) << "  " << Play(shorter).run() << "\n"
@@ -84,16 +89,18 @@ int main(int argc, char** argv) {
   Arguments arguments;
   if (const auto status = read(argc, argv, arguments)) return *status;
   std::uint64_t attempts = 0;
-  std::uint64_t differences = 0;
-  if (arguments.only) return try_one(arguments, *arguments.only, attempts) ? 0 : 1;
+  Census census;
+  if (arguments.only) return try_one(arguments, *arguments.only, attempts, census) ? 0 : 1;
   const std::uint64_t first = (arguments.seed - 1) * 10'000'000 + 1;
   std::cout << "program_campaign: seed " << arguments.seed << ", programs " << first << " to "
             << first + arguments.programs - 1 << std::endl;
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t done = 0;
-  for (; done < arguments.programs && differences < arguments.differences; ++done) {
-    if (!try_one(arguments, first + done, attempts)) ++differences;
+  std::uint64_t differences = 0;
+  for (; done < arguments.programs && census.size() < arguments.differences; ++done) {
+    if (!try_one(arguments, first + done, attempts, census)) ++differences;
   }
+  for (const auto& [kind, times] : census) std::cout << times << " x " << kind << "\n";
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::cout << done << " programs, " << attempts << " attempts, " << differences
             << " differences, " << took.count() << " s, "

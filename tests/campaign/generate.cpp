@@ -10,7 +10,8 @@ namespace {
 
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : random_(seeded_random(seed)) {}
+  // Neighbouring seeds of SplitMix64 give shifted sequences, so the seed is drawn, too.
+  explicit Dice(std::uint64_t seed) : random_(seeded_random(seeded_random(seed)->next())) {}
   int below(int bound) {
     return static_cast<int>(random_->next() % static_cast<std::uint64_t>(bound));
   }
@@ -118,7 +119,7 @@ Action make_action(Dice& dice, int runs) {
 bool is_store_trouble(Trouble::Kind kind) noexcept { return kind >= Trouble::Kind::store_before; }
 
 Program make_program(std::uint64_t seed, bool sqlite) {
-  Dice dice(seed * 0x9E3779B97F4A7C15ULL + 1);
+  Dice dice(seed);
   Program program;
   program.seed = seed;
   program.sqlite = sqlite;

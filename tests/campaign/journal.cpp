@@ -26,6 +26,7 @@ void Facts::begin_again() {
   state = start_state_;
   steps = start_steps_;
   branch.clear();
+  if (is_branch) branch.push_back(0);  // Its branch point.
   open_ = false;
   for (Undone& undone : undone_) undone.still_contained = false;
 }
@@ -95,6 +96,7 @@ void Facts::apply_course(const Fact& fact) {
       is_branch = true;
       state = start_state_ = fact.v;
       steps = start_steps_ = fact.steps;
+      push(size(), -1);
       break;
     case Fact::Kind::attempt:
       close();

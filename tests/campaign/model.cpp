@@ -9,6 +9,8 @@ namespace triage::campaign {
 namespace {
 
 using Phase = Hypothesis::Phase;
+constexpr std::array status_names{"absent",  "running",   "finished", "escalated",
+                                  "aborted", "cancelled", "suspended"};
 constexpr Codes store_errors = bit(Errc::io) | bit(Errc::in_doubt);
 
 std::string text_of(const Values& values) {
@@ -38,7 +40,15 @@ void mark_durable(Hypothesis& h) { h.durable = h.facts.size(); }
 std::string RunModel::expected(const Hypothesis& h) const {
   std::ostringstream out;
   switch (h.phase) {
-    case Phase::idle: out << "nothing"; break;
+    case Phase::idle:
+      out << "it to be " << status_names[static_cast<std::size_t>(h.facts.status)]
+          << ", with checkpoints of";
+      for (const Position& position : h.facts.positions) {
+        out << " " << position.steps.count;
+        if (position.label >= 0) out << "=L" << position.label;
+      }
+      out << " steps";
+      break;
     case Phase::to_attempt:
       out << "attempt " << h.facts.attempts + 1 << " with " << text_of(h.facts.state) << " and "
           << h.facts.steps.count << " steps";
@@ -339,15 +349,15 @@ void RunModel::listed(const std::vector<std::pair<int, int>>& checkpoints,
   for (const auto& [steps, label] : checkpoints) {
     seen += " " + std::to_string(steps) + (label < 0 ? "" : "=L" + std::to_string(label));
   }
-  static constexpr std::array names{"absent",  "running",   "finished", "escalated",
-                                    "aborted", "cancelled", "suspended"};
   each(seen + " steps", [&](Hypothesis& h, List& out) {
     const auto& known = h.facts.positions;
-    if (names[static_cast<std::size_t>(h.facts.status)] != status) return;
-    if (known.size() != checkpoints.size()) return;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (known[i].steps.count != checkpoints[i].first) return;
-      if (known[i].label != checkpoints[i].second) return;
+    if (status_names[static_cast<std::size_t>(h.facts.status)] != status) return;
+    // Whether a branch point is listed is not said.
+    const std::size_t left_out = known.size() - checkpoints.size();
+    if (left_out != 0 && !(h.facts.is_branch && left_out == 1)) return;
+    for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+      if (known[i + left_out].steps.count != checkpoints[i].first) return;
+      if (known[i + left_out].label != checkpoints[i].second) return;
     }
     out.push_back(std::move(h));
   });

@@ -62,8 +62,8 @@ class RunModel {
   [[nodiscard]] bool is_due(int now, bool surely) const;
   void take_up(int now);
   void erase();
-  // A branch of this run at its checkpoint number `position`.
-  [[nodiscard]] RunModel fork(int position, int edit, std::string name) const;
+  // A branch of this run at its checkpoint number `position` of `listed`.
+  [[nodiscard]] RunModel fork(int position, int listed, int edit, std::string name) const;
   void signalled(int signal, int value) { sent_[static_cast<std::size_t>(signal)] = value; }
   [[nodiscard]] int sent(int signal) const { return sent_[static_cast<std::size_t>(signal)]; }
 
@@ -95,7 +95,8 @@ class RunModel {
   [[nodiscard]] bool exists() const;
   // A call that was to take it up has not come to it.
   [[nodiscard]] bool is_waiting_for_call() const;
-  [[nodiscard]] bool may_fork(int position) const;
+  // position: of `listed` ones.
+  [[nodiscard]] bool may_fork(int position, int listed) const;
   [[nodiscard]] int suspension() const;  // Of its only hypothesis, or the newest one's; 0: none.
   [[nodiscard]] const std::string& name() const { return name_; }
   void shake(bool shaken) { shaken_ = shaken; }

@@ -70,14 +70,14 @@ void RunModel::resume_run(int label, bool revive, int now) {
       case Status::finished: {
         Hypothesis known = h;
         known.value = h.facts.result;
-        return_with(std::move(known), success | bit(Errc::conflict), out);
+        return_with(std::move(known), success | bit(Errc::conflict) | bit(Errc::not_found), out);
         return;
       }
       case Status::aborted:
       case Status::escalated: {
         return_with(h,
                     bit(Errc::aborted) | bit(Errc::escalated) | bit(Errc::conflict) |
-                        bit(Errc::in_doubt),
+                        bit(Errc::in_doubt) | bit(Errc::not_found),
                     out);
         if (revive || h.facts.status == Status::escalated) go_on(h, label, now, out);
         return;
@@ -198,24 +198,27 @@ void RunModel::erase() {
   sent_ = {-1, -1};
 }
 
-bool RunModel::may_fork(int position) const {
+bool RunModel::may_fork(int position, int listed) const {
   return std::all_of(hypotheses_.begin(), hypotheses_.end(), [&](const Hypothesis& h) {
-    if (position >= static_cast<int>(h.facts.positions.size())) return false;
+    const int known = static_cast<int>(h.facts.positions.size());
+    const int place = position + known - listed;
+    if (place < 0 || place >= known) return false;
     // What a branch inherits of a compensation in doubt is not said, nor what it begins with behind
     // an effect that was undone.
-    return !h.facts.is_tainted(h.facts.positions[static_cast<std::size_t>(position)]) &&
+    return !h.facts.is_tainted(h.facts.positions[static_cast<std::size_t>(place)]) &&
         std::none_of(h.facts.effects.begin(), h.facts.effects.end(), [](const Effect& effect) {
           return effect.status == Effect::Status::undo_doubt;
         });
   });
 }
 
-RunModel RunModel::fork(int position, int edit, std::string name) const {
+RunModel RunModel::fork(int position, int listed, int edit, std::string name) const {
   RunModel branch(*program_, *findings_, std::move(name));
   branch.hypotheses_.clear();
   branch.shaken_ = shaken_;
   for (const Hypothesis& h : hypotheses_) {
-    const Position& origin = h.facts.positions[static_cast<std::size_t>(position)];
+    const int place = position + static_cast<int>(h.facts.positions.size()) - listed;
+    const Position& origin = h.facts.positions[static_cast<std::size_t>(place)];
     Hypothesis begun{.facts = Facts(program_->auto_checkpoint)};
     Fact forked{.kind = Fact::Kind::forked, .v = origin.state, .steps = origin.steps};
     if (edit > 0) forked.v[Key::edit] = edit;

@@ -233,12 +233,13 @@ void Play::fork(const Action& action, Process& process) {
   const RunModel& origin = model(process, action.run);
   const auto checkpoints = process.inner->checkpoints(origin.name());
   if (!checkpoints || checkpoints.value().empty()) return;
-  const int position = action.n % static_cast<int>(checkpoints.value().size());
-  if (!origin.may_fork(position)) return;
+  const int listed = static_cast<int>(checkpoints.value().size());
+  const int position = action.n % listed;
+  if (!origin.may_fork(position, listed)) return;
   const int branch = static_cast<int>(runs_.size());
   const std::string name = "r" + std::to_string(branch);
   begin_call(process, branch);
-  runs_.push_back(origin.fork(position, action.seconds, name));
+  runs_.push_back(origin.fork(position, listed, action.seconds, name));
   run_numbers_[name] = branch;
   tokens_.emplace_back();
   token_is_current_.push_back(false);

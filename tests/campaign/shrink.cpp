@@ -8,11 +8,26 @@
 namespace triage::campaign {
 namespace {
 
-bool differs(const Program& program) { return !Play(program).run().empty(); }
+class Shrinker {
+ public:
+  explicit Shrinker(std::string kind) : kind_(std::move(kind)) {}
+  Program shrink(Program program) const;
+
+ private:
+  bool differs(const Program& program) const { return kind_of(Play(program).run()) == kind_; }
+  template <class List>
+  bool shorten(Program& program, List Program::*part) const;
+  template <class T>
+  bool simplify(Program& program, T Program::*part, const T& plain) const;
+  bool drop_items(Program& program) const;
+  bool simplify_effects(Program& program) const;
+
+  std::string kind_;
+};
 
 // Leaves out one element after another, for as long as the program still differs.
 template <class List>
-bool shorten(Program& program, List Program::*part) {
+bool Shrinker::shorten(Program& program, List Program::*part) const {
   bool shorter = false;
   for (std::size_t i = (program.*part).size(); i-- > 0;) {
     Program tried = program;
@@ -24,7 +39,7 @@ bool shorten(Program& program, List Program::*part) {
   return shorter;
 }
 
-bool drop_items(Program& program) {
+bool Shrinker::drop_items(Program& program) const {
   bool shorter = false;
   for (std::size_t i = program.plan.size(); i-- > 0;) {
     Program tried = program;
@@ -42,7 +57,7 @@ bool drop_items(Program& program) {
 }
 
 template <class T>
-bool simplify(Program& program, T Program::*part, const T& plain) {
+bool Shrinker::simplify(Program& program, T Program::*part, const T& plain) const {
   if (program.*part == plain) return false;
   Program tried = program;
   tried.*part = plain;
@@ -51,7 +66,7 @@ bool simplify(Program& program, T Program::*part, const T& plain) {
   return true;
 }
 
-bool simplify_effects(Program& program) {
+bool Shrinker::simplify_effects(Program& program) const {
   bool simpler = false;
   for (std::size_t e = 0; e < program.effects.size(); ++e) {
     for (int what = 0; what < 3; ++what) {
@@ -71,9 +86,7 @@ bool simplify_effects(Program& program) {
   return simpler;
 }
 
-}  // namespace
-
-Program shrink(Program program) {
+Program Shrinker::shrink(Program program) const {
   bool smaller = true;
   for (int round = 0; smaller && round < 10; ++round) {
     smaller = shorten(program, &Program::actions);
@@ -91,6 +104,22 @@ Program shrink(Program program) {
     smaller |= simplify(program, &Program::max_per_type, 10);
   }
   return program;
+}
+
+}  // namespace
+
+std::string kind_of(const std::string& difference) {
+  std::string kind;
+  for (const char c : difference) {
+    if (c == '{' || c == '(' || c == ',' || c == '\n') break;
+    if (c < '0' || c > '9') kind += c;
+  }
+  return kind;
+}
+
+Program shrink(Program program) {
+  const std::string difference = Play(program).run();
+  return Shrinker(kind_of(difference)).shrink(std::move(program));
 }
 
 }  // namespace triage::campaign
