@@ -204,6 +204,12 @@ int Facts::before_undone() const {
   return -1;
 }
 
+std::vector<Position> Facts::with_open() const {
+  std::vector<Position> all = positions;
+  if (open_) all.push_back({.at = open_last_, .state = state, .steps = steps});
+  return all;
+}
+
 int Facts::find_label(int label) const {
   for (int i = static_cast<int>(positions.size()) - 1; i >= 0; --i) {
     if (positions[static_cast<std::size_t>(i)].label == label) return i;

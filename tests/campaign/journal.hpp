@@ -124,6 +124,8 @@ class Facts {
   [[nodiscard]] int before_undone() const;
   // Index of the newest position with the label; -1: none.
   [[nodiscard]] int find_label(int label) const;
+  // All positions, and the newest one if it has not ended yet.
+  [[nodiscard]] std::vector<Position> with_open() const;
   [[nodiscard]] int at_of(int position) const {
     return position < 0 ? 0 : positions[static_cast<std::size_t>(position)].at;
   }

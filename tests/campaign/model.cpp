@@ -33,6 +33,21 @@ std::string text_of(Codes codes) {
   return out;
 }
 
+// Of several checkpoints with one label the newest one has it.
+bool are_listed(const std::vector<Position>& known, std::size_t skipped,
+                const std::vector<std::pair<int, int>>& checkpoints) {
+  for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+    const Position& position = known[i + skipped];
+    if (position.steps.count != checkpoints[i].first) return false;
+    if (position.label == checkpoints[i].second) continue;
+    const bool newer = std::any_of(
+        known.begin() + static_cast<std::ptrdiff_t>(i + skipped) + 1, known.end(),
+        [&](const Position& other) { return other.label == position.label; });
+    if (checkpoints[i].second >= 0 || !newer) return false;
+  }
+  return true;
+}
+
 void mark_durable(Hypothesis& h) { h.durable = h.facts.size(); }
 
 }  // namespace
@@ -83,6 +98,7 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     findings_->say(name_ + ": " + seen + " after the deadline");
     return;
   }
+  ++begun_;
   each(seen, [&](Hypothesis& h, List& out) {
     const Facts& facts = h.facts;
     if (h.phase != Phase::to_attempt || number != facts.attempts + 1) return;
@@ -290,11 +306,14 @@ void RunModel::label_refused(int label) {
   });
 }
 
-void RunModel::waited(int signal, int value) {
+void RunModel::waited(int signal, int value, bool in_time) {
   each("signal " + std::to_string(signal) + " gives " + std::to_string(value),
        [&](Hypothesis& h, List& out) {
          const int known = h.facts.answers[static_cast<std::size_t>(signal)];
          if (known != -2 && known != value) return;
+         // A new answer is what was sent, or that its deadline has passed.
+         if (known == -2 && value != sent(signal)) return;
+         if (known == -2 && value < 0 && in_time) return;
          if (known == -2) h.facts.add({.kind = Fact::Kind::signal, .a = signal, .b = value});
          if (!shaken_) mark_durable(h);
          out.push_back(std::move(h));
@@ -350,16 +369,22 @@ void RunModel::listed(const std::vector<std::pair<int, int>>& checkpoints,
     seen += " " + std::to_string(steps) + (label < 0 ? "" : "=L" + std::to_string(label));
   }
   each(seen + " steps", [&](Hypothesis& h, List& out) {
-    const auto& known = h.facts.positions;
-    if (status_names[static_cast<std::size_t>(h.facts.status)] != status) return;
-    // Whether a branch point is listed is not said.
-    const std::size_t left_out = known.size() - checkpoints.size();
-    if (left_out != 0 && !(h.facts.is_branch && left_out == 1)) return;
-    for (std::size_t i = 0; i < checkpoints.size(); ++i) {
-      if (known[i + left_out].steps.count != checkpoints[i].first) return;
-      if (known[i + left_out].label != checkpoints[i].second) return;
+    const bool ran = h.facts.status == Status::running;
+    if (status_names[static_cast<std::size_t>(h.facts.status)] != status &&
+        !(ran && ever_shaken_ && status == "failed")) {
+      return;
     }
-    out.push_back(std::move(h));
+    const std::vector<Position> known = h.facts.with_open();
+    const bool open = known.size() > h.facts.positions.size();
+    // Whether a branch point is listed, and what has not ended yet, is not said.
+    for (h.not_listed = 0; h.not_listed <= (h.facts.is_branch ? 1 : 0); ++h.not_listed) {
+      const std::size_t skipped = static_cast<std::size_t>(h.not_listed);
+      const std::size_t left_out = known.size() - skipped - checkpoints.size();
+      if (left_out != 0 && !(open && left_out == 1)) continue;
+      if (!are_listed(known, skipped, checkpoints)) continue;
+      out.push_back(std::move(h));
+      return;
+    }
   });
 }
 

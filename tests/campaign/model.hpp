@@ -43,6 +43,7 @@ struct Hypothesis {
   std::vector<int> ask_undo{};  // The same about compensations.
   std::vector<int> undo{};      // Effects, the next one first.
   int undo_calls = 0;
+  int not_listed = 0;           // Positions that the store does not list, at the beginning.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
 };
 
@@ -54,7 +55,7 @@ class RunModel {
   }
 
   // --- What operators ask for. now: seconds since the clock's start.
-  void run();
+  void run(int now);
   void run_or_resume(int now);
   void resume_run(int label, bool revive, int now);  // label -1: from the newest position
   void decide(bool current, int choice, int now);
@@ -62,8 +63,8 @@ class RunModel {
   [[nodiscard]] bool is_due(int now, bool surely) const;
   void take_up(int now);
   void erase();
-  // A branch of this run at its checkpoint number `position` of `listed`.
-  [[nodiscard]] RunModel fork(int position, int listed, int edit, std::string name) const;
+  // A branch of this run at its checkpoint number `position`, as the store lists them.
+  [[nodiscard]] RunModel fork(int position, int now, int edit, std::string name) const;
   void signalled(int signal, int value) { sent_[static_cast<std::size_t>(signal)] = value; }
   [[nodiscard]] int sent(int signal) const { return sent_[static_cast<std::size_t>(signal)]; }
 
@@ -85,7 +86,7 @@ class RunModel {
   // It asked for something after the deadline, and was stopped.
   void attempt_too_late(int now);
   void label_refused(int label);
-  void waited(int signal, int value);
+  void waited(int signal, int value, bool in_time);
   void returned(Codes code, int value, const std::string& detail);
   // Its process died, or lost the run to another one.
   void owner_gone();
@@ -95,11 +96,15 @@ class RunModel {
   [[nodiscard]] bool exists() const;
   // A call that was to take it up has not come to it.
   [[nodiscard]] bool is_waiting_for_call() const;
-  // position: of `listed` ones.
-  [[nodiscard]] bool may_fork(int position, int listed) const;
+  [[nodiscard]] bool is_undoing() const;
+  [[nodiscard]] bool may_fork(int position) const;
   [[nodiscard]] int suspension() const;  // Of its only hypothesis, or the newest one's; 0: none.
   [[nodiscard]] const std::string& name() const { return name_; }
-  void shake(bool shaken) { shaken_ = shaken; }
+  void shake(bool shaken) {
+    shaken_ = shaken;
+    ever_shaken_ |= shaken;
+  }
+  [[nodiscard]] int begun() const { return begun_; }  // Attempts that were seen.
 
  private:
   using List = std::vector<Hypothesis>;
@@ -115,6 +120,8 @@ class RunModel {
   void return_with(Hypothesis h, Codes codes, List& out) const;
   void end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt, List& out) const;
   void attempt_next(Hypothesis h, List& out) const;
+  // The same if deadline and limits allow it.
+  void start(Hypothesis h, int now, List& out) const;
   void go_on(const Hypothesis& h, int label, int now, List& out) const;
   void go_on_undoing(Hypothesis h, List& out) const;
   void take_up_one(const Hypothesis& h, int now, List& out) const;
@@ -132,6 +139,8 @@ class RunModel {
   std::string name_;
   List hypotheses_{};
   std::array<int, signal_count> sent_{-1, -1};
+  int begun_ = 0;
+  bool ever_shaken_ = false;
   bool shaken_ = false;  // The store has failed during the current call.
 };
 

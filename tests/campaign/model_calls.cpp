@@ -6,13 +6,13 @@
 
 namespace triage::campaign {
 
-void RunModel::run() {
-  each("run", [this](const Hypothesis& h, List& out) {
+void RunModel::run(int now) {
+  each("run", [&](const Hypothesis& h, List& out) {
     switch (h.facts.status) {
       case Status::absent: {
         Hypothesis begun = h;
         begun.facts.add({.kind = Fact::Kind::started});
-        attempt_next(std::move(begun), out);
+        start(std::move(begun), now, out);
         return;
       }
       case Status::finished: {
@@ -34,7 +34,7 @@ void RunModel::run_or_resume(int now) {
   if (std::all_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
         return h.facts.status == Status::absent || h.facts.status == Status::finished;
       })) {
-    run();
+    run(now);
     return;
   }
   each("run_or_resume", [&](const Hypothesis& h, List& out) {
@@ -42,7 +42,7 @@ void RunModel::run_or_resume(int now) {
       case Status::absent: {
         Hypothesis begun = h;
         begun.facts.add({.kind = Fact::Kind::started});
-        attempt_next(std::move(begun), out);
+        start(std::move(begun), now, out);
         return;
       }
       case Status::finished: {
@@ -91,11 +91,6 @@ void RunModel::resume_run(int label, bool revive, int now) {
 // before what was undone.
 void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
   const Facts& facts = h.facts;
-  // What has used up its attempts may be refused; how a process that died counts is not said.
-  if (facts.attempts >= program_->max_attempts) return_with(h, bit(Errc::escalated), out);
-  if (program_->deadline > 0 && now >= program_->deadline) {
-    return_with(h, bit(Errc::escalated), out);
-  }
   Hypothesis next = h;
   next.facts.add({.kind = Fact::Kind::going_on});
   if (facts.is_undoing && label < 0) {
@@ -113,16 +108,16 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
       if (facts.is_tainted(facts.positions[static_cast<std::size_t>(i)])) continue;
       Hypothesis earlier = next;
       earlier.facts.add({.kind = Fact::Kind::rewound, .a = i});
-      attempt_next(std::move(earlier), out);
+      start(std::move(earlier), now, out);
     }
     if (facts.is_tainted(chosen)) {
       return_with(h, bit(Errc::conflict) | bit(Errc::invalid_argument), out);
       Hypothesis start = next;
       start.facts.add({.kind = Fact::Kind::rewound, .a = -1});
-      attempt_next(std::move(start), out);
+      start(std::move(start), now, out);
     }
     next.facts.add({.kind = Fact::Kind::rewound, .a = position});
-    attempt_next(std::move(next), out);
+    start(std::move(next), now, out);
     return;
   }
   const int before = facts.before_undone();
@@ -131,9 +126,9 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
   if (facts.status == Status::suspended && facts.waiting.cause == Waiting::Cause::backoff) {
     Hypothesis over = next;
     over.facts.add({.kind = Fact::Kind::start_over});
-    attempt_next(std::move(over), out);
+    start(std::move(over), now, out);
   }
-  attempt_next(std::move(next), out);
+  start(std::move(next), now, out);
 }
 
 void RunModel::decide(bool current, int choice, int now) {
@@ -147,12 +142,11 @@ void RunModel::decide(bool current, int choice, int now) {
     if (h.facts.waiting.cause != Waiting::Cause::policy) {
       return_with(h, refused | bit(Errc::invalid_argument), out);
     }
-    if (program_->deadline > 0 && now >= program_->deadline) {
-      return_with(h, bit(Errc::escalated), out);
-    }
-    if (h.facts.attempts >= program_->max_attempts) return_with(h, bit(Errc::escalated), out);
     Hypothesis next = h;
     next.facts.add({.kind = Fact::Kind::going_on});
+    if (h.facts.attempts >= program_->max_attempts) {
+      begin_undo(next, -1, static_cast<int>(Status::escalated), false, out);
+    }
     static constexpr std::array kinds{Rule::Kind::retry, Rule::Kind::resume, Rule::Kind::rollback,
                                       Rule::Kind::abort, Rule::Kind::fallback};
     Rule rule;
@@ -181,16 +175,21 @@ void RunModel::take_up(int now) {
 
 void RunModel::take_up_one(const Hypothesis& h, int now, List& out) const {
   if (h.facts.status != Status::suspended) return;
-  if (h.facts.attempts >= program_->max_attempts) return_with(h, bit(Errc::escalated), out);
-  if (program_->deadline > 0 && now >= program_->deadline) {
-    return_with(h, bit(Errc::escalated), out);
-  }
   Hypothesis next = h;
   next.facts.add({.kind = Fact::Kind::going_on});
   if (h.facts.waiting.cause == Waiting::Cause::backoff) {
     next.facts.add({.kind = Fact::Kind::start_over});
   }
-  attempt_next(std::move(next), out);
+  start(std::move(next), now, out);
+}
+
+// What has used up its attempts may be refused; how a process that died counts is not said.
+void RunModel::start(Hypothesis h, int now, List& out) const {
+  const bool late = program_->deadline > 0 && now >= program_->deadline;
+  if (late || h.facts.attempts >= program_->max_attempts) {
+    begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
+  }
+  if (!late) attempt_next(std::move(h), out);
 }
 
 void RunModel::erase() {
@@ -198,27 +197,27 @@ void RunModel::erase() {
   sent_ = {-1, -1};
 }
 
-bool RunModel::may_fork(int position, int listed) const {
+bool RunModel::may_fork(int position) const {
   return std::all_of(hypotheses_.begin(), hypotheses_.end(), [&](const Hypothesis& h) {
-    const int known = static_cast<int>(h.facts.positions.size());
-    const int place = position + known - listed;
-    if (place < 0 || place >= known) return false;
+    const std::vector<Position> known = h.facts.with_open();
+    const std::size_t place = static_cast<std::size_t>(position + h.not_listed);
+    if (place >= known.size()) return false;
     // What a branch inherits of a compensation in doubt is not said, nor what it begins with behind
     // an effect that was undone.
-    return !h.facts.is_tainted(h.facts.positions[static_cast<std::size_t>(place)]) &&
+    return !h.facts.is_tainted(known[place]) &&
         std::none_of(h.facts.effects.begin(), h.facts.effects.end(), [](const Effect& effect) {
           return effect.status == Effect::Status::undo_doubt;
         });
   });
 }
 
-RunModel RunModel::fork(int position, int listed, int edit, std::string name) const {
+RunModel RunModel::fork(int position, int now, int edit, std::string name) const {
   RunModel branch(*program_, *findings_, std::move(name));
   branch.hypotheses_.clear();
   branch.shaken_ = shaken_;
   for (const Hypothesis& h : hypotheses_) {
-    const int place = position + static_cast<int>(h.facts.positions.size()) - listed;
-    const Position& origin = h.facts.positions[static_cast<std::size_t>(place)];
+    const Position origin =
+        h.facts.with_open()[static_cast<std::size_t>(position + h.not_listed)];
     Hypothesis begun{.facts = Facts(program_->auto_checkpoint)};
     Fact forked{.kind = Fact::Kind::forked, .v = origin.state, .steps = origin.steps};
     if (edit > 0) forked.v[Key::edit] = edit;
@@ -232,7 +231,7 @@ RunModel RunModel::fork(int position, int listed, int edit, std::string name) co
                        .c = effect.result,
                        .steps = {.count = effect.generation}});
     }
-    attempt_next(std::move(begun), branch.hypotheses_);
+    start(std::move(begun), now, branch.hypotheses_);
   }
   return branch;
 }
@@ -250,6 +249,12 @@ int RunModel::suspension() const {
 bool RunModel::is_waiting_for_call() const {
   return std::any_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
     return h.phase == Hypothesis::Phase::to_attempt || h.phase == Hypothesis::Phase::to_return;
+  });
+}
+
+bool RunModel::is_undoing() const {
+  return std::any_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
+    return h.phase == Hypothesis::Phase::undoing;
   });
 }
 

@@ -40,7 +40,7 @@ void Play::operate(const Action& action) {
       RunOptions options = run_options(process);
       options.run_id = id;
       if (action.kind == Kind::run) {
-        known.run();
+        known.run(now());
         end_call(process, action.run, process.agent->run(1, options));
       } else {
         known.run_or_resume(now());
@@ -158,18 +158,19 @@ void Play::resume_due(Process& process) {
   options.stop_token = process.stop.get_token();
   const auto resumed = process.agent->resume_due(options);
   --depth_;
-  if (process.dead || process.shaken() || is_over()) {
-    // What a process that died had not taken up yet stays as it was.
+  if (is_over()) return;
+  if (process.dead || !resumed) {
+    const bool excused = process.dead || process.shaken();
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (before[i] && runs_[i].is_waiting_for_call()) runs_[i] = *before[i];
+      if (!before[i]) continue;
+      if (runs_[i].begun() == before[i]->begun() && !runs_[i].is_undoing()) {
+        runs_[i] = *before[i];  // It had not come to this one yet.
+      } else if (runs_[i].is_waiting_for_call()) {
+        runs_[i].owner_gone();
+      }
     }
-    if (process.dead || !resumed) {
-      bury(process);
-      return;
-    }
-  }
-  if (!resumed) {
-    say("resume_due: " + resumed.error().detail);
+    if (!excused) say("resume_due: " + resumed.error().detail);
+    bury(process);
     return;
   }
   for (const ResumedRun<int>& one : resumed.value()) {
@@ -233,13 +234,12 @@ void Play::fork(const Action& action, Process& process) {
   const RunModel& origin = model(process, action.run);
   const auto checkpoints = process.inner->checkpoints(origin.name());
   if (!checkpoints || checkpoints.value().empty()) return;
-  const int listed = static_cast<int>(checkpoints.value().size());
-  const int position = action.n % listed;
-  if (!origin.may_fork(position, listed)) return;
+  const int position = action.n % static_cast<int>(checkpoints.value().size());
+  if (!origin.may_fork(position)) return;
   const int branch = static_cast<int>(runs_.size());
   const std::string name = "r" + std::to_string(branch);
   begin_call(process, branch);
-  runs_.push_back(origin.fork(position, listed, action.seconds, name));
+  runs_.push_back(origin.fork(position, now(), action.seconds, name));
   run_numbers_[name] = branch;
   tokens_.emplace_back();
   token_is_current_.push_back(false);

@@ -125,6 +125,7 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
       process.stop.request_stop();
       throw Died();
     case Trouble::Kind::cancel:
+      if (process.run < 0) return;  // It would cancel the runs that are resumed next, too.
       process.stop.request_stop();
       model(process, visit.run).attempt_cancelled();
       throw std::runtime_error("type 0: cancelled");
@@ -132,6 +133,9 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
     case Trouble::Kind::take_over: {
       if (depth_ > 1 || process.shaken()) return;  // One at a time.
       process.mortal->lose(visit.attempt.run_id());
+      if (const Result<Lease> lease = process.inner->acquire(visit.attempt.run_id())) {
+        static_cast<void>(process.inner->release(lease.value()));
+      }
       model(process, visit.run).owner_gone();
       process.zombie = true;
       operate({.kind = Action::Kind::run_or_resume,
@@ -232,9 +236,7 @@ void Play::do_wait(Visit& visit, const Item& item) {
     const auto given = visit.attempt.wait("s" + std::to_string(item.n), wall(item.seconds));
     RunModel& run = model(visit.process, visit.run);
     const int value = given ? given->get<int>() : -1;
-    if (value != run.sent(item.n) && value >= 0) say("wait gives a value that nobody sent");
-    if (value < 0 && now() < item.seconds) say("wait gives up before its deadline");
-    run.waited(item.n, value);
+    run.waited(item.n, value, now() < item.seconds);
   } catch (const AttemptStopped&) {
     RunModel& run = model(visit.process, visit.run);
     if (program_.deadline > 0 && now() >= program_.deadline) {
