@@ -72,6 +72,7 @@ void Facts::apply_effect(const Fact& fact) {
       if (effect.first_intended == 0) effect.first_intended = size();
       effect.last_intended = size();
       effect.status = Effect::Status::doubt;
+      effect.inherited = false;  // What a branch does itself is its own.
       break;
     case Fact::Kind::done:
       effect.status = Effect::Status::done;
@@ -117,7 +118,7 @@ void Facts::apply_course(const Fact& fact) {
       suspension = size();
       break;
     case Fact::Kind::going_on:
-      close();
+      if (open_) push(open_last_, -1);  // Where a run goes on it can be restored.
       status = Status::running;
       break;
     case Fact::Kind::ended:

@@ -106,6 +106,7 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     h.facts.add({.kind = Fact::Kind::attempt});
     h.phase = Phase::in_attempt;
     h.asked_in_vain = false;
+    h.carried_out = false;
     if (number == 1 && !shaken_) mark_durable(h);
     out.push_back(std::move(h));
   });
@@ -140,6 +141,7 @@ void RunModel::effect_called(int effect, int generation) {
     h.facts.add({.kind = Fact::Kind::intent, .a = effect});
     mark_durable(h);  // Before the function runs, under every setting.
     h.asked_in_vain = false;
+    h.carried_out = true;
     out.push_back(std::move(h));
   });
 }
@@ -162,7 +164,8 @@ void RunModel::effect_gave(int effect, int result) {
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     if (h.phase != Phase::in_attempt || known.status != Effect::Status::done) return;
     if (known.result != result) return;
-    mark_durable(h);
+    if (h.carried_out) mark_durable(h);  // A result that was known before writes nothing.
+    h.carried_out = false;
     out.push_back(std::move(h));
   });
 }
@@ -172,7 +175,10 @@ void RunModel::effect_stopped(int effect) {
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const EffectPlan& asked = plan(effect);
     if (h.phase != Phase::in_attempt) return;
-    if (shaken_) return_with(h, store_errors, out);
+    if (shaken_) {
+      return_with(h, store_errors, out);
+      end_with(h, Status::escalated, bit(Errc::in_doubt), 0, true, out);
+    }
     const bool in_doubt = known.status == Effect::Status::undo_doubt ||
         (known.status == Effect::Status::doubt &&
          asked.semantics == EffectPlan::Semantics::at_most_once &&
@@ -197,7 +203,8 @@ void RunModel::reconciled(int effect, int answer, int result) {
       return;
     }
     if (answer < 0) {
-      end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
+      end_with(std::move(h), Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
+               out);
       return;
     }
     h.ask.erase(asked);

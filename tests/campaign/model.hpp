@@ -44,6 +44,7 @@ struct Hypothesis {
   std::vector<int> undo{};      // Effects, the next one first.
   int undo_calls = 0;
   int not_listed = 0;           // Positions that the store does not list, at the beginning.
+  bool carried_out = false;     // in_attempt: an effect was, and has not given its result yet.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
 };
 

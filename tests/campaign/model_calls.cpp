@@ -112,9 +112,9 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
     }
     if (facts.is_tainted(chosen)) {
       return_with(h, bit(Errc::conflict) | bit(Errc::invalid_argument), out);
-      Hypothesis start = next;
-      start.facts.add({.kind = Fact::Kind::rewound, .a = -1});
-      start(std::move(start), now, out);
+      Hypothesis over = next;
+      over.facts.add({.kind = Fact::Kind::rewound, .a = -1});
+      start(std::move(over), now, out);
     }
     next.facts.add({.kind = Fact::Kind::rewound, .a = position});
     start(std::move(next), now, out);

@@ -167,7 +167,7 @@ void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
   for (Hypothesis* each : {&h, &asking}) {
     if (each == &asking && !doubtful) break;
     if (std::any_of(each->ask.begin(), each->ask.end(), cannot)) {
-      end_with(*each, Status::escalated, bit(Errc::in_doubt), 0, true, out);
+      end_with(*each, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
     }
     if (std::none_of(each->ask.begin(), each->ask.end(), cannot)) {
       finish_undo(std::move(*each), out);
@@ -222,7 +222,7 @@ void RunModel::go_on_undoing(Hypothesis h, List& out) const {
     }
   }
   if (lost) {  // Perhaps at once, perhaps when the others are undone.
-    end_with(h, Status::escalated, bit(Errc::in_doubt), 0, true, out);
+    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
     if (!h.undo.empty() || !h.ask_undo.empty()) {
       h.facts.undo_status = static_cast<int>(Status::escalated);
       finish_undo(h, out);

@@ -222,8 +222,7 @@ void Play::send(const Action& action, Process& process) {
 void Play::erase(const Action& action, Process& process) {
   RunModel& known = model(process, action.run);
   if (!known.exists() || depth_ > 0) return;
-  process.faults_before = process.store->failures();
-  const Result<void> erased = process.store->erase(known.name());
+  const Result<void> erased = process.inner->erase(known.name());
   if (!erased) return;
   known.erase();
   ledger_.forget(action.run);

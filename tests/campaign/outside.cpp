@@ -36,6 +36,7 @@ int Ledger::take(const std::string& key, bool idempotent, Findings& findings) {
                  " happened twice");
   }
   entry.happened = true;
+  entry.undone = false;
   entry.result = ++next_result_;
   return entry.result;
 }

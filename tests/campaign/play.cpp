@@ -131,7 +131,7 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
       throw std::runtime_error("type 0: cancelled");
     case Trouble::Kind::contend: contend(visit); return;
     case Trouble::Kind::take_over: {
-      if (depth_ > 1 || process.shaken()) return;  // One at a time.
+      if (depth_ > 1 || process.run < 0 || process.shaken()) return;  // One at a time.
       process.mortal->lose(visit.attempt.run_id());
       if (const Result<Lease> lease = process.inner->acquire(visit.attempt.run_id())) {
         static_cast<void>(process.inner->release(lease.value()));

@@ -110,9 +110,13 @@ Program Shrinker::shrink(Program program) const {
 
 std::string kind_of(const std::string& difference) {
   std::string kind;
+  bool skips = false;
+  int lines = 1;
   for (const char c : difference) {
-    if (c == '{' || c == '(' || c == ',' || c == '\n') break;
-    if (c < '0' || c > '9') kind += c;
+    if (c == '\n' && ++lines > 2) break;  // What was seen, and the first thing that was expected.
+    if (c == '{' || c == '(' || c == ',') skips = true;
+    if (c == '\n') skips = false;
+    if (!skips && c != '\n' && (c < '0' || c > '9')) kind += c;
   }
   return kind;
 }
