@@ -74,7 +74,10 @@ bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& atte
   const std::string difference = play.run();
   attempts += static_cast<std::uint64_t>(play.attempts());
   if (difference.empty()) return true;
-  if (++census[kind_of(difference)] > 1) return false;
+  if (++census[kind_of(difference)] > 1) {
+    if (arguments.verbose) std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n";
+    return false;
+  }
   const Program shorter = shrink(program);
   std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n\nshortened:\n"
             << to_text(shorter) << "  " << Play(shorter).run() << "\n"

@@ -99,10 +99,12 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     return;
   }
   ++begun_;
+  undo_refused(hypotheses_);
   each(seen, [&](Hypothesis& h, List& out) {
     const Facts& facts = h.facts;
     if (h.phase != Phase::to_attempt || number != facts.attempts + 1) return;
     if (!(facts.state == state) || !(facts.steps == steps)) return;
+    note_drained(h);
     h.facts.add({.kind = Fact::Kind::attempt});
     h.phase = Phase::in_attempt;
     h.asked_in_vain = false;
@@ -110,6 +112,11 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     if (number == 1 && !shaken_) mark_durable(h);
     out.push_back(std::move(h));
   });
+}
+
+void RunModel::note_drained(Hypothesis& h) const {
+  if (!shaken_) h.durable = std::max(h.durable, h.drained);
+  h.drained = 0;
 }
 
 void RunModel::record(const Fact& fact, bool durable) {
@@ -223,6 +230,7 @@ void RunModel::undo_called(int effect, int generation, int result) {
     if (h.phase != Phase::undoing || !h.ask.empty() || h.undo.empty()) return;
     if (h.undo.front() != effect || known.generation != generation) return;
     if (known.result != result) return;
+    note_drained(h);
     h.facts.add({.kind = Fact::Kind::undo_intent, .a = effect});
     mark_durable(h);
     out.push_back(std::move(h));
@@ -267,8 +275,8 @@ void RunModel::attempt_returned(int value) {
 
 void RunModel::attempt_failed(int type, int critical, int now) {
   each("the attempt fails", [&](Hypothesis& h, List& out) {
+    h.drained = h.facts.size();  // Before it is classified; what it led to may be lost.
     h.facts.add({.kind = Fact::Kind::failure, .a = type, .b = critical});
-    if (!shaken_) mark_durable(h);  // Drained before it is classified; what it led to may be lost.
     const Facts& facts = h.facts;
     const bool exhausted = facts.all_failures >= program_->max_attempts ||
         facts.failures[static_cast<std::size_t>(type)] >= program_->max_per_type;
@@ -295,7 +303,6 @@ void RunModel::attempt_too_late(int now) {
     for (int type = 0; type < type_count; ++type) {
       Hypothesis failed = h;
       failed.facts.add({.kind = Fact::Kind::failure, .a = type, .b = -1});
-      if (!shaken_) mark_durable(failed);
       const Rule rule = decided(failed, type);
       act(std::move(failed), rule, type, now, out);
     }
@@ -330,12 +337,14 @@ void RunModel::waited(int signal, int value, bool in_time) {
 void RunModel::returned(Codes code, int value, const std::string& detail) {
   const std::string seen = "the call returns " + text_of(code) +
       (code == success ? " " + std::to_string(value) : " (" + detail + ")");
+  undo_refused(hypotheses_);
   each(seen, [&](Hypothesis& h, List& out) {
     const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
         (code != success || h.value == value);
     // A store that failed may end the call at any place, with what had become durable by then.
     const bool store_error = shaken_ && (code & store_errors) != 0;
     if (!fits && !store_error) return;
+    note_drained(h);
     const int all = h.facts.size();
     h.phase = Phase::idle;
     if (fits && !shaken_) {

@@ -35,6 +35,7 @@ enum class CallEnd : std::uint8_t { returned, not_done, threw };
 struct Hypothesis {
   enum class Phase : std::uint8_t { idle, to_attempt, in_attempt, undoing, to_return };
   Facts facts{};
+  int drained = 0;  // So many facts survive it if the store did not fail at the attempt's end.
   int durable = 0;  // So many facts survive the process at least.
   Phase phase = Phase::idle;
   Codes codes = 0;         // to_return
@@ -97,6 +98,8 @@ class RunModel {
   [[nodiscard]] bool exists() const;
   // A call that was to take it up has not come to it.
   [[nodiscard]] bool is_waiting_for_call() const;
+  // Suspended by the policy, and not by a wait of its own.
+  [[nodiscard]] bool wants_decision() const;
   [[nodiscard]] bool is_undoing() const;
   [[nodiscard]] bool may_fork(int position) const;
   [[nodiscard]] int suspension() const;  // Of its only hypothesis, or the newest one's; 0: none.
@@ -134,6 +137,9 @@ class RunModel {
   [[nodiscard]] Rule decided(const Hypothesis& h, int type) const;
   void put_aside(Hypothesis h, const Waiting& waiting, List& out) const;
   void undo_failed(Hypothesis& h) const;
+  // A compensation that a failing store refuses is reported, and the run goes on.
+  void undo_refused(List& hypotheses) const;
+  void note_drained(Hypothesis& h) const;
 
   const Program* program_;
   Findings* findings_;

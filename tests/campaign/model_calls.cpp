@@ -71,6 +71,7 @@ void RunModel::resume_run(int label, bool revive, int now) {
         Hypothesis known = h;
         known.value = h.facts.result;
         return_with(std::move(known), success | bit(Errc::conflict) | bit(Errc::not_found), out);
+        if (label >= 0) go_on(h, label, now, out);  // Whoever names a checkpoint may mean it.
         return;
       }
       case Status::aborted:
@@ -137,10 +138,6 @@ void RunModel::decide(bool current, int choice, int now) {
     if (!current || h.facts.status != Status::suspended) {
       return_with(h, refused, out);
       return;
-    }
-    // Whether a decision may end a wait that is no suspension by the policy is not said.
-    if (h.facts.waiting.cause != Waiting::Cause::policy) {
-      return_with(h, refused | bit(Errc::invalid_argument), out);
     }
     Hypothesis next = h;
     next.facts.add({.kind = Fact::Kind::going_on});
@@ -249,6 +246,12 @@ int RunModel::suspension() const {
 bool RunModel::is_waiting_for_call() const {
   return std::any_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
     return h.phase == Hypothesis::Phase::to_attempt || h.phase == Hypothesis::Phase::to_return;
+  });
+}
+
+bool RunModel::wants_decision() const {
+  return std::all_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
+    return h.facts.status != Status::suspended || h.facts.waiting.cause == Waiting::Cause::policy;
   });
 }
 

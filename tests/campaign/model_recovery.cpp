@@ -110,6 +110,10 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     }
     return;
   }
+  // Whether a branch point counts as a checkpoint is not said.
+  if (facts.is_branch && target == 0 && !rule.or_start) {
+    begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
+  }
   const Position& chosen = facts.positions[static_cast<std::size_t>(target)];
   if (!facts.is_tainted(chosen)) {
     begin_undo(h, target, 0, by_default, out);
@@ -232,6 +236,20 @@ void RunModel::go_on_undoing(Hypothesis h, List& out) const {
   if (h.facts.undo_status != 0) finish_undo(h, out);  // Or it ends as it was to end.
   h.facts.undo_status = 0;
   ask_in_doubt(std::move(h), behind, out);
+}
+
+void RunModel::undo_refused(List& hypotheses) const {
+  List more;
+  for (const Hypothesis& h : hypotheses) {
+    if (!shaken_ || h.phase != Hypothesis::Phase::undoing) continue;
+    Hypothesis refused = h;
+    refused.undo.clear();
+    refused.ask.clear();
+    refused.ask_undo.clear();
+    finish_undo(refused, more);
+    end_with(std::move(refused), Status::escalated, bit(Errc::escalated), 0, true, more);
+  }
+  for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
 }
 
 void RunModel::undo_failed(Hypothesis& h) const {

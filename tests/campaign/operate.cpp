@@ -80,6 +80,10 @@ void Play::begin_call(Process& process, int run) {
   process.stop = std::stop_source();
   process.faults_before = process.store->failures();
   process.run = run;
+  before_call_.reset();
+  if (run >= 0 && run < static_cast<int>(runs_.size())) {
+    before_call_ = runs_[static_cast<std::size_t>(run)];
+  }
 }
 
 void Play::bury(Process& process) {
@@ -102,6 +106,13 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
     return;
   }
   if (is_over()) return;
+  // Another process whose store failed may hold the run still.
+  const Process& other = processes_[&process == processes_.data() ? 1 : 0];
+  if (!result && before_call_ && result.error().code == Errc::busy &&
+      other.store->failures() > 0) {
+    runs_[place] = *before_call_;
+    return;
+  }
   RunModel& known = model(process, run);
   if (result) {
     known.returned(success, result.value(), "");
@@ -182,7 +193,11 @@ void Play::resume_due(Process& process) {
     before[static_cast<std::size_t>(number->second)].reset();
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (!before[i] || process.shaken()) continue;
+    if (!before[i]) continue;
+    if (process.shaken()) {
+      runs_[i].owner_gone();
+      continue;
+    }
     if (must[i]) say(runs_[i].name() + ": resume_due leaves out a run that is due");
     runs_[i] = *before[i];
   }
@@ -194,6 +209,8 @@ void Play::decide(const Action& action, Process& process) {
   if (tokens.empty()) return;
   const bool old = action.old_token && tokens.size() > 1;
   const bool current = !old && token_is_current_[place];
+  // What a decision on a wait counts as, which is no failure, is not said.
+  if (current && !runs_[place].wants_decision()) return;
   begin_call(process, action.run);
   model(process, action.run).decide(current, action.n % 5, now());
   DecideOptions options{.who = "ana"};

@@ -145,6 +145,7 @@ class Play {
   std::string folder_{};
   std::array<Process, 2> processes_{};
   std::vector<RunModel> runs_{};
+  std::optional<RunModel> before_call_{};  // The run that the current call is about.
   std::map<std::string, int> run_numbers_{};
   std::vector<std::vector<std::string>> tokens_{};  // Of each run, oldest first.
   std::vector<bool> token_is_current_{};
