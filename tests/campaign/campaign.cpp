@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random programs against the model: forks, doubts, rollbacks, failing stores, parks, limits, and two
-// processes, all in one, on a simulated clock. The same seed gives the same programs everywhere.
+// Random programs against the model: forks, doubts, rollbacks, failing stores, parks, limits, and
+// two processes, all in one, on a simulated clock. The same seed gives the same programs
+// everywhere.
 #include "play.hpp"
 #include "shrink.hpp"
 
@@ -26,9 +27,10 @@ struct Arguments {
 };
 
 int misuse(const std::string& what) {
-  std::cerr << "program_campaign: " << what
-            << "\nusage: program_campaign [--programs N] [--seed S] [--only SEED] [--sqlite-every N]"
-               " [--differences N] [--verbose]\n";
+  std::cerr
+      << "program_campaign: " << what
+      << "\nusage: program_campaign [--programs N] [--seed S] [--only SEED] [--sqlite-every N]"
+         " [--differences N] [--verbose]\n";
   return 2;
 }
 
@@ -75,7 +77,8 @@ bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& atte
   attempts += static_cast<std::uint64_t>(play.attempts());
   if (difference.empty()) return true;
   if (++census[kind_of(difference)] > 1) {
-    if (arguments.verbose) std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n";
+    if (arguments.verbose)
+      std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n";
     return false;
   }
   const Program shorter = shrink(program);
@@ -105,8 +108,8 @@ int main(int argc, char** argv) {
   }
   for (const auto& [kind, times] : census) std::cout << times << " x " << kind << "\n";
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::cout << done << " programs, " << attempts << " attempts, " << differences
-            << " differences, " << took.count() << " s, "
-            << static_cast<double>(done) / took.count() << " programs a second\n";
+  std::cout << done << " programs, " << attempts << " attempts, " << differences << " differences, "
+            << took.count() << " s, " << static_cast<double>(done) / took.count()
+            << " programs a second\n";
   return differences == 0 ? 0 : 1;
 }

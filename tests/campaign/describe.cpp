@@ -58,11 +58,11 @@ std::string text_of(const Trouble& trouble) {
       << name(trouble.kind,
               {"fails", "throws", "fails behind a step that carries the failure", "process dies",
                "is cancelled", "another process tries to take the run",
-               "another process takes the run over", "time passes",
-               "effect: not done, and says so", "effect: throws before it happened",
-               "effect: throws after it happened", "effect: process dies before it happened",
-               "effect: process dies after it happened", "store fails before an operation",
-               "store fails after an operation", "store breaks down"});
+               "another process takes the run over", "time passes", "effect: not done, and says so",
+               "effect: throws before it happened", "effect: throws after it happened",
+               "effect: process dies before it happened", "effect: process dies after it happened",
+               "store fails before an operation", "store fails after an operation",
+               "store breaks down"});
   if (trouble.kind <= Trouble::Kind::fail_late) out << ", type " << trouble.n;
   if (trouble.kind == Trouble::Kind::slow) out << ", " << trouble.n << " s";
   if (is_store_trouble(trouble.kind)) out << ", number " << trouble.n << " from there";
@@ -74,14 +74,16 @@ std::string text_of(const Trouble& trouble) {
 std::string to_text(const Action& action) {
   std::ostringstream out;
   out << "P" << action.process << ": "
-      << name(action.kind, {"run r", "run_or_resume r", "resume_run r", "decide r", "resume_due",
-                            "signal r", "fork r", "erase r", "process is killed", "store is mended"});
+      << name(action.kind,
+              {"run r", "run_or_resume r", "resume_run r", "decide r", "resume_due", "signal r",
+               "fork r", "erase r", "process is killed", "store is mended"});
   using Kind = Action::Kind;
   if (action.kind < Kind::kill && action.kind != Kind::resume_due) out << action.run;
   if (action.kind == Kind::decide) out << ", choice " << action.n % 5;
   if (action.kind == Kind::decide && action.old_token) out << ", with an old token";
   if (action.kind == Kind::resume_due) out << " after " << action.seconds << " s";
-  if (action.kind == Kind::signal) out << " s" << action.n % signal_count << " = " << action.seconds;
+  if (action.kind == Kind::signal)
+    out << " s" << action.n % signal_count << " = " << action.seconds;
   if (action.kind == Kind::resume_run && action.n % 4 > 1) out << " from L" << action.n % 4 - 2;
   if (action.kind == Kind::resume_run && action.revive) out << ", revive";
   if (action.kind == Kind::fork) {

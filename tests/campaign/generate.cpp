@@ -70,9 +70,9 @@ std::vector<Item> make_plan(Dice& dice) {
 
 Trouble make_trouble(Dice& dice, const std::vector<Item>& plan, bool store_fails) {
   using Kind = Trouble::Kind;
-  static constexpr std::array anywhere{Kind::fail,      Kind::fail,    Kind::fail,   Kind::throws,
-                                       Kind::fail_late, Kind::fail_late, Kind::die,  Kind::die,
-                                       Kind::cancel,    Kind::contend, Kind::slow,   Kind::take_over};
+  static constexpr std::array anywhere{
+      Kind::fail, Kind::fail, Kind::fail,   Kind::throws,  Kind::fail_late, Kind::fail_late,
+      Kind::die,  Kind::die,  Kind::cancel, Kind::contend, Kind::slow,      Kind::take_over};
   static constexpr std::array at_effect{Kind::not_done,   Kind::throw_before, Kind::throw_after,
                                         Kind::die_before, Kind::die_after,    Kind::die_after};
   static constexpr std::array at_store{Kind::store_before, Kind::store_before, Kind::store_after,
@@ -97,12 +97,12 @@ Trouble make_trouble(Dice& dice, const std::vector<Item>& plan, bool store_fails
 
 Action make_action(Dice& dice, int runs) {
   using Kind = Action::Kind;
-  static constexpr std::array likely{
-      Kind::run,        Kind::run_or_resume, Kind::run_or_resume, Kind::run_or_resume,
-      Kind::resume_run, Kind::resume_run,    Kind::decide,        Kind::decide,
-      Kind::decide,     Kind::resume_due,    Kind::resume_due,    Kind::resume_due,
-      Kind::signal,     Kind::fork,          Kind::fork,          Kind::erase,
-      Kind::kill,       Kind::mend_store};
+  static constexpr std::array likely{Kind::run,           Kind::run_or_resume, Kind::run_or_resume,
+                                     Kind::run_or_resume, Kind::resume_run,    Kind::resume_run,
+                                     Kind::decide,        Kind::decide,        Kind::decide,
+                                     Kind::resume_due,    Kind::resume_due,    Kind::resume_due,
+                                     Kind::signal,        Kind::fork,          Kind::fork,
+                                     Kind::erase,         Kind::kill,          Kind::mend_store};
   Action action;
   action.kind = likely[static_cast<std::size_t>(dice.below(static_cast<int>(likely.size())))];
   action.run = dice.below(runs);
@@ -146,7 +146,8 @@ Program make_program(std::uint64_t seed, bool sqlite) {
     program.undo_troubles.push_back(
         {static_cast<UndoTrouble::Kind>(dice.below(5)), dice.between(1, 3)});
   }
-  program.actions.push_back({.kind = dice.one_in(2) ? Action::Kind::run : Action::Kind::run_or_resume});
+  program.actions.push_back(
+      {.kind = dice.one_in(2) ? Action::Kind::run : Action::Kind::run_or_resume});
   int runs = 1;
   for (int i = dice.between(0, 7); i > 0; --i) {
     program.actions.push_back(make_action(dice, runs));

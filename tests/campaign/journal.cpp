@@ -25,9 +25,7 @@ void Facts::close() {
 void Facts::begin_again() {
   state = start_state_;
   steps = start_steps_;
-  branch.clear();
-  if (is_branch) branch.push_back(0);  // Its branch point.
-  open_ = false;
+  open_ = false;  // Checkpoints of the attempts before stay targets of a rollback.
   for (Undone& undone : undone_) undone.still_contained = false;
 }
 

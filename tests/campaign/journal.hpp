@@ -143,7 +143,7 @@ class Facts {
   int all_failures = 0;
   int attempts = 0;
   Waiting waiting{};
-  int suspension = 0;      // Of the current or the newest one: how many facts there were.
+  int suspension = 0;  // Of the current or the newest one: how many facts there were.
   bool is_undoing = false;
   int undo_target = -1;
   int undo_status = 0;

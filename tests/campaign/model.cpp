@@ -40,9 +40,9 @@ bool are_listed(const std::vector<Position>& known, std::size_t skipped,
     const Position& position = known[i + skipped];
     if (position.steps.count != checkpoints[i].first) return false;
     if (position.label == checkpoints[i].second) continue;
-    const bool newer = std::any_of(
-        known.begin() + static_cast<std::ptrdiff_t>(i + skipped) + 1, known.end(),
-        [&](const Position& other) { return other.label == position.label; });
+    const bool newer =
+        std::any_of(known.begin() + static_cast<std::ptrdiff_t>(i + skipped) + 1, known.end(),
+                    [&](const Position& other) { return other.label == position.label; });
     if (checkpoints[i].second >= 0 || !newer) return false;
   }
   return true;
@@ -93,15 +93,21 @@ std::string RunModel::expected(const Hypothesis& h) const {
 void RunModel::attempt_began(int number, const Values& state, const Steps& steps,
                              bool past_deadline) {
   const std::string seen = "attempt " + std::to_string(number) + " begins with " + text_of(state) +
-      " and " + std::to_string(steps.count) + " steps";
+                           " and " + std::to_string(steps.count) + " steps";
   if (past_deadline) {
     findings_->say(name_ + ": " + seen + " after the deadline");
     return;
   }
   ++begun_;
   undo_refused(hypotheses_);
+  const bool anew = shaken_ && !program_->fails_with_store && number == 1 && state == Values{} &&
+                    steps.count == 0;
   each(seen, [&](Hypothesis& h, List& out) {
     const Facts& facts = h.facts;
+    if (anew && facts.status != Status::absent && h.phase == Phase::to_return) {
+      out.push_back(detached(h));
+      return;
+    }
     if (h.phase != Phase::to_attempt || number != facts.attempts + 1) return;
     if (!(facts.state == state) || !(facts.steps == steps)) return;
     note_drained(h);
@@ -112,6 +118,17 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     if (number == 1 && !shaken_) mark_durable(h);
     out.push_back(std::move(h));
   });
+}
+
+// A store that cannot be asked leaves the run to memory, if it may: nothing of it counts.
+Hypothesis RunModel::detached(const Hypothesis& h) const {
+  Hypothesis alone{.facts = Facts(program_->auto_checkpoint)};
+  alone.stored = std::make_shared<Hypothesis>(h);
+  alone.stored->phase = Phase::idle;
+  alone.facts.add({.kind = Fact::Kind::started});
+  alone.facts.add({.kind = Fact::Kind::attempt});
+  alone.phase = Phase::in_attempt;
+  return alone;
 }
 
 void RunModel::note_drained(Hypothesis& h) const {
@@ -135,15 +152,15 @@ void RunModel::record(const Fact& fact, bool durable) {
 }
 
 void RunModel::effect_called(int effect, int generation) {
-  const std::string seen = "the function of e" + std::to_string(effect) + " is called, generation " +
-      std::to_string(generation);
+  const std::string seen = "the function of e" + std::to_string(effect) +
+                           " is called, generation " + std::to_string(generation);
   each(seen, [&](Hypothesis& h, List& out) {
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const EffectPlan& asked = plan(effect);
-    if (h.phase != Phase::in_attempt || known.generation != generation) return;
+    if (h.phase != Phase::in_attempt || known.generation != generation || h.stored) return;
     const bool again = known.status == Effect::Status::doubt &&
-        asked.semantics != EffectPlan::Semantics::at_most_once &&
-        (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain);
+                       asked.semantics != EffectPlan::Semantics::at_most_once &&
+                       (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain);
     if (known.status != Effect::Status::free && !again) return;
     h.facts.add({.kind = Fact::Kind::intent, .a = effect});
     mark_durable(h);  // Before the function runs, under every setting.
@@ -187,9 +204,9 @@ void RunModel::effect_stopped(int effect) {
       end_with(h, Status::escalated, bit(Errc::in_doubt), 0, true, out);
     }
     const bool in_doubt = known.status == Effect::Status::undo_doubt ||
-        (known.status == Effect::Status::doubt &&
-         asked.semantics == EffectPlan::Semantics::at_most_once &&
-         (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain));
+                          (known.status == Effect::Status::doubt &&
+                           asked.semantics == EffectPlan::Semantics::at_most_once &&
+                           (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain));
     if (in_doubt) end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
   });
 }
@@ -255,16 +272,15 @@ void RunModel::undo_ended(int effect, CallEnd end) {
 }
 
 void RunModel::undo_settled(int effect, bool undone) {
-  each("the compensation of e" + std::to_string(effect) + " is settled",
-       [&](Hypothesis& h, List& out) {
-         const auto asked = std::find(h.ask_undo.begin(), h.ask_undo.end(), effect);
-         if (h.phase != Phase::undoing || asked == h.ask_undo.end()) return;
-         h.ask_undo.erase(asked);
-         h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up,
-                      .a = effect});
-         if (!undone) h.undo.push_back(effect);
-         finish_undo(std::move(h), out);
-       });
+  each("the compensation of e" + std::to_string(effect) + " is settled", [&](Hypothesis& h,
+                                                                             List& out) {
+    const auto asked = std::find(h.ask_undo.begin(), h.ask_undo.end(), effect);
+    if (h.phase != Phase::undoing || asked == h.ask_undo.end()) return;
+    h.ask_undo.erase(asked);
+    h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up, .a = effect});
+    if (!undone) h.undo.push_back(effect);
+    finish_undo(std::move(h), out);
+  });
 }
 
 void RunModel::attempt_returned(int value) {
@@ -279,16 +295,15 @@ void RunModel::attempt_failed(int type, int critical, int now) {
     h.facts.add({.kind = Fact::Kind::failure, .a = type, .b = critical});
     const Facts& facts = h.facts;
     const bool exhausted = facts.all_failures >= program_->max_attempts ||
-        facts.failures[static_cast<std::size_t>(type)] >= program_->max_per_type;
+                           facts.failures[static_cast<std::size_t>(type)] >= program_->max_per_type;
     if (exhausted || facts.attempts >= program_->max_attempts) act(h, Rule{}, type, now, out);
     if (!exhausted) act(h, decided(h, type), type, now, out);
   });
 }
 
 void RunModel::attempt_parked(const Waiting& waiting) {
-  each("the attempt is put aside", [&](Hypothesis& h, List& out) {
-    put_aside(std::move(h), waiting, out);
-  });
+  each("the attempt is put aside",
+       [&](Hypothesis& h, List& out) { put_aside(std::move(h), waiting, out); });
 }
 
 void RunModel::attempt_cancelled() {
@@ -329,20 +344,25 @@ void RunModel::waited(int signal, int value, bool in_time) {
          if (known == -2 && value != sent(signal)) return;
          if (known == -2 && value < 0 && in_time) return;
          if (known == -2) h.facts.add({.kind = Fact::Kind::signal, .a = signal, .b = value});
-         if (!shaken_) mark_durable(h);
+         if (known == -2 && !shaken_) mark_durable(h);
          out.push_back(std::move(h));
        });
 }
 
 void RunModel::returned(Codes code, int value, const std::string& detail) {
   const std::string seen = "the call returns " + text_of(code) +
-      (code == success ? " " + std::to_string(value) : " (" + detail + ")");
+                           (code == success ? " " + std::to_string(value) : " (" + detail + ")");
   undo_refused(hypotheses_);
   each(seen, [&](Hypothesis& h, List& out) {
     const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
-        (code != success || h.value == value);
+                      (code != success || h.value == value);
     // A store that failed may end the call at any place, with what had become durable by then.
     const bool store_error = shaken_ && (code & store_errors) != 0;
+    if (h.stored && code != success) {
+      out.push_back(*h.stored);
+      return;
+    }
+    if (h.stored) return;
     if (!fits && !store_error) return;
     note_drained(h);
     const int all = h.facts.size();
@@ -368,6 +388,10 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
 
 void RunModel::owner_gone() {
   each("the owner is gone", [&](Hypothesis& h, List& out) {
+    if (h.stored) {
+      out.push_back(*h.stored);
+      return;
+    }
     h.phase = Phase::idle;
     for (int cut = h.facts.size(); cut >= h.durable; --cut) {
       Hypothesis shorter = h;

@@ -9,6 +9,7 @@
 #include "triage/result.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,14 +39,15 @@ struct Hypothesis {
   int drained = 0;  // So many facts survive it if the store did not fail at the attempt's end.
   int durable = 0;  // So many facts survive the process at least.
   Phase phase = Phase::idle;
-  Codes codes = 0;         // to_return
-  int value = 0;           // to_return, with success
-  std::vector<int> ask{};  // undoing: effects in doubt that are asked about first
+  Codes codes = 0;              // to_return
+  int value = 0;                // to_return, with success
+  std::vector<int> ask{};       // undoing: effects in doubt that are asked about first
   std::vector<int> ask_undo{};  // The same about compensations.
   std::vector<int> undo{};      // Effects, the next one first.
   int undo_calls = 0;
-  int not_listed = 0;           // Positions that the store does not list, at the beginning.
-  bool carried_out = false;     // in_attempt: an effect was, and has not given its result yet.
+  int not_listed = 0;        // Positions that the store does not list, at the beginning.
+  bool carried_out = false;  // in_attempt: an effect was, and has not given its result yet.
+  std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
 };
 
@@ -140,6 +142,8 @@ class RunModel {
   // A compensation that a failing store refuses is reported, and the run goes on.
   void undo_refused(List& hypotheses) const;
   void note_drained(Hypothesis& h) const;
+  [[nodiscard]] Hypothesis detached(const Hypothesis& h) const;
+  [[nodiscard]] bool is_due(const Hypothesis& h, int now) const;
 
   const Program* program_;
   Findings* findings_;

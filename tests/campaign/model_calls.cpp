@@ -22,10 +22,10 @@ void RunModel::run(int now) {
         return;
       }
       default:
-        return_with(h,
-                    bit(Errc::conflict) | bit(Errc::aborted) | bit(Errc::escalated) |
-                        bit(Errc::suspended),
-                    out);
+        return_with(
+            h,
+            bit(Errc::conflict) | bit(Errc::aborted) | bit(Errc::escalated) | bit(Errc::suspended),
+            out);
     }
   });
 }
@@ -51,7 +51,10 @@ void RunModel::run_or_resume(int now) {
         return_with(std::move(known), success, out);
         return;
       }
-      case Status::suspended: return_with(h, bit(Errc::suspended), out); return;
+      case Status::suspended:
+        return_with(h, bit(Errc::suspended), out);
+        if (is_due(h, now)) take_up_one(h, now, out);  // It waits for nobody any more.
+        return;
       case Status::aborted: return_with(h, bit(Errc::aborted) | bit(Errc::conflict), out); return;
       case Status::escalated:
         return_with(h, bit(Errc::escalated) | bit(Errc::conflict) | bit(Errc::in_doubt), out);
@@ -153,15 +156,16 @@ void RunModel::decide(bool current, int choice, int now) {
   });
 }
 
+bool RunModel::is_due(const Hypothesis& h, int now) const {
+  if (h.facts.status != Status::suspended) return false;
+  const Waiting& waiting = h.facts.waiting;
+  const bool answered = waiting.cause == Waiting::Cause::signal &&
+                        sent_[static_cast<std::size_t>(waiting.signal)] >= 0;
+  return answered || (waiting.until > 0 && waiting.until <= now + 1);
+}
+
 bool RunModel::is_due(int now, bool surely) const {
-  const auto due = [&](const Hypothesis& h) {
-    if (h.facts.status != Status::suspended) return false;
-    const Waiting& waiting = h.facts.waiting;
-    // A signal makes it due, too.
-    const bool answered = waiting.cause == Waiting::Cause::signal &&
-        sent_[static_cast<std::size_t>(waiting.signal)] >= 0;
-    return answered || (waiting.until > 0 && waiting.until <= now + 1);
-  };
+  const auto due = [&](const Hypothesis& h) { return is_due(h, now); };
   return surely ? std::all_of(hypotheses_.begin(), hypotheses_.end(), due)
                 : std::any_of(hypotheses_.begin(), hypotheses_.end(), due);
 }
@@ -202,9 +206,9 @@ bool RunModel::may_fork(int position) const {
     // What a branch inherits of a compensation in doubt is not said, nor what it begins with behind
     // an effect that was undone.
     return !h.facts.is_tainted(known[place]) &&
-        std::none_of(h.facts.effects.begin(), h.facts.effects.end(), [](const Effect& effect) {
-          return effect.status == Effect::Status::undo_doubt;
-        });
+           std::none_of(h.facts.effects.begin(), h.facts.effects.end(), [](const Effect& effect) {
+             return effect.status == Effect::Status::undo_doubt;
+           });
   });
 }
 
@@ -213,8 +217,7 @@ RunModel RunModel::fork(int position, int now, int edit, std::string name) const
   branch.hypotheses_.clear();
   branch.shaken_ = shaken_;
   for (const Hypothesis& h : hypotheses_) {
-    const Position origin =
-        h.facts.with_open()[static_cast<std::size_t>(position + h.not_listed)];
+    const Position origin = h.facts.with_open()[static_cast<std::size_t>(position + h.not_listed)];
     Hypothesis begun{.facts = Facts(program_->auto_checkpoint)};
     Fact forked{.kind = Fact::Kind::forked, .v = origin.state, .steps = origin.steps};
     if (edit > 0) forked.v[Key::edit] = edit;
@@ -256,9 +259,8 @@ bool RunModel::wants_decision() const {
 }
 
 bool RunModel::is_undoing() const {
-  return std::any_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
-    return h.phase == Hypothesis::Phase::undoing;
-  });
+  return std::any_of(hypotheses_.begin(), hypotheses_.end(),
+                     [](const Hypothesis& h) { return h.phase == Hypothesis::Phase::undoing; });
 }
 
 }  // namespace triage::campaign

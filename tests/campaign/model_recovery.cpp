@@ -14,10 +14,8 @@ void RunModel::return_with(Hypothesis h, Codes codes, List& out) const {
 
 void RunModel::end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt,
                         List& out) const {
-  h.facts.add({.kind = Fact::Kind::ended,
-               .a = static_cast<int>(status),
-               .b = value,
-               .c = doubt ? 1 : 0});
+  h.facts.add(
+      {.kind = Fact::Kind::ended, .a = static_cast<int>(status), .b = value, .c = doubt ? 1 : 0});
   h.value = value;
   return_with(std::move(h), codes, out);
 }
@@ -60,8 +58,8 @@ void RunModel::act(Hypothesis h, const Rule& rule, int type, int now, List& out)
         put_aside(std::move(h), {.cause = Waiting::Cause::backoff, .until = now + delay}, out);
         return;
       }
-      h.facts.add({.kind = Fact::Kind::start_over,
-                   .a = rule.kind == Rule::Kind::replan ? 1 + type : 0});
+      h.facts.add(
+          {.kind = Fact::Kind::start_over, .a = rule.kind == Rule::Kind::replan ? 1 + type : 0});
       attempt_next(std::move(h), out);
       return;
     case Rule::Kind::rollback: roll_back(h, rule, out); return;
@@ -183,7 +181,7 @@ void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
 void RunModel::finish_undo(Hypothesis h, List& out) const {
   const auto newest = [&h](int a, int b) {
     return h.facts.effects[static_cast<std::size_t>(a)].first_intended >
-        h.facts.effects[static_cast<std::size_t>(b)].first_intended;
+           h.facts.effects[static_cast<std::size_t>(b)].first_intended;
   };
   std::sort(h.undo.begin(), h.undo.end(), newest);
   if (!h.ask.empty() || !h.ask_undo.empty() || !h.undo.empty()) {

@@ -108,8 +108,7 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
   if (is_over()) return;
   // Another process whose store failed may hold the run still.
   const Process& other = processes_[&process == processes_.data() ? 1 : 0];
-  if (!result && before_call_ && result.error().code == Errc::busy &&
-      other.store->failures() > 0) {
+  if (!result && before_call_ && result.error().code == Errc::busy && other.store->failures() > 0) {
     runs_[place] = *before_call_;
     return;
   }
@@ -124,8 +123,7 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
   } else {
     const Error& error = result.error();
     known.returned(bit(error.code), 0, error.detail);
-    if (error.code == Errc::suspended && error.suspension() &&
-        !error.suspension()->token.empty()) {
+    if (error.code == Errc::suspended && error.suspension() && !error.suspension()->token.empty()) {
       tokens_[place].push_back(error.suspension()->token);
       token_is_current_[place] = true;
     }
@@ -229,8 +227,8 @@ void Play::send(const Action& action, Process& process) {
       process.agent->signal(known.name(), "s" + std::to_string(signal), action.seconds);
   bool kept = sent.has_value();
   if (!sent && process.shaken()) {  // Its answer may have been lost: docs/checkpoint_format.md.
-    const auto stored = process.inner->get("triage/signals",
-                                           known.name() + "/s" + std::to_string(signal));
+    const auto stored =
+        process.inner->get("triage/signals", known.name() + "/s" + std::to_string(signal));
     kept = stored && stored.value() && known.sent(signal) < 0;
   }
   if (kept) known.signalled(signal, action.seconds);

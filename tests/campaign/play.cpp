@@ -33,7 +33,9 @@ Steps steps_of(const Trajectory& trajectory) {
 
 }  // namespace
 
-Result<int> Puppet::operator()(int, Attempt& attempt) const { return play->attempt(attempt, *process); }
+Result<int> Puppet::operator()(int, Attempt& attempt) const {
+  return play->attempt(attempt, *process);
+}
 
 RunModel& Play::model(Process& process, int run) {
   RunModel& model = runs_[static_cast<std::size_t>(run)];
@@ -162,9 +164,11 @@ void Play::contend(Visit& visit) {
   if (other.zombie || other.store->failures() > 0 || depth_ > 1) return;
   const RunId id = visit.attempt.run_id();
   other.contending = true;
+  const std::uint64_t faults = other.store->failures();
   for (const Result<int>& result :
        {other.agent->run(1, {.run_id = id}), other.agent->run_or_resume(id, 1),
         other.agent->resume_run(id)}) {
+    if (other.store->failures() > faults) continue;
     if (!result.has_error() || result.error().code != Errc::busy) {
       say("a second process that takes " + id + " gets " +
           (result ? "a value" : std::string(to_string(result.error().code))) + " instead of busy");

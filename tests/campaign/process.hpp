@@ -17,7 +17,8 @@ namespace triage::campaign {
 // as those of a process that is gone. Says that it is durable, so that runs can be put aside.
 class MortalStore final : public ForwardingStore {
  public:
-  explicit MortalStore(std::shared_ptr<CheckpointStore> inner) : ForwardingStore(std::move(inner)) {}
+  explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
+      : ForwardingStore(std::move(inner)) {}
   ~MortalStore() override { stop_queue(); }
 
   void die() {

@@ -85,8 +85,7 @@ Limits limits_of(const Program& program, bool given) {
 
 Play::Play(const Program& program) : program_(program), visits_(program.plan.size() + 1, 0) {
   for (std::size_t e = 0; e < program_.effects.size(); ++e) {
-    ledger_.may_repeat[e] =
-        program_.effects[e].semantics == EffectPlan::Semantics::at_least_once;
+    ledger_.may_repeat[e] = program_.effects[e].semantics == EffectPlan::Semantics::at_least_once;
   }
   if (program_.sqlite) {
     folder_ = (std::filesystem::temp_directory_path() / "triage-campaign-XXXXXX").string();
@@ -145,9 +144,9 @@ AgentOptions Play::options(Process& process) {
       return settle(process, e, call);
     };
     options.reconciliations["find" + number] = Reconcile(asked);
-    options.compensations["undo" + number] =
-        program_.effects[static_cast<std::size_t>(e)].settled ? Compensation(undoes, settles)
-                                                              : Compensation(undoes);
+    options.compensations["undo" + number] = program_.effects[static_cast<std::size_t>(e)].settled
+                                                 ? Compensation(undoes, settles)
+                                                 : Compensation(undoes);
   }
   return options;
 }

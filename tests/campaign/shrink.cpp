@@ -77,7 +77,7 @@ bool Shrinker::simplify_effects(Program& program) const {
       if (what == 1) effect.settled = false;
       if (what == 2) effect.semantics = EffectPlan::Semantics::at_most_once;
       const bool same = effect.compensated == old.compensated && effect.settled == old.settled &&
-          effect.semantics == old.semantics;
+                        effect.semantics == old.semantics;
       if (same || !differs(tried)) continue;
       program = std::move(tried);
       simpler = true;
