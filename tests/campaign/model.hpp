@@ -28,6 +28,12 @@ using Codes = std::uint32_t;
 [[nodiscard]] constexpr Codes bit(Errc code) { return 1U << static_cast<unsigned>(code); }
 inline constexpr Codes success = 1;
 
+// What a store that fails makes a call return.
+inline constexpr Codes store_errors = bit(Errc::io) | bit(Errc::in_doubt);
+[[nodiscard]] std::string text_of(Codes codes);
+inline constexpr std::array status_names{"absent",  "running",   "finished", "escalated",
+                                         "aborted", "cancelled", "suspended"};
+
 inline constexpr int fallback_value = 4242;
 
 // How a function of an effect ended.
@@ -50,6 +56,9 @@ struct Hypothesis {
   std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
 };
+
+// Everything so far is durable.
+inline void acknowledge(Hypothesis& h) { h.durable = h.facts.size(); }
 
 class RunModel {
  public:

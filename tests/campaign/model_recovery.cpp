@@ -97,6 +97,10 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     case Rule::Target::back: {
       const int place = static_cast<int>(branch.size()) - 1 - rule.n;
       if (place >= 0) target = branch[static_cast<std::size_t>(place)];
+      // Where only labels end checkpoints, what else can be counted back to is not said.
+      for (const int other : branch) {
+        if (!program_->auto_checkpoint && other != target) begin_undo(h, other, 0, false, out);
+      }
       break;
     }
   }
