@@ -132,6 +132,13 @@ void Facts::apply_course(const Fact& fact) {
 
 void Facts::add(const Fact& fact) {
   facts_.push_back(fact);
+  Steps mixed{.count = 0, .hash = fingerprint_};
+  for (const int part : {static_cast<int>(fact.kind), fact.a, fact.b, fact.c, fact.steps.count,
+                         fact.waiting.until, fact.waiting.signal}) {
+    mixed.add(part);
+  }
+  for (const int value : fact.v.all) mixed.add(value);
+  fingerprint_ = mixed.hash;
   switch (fact.kind) {
     case Fact::Kind::step:
       close();

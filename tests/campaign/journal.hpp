@@ -116,6 +116,8 @@ class Facts {
   // Forgets all but the first `count` facts.
   void cut(int count);
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
+  // The same facts give the same number.
+  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
   // An effect was undone although the position contains it.
   [[nodiscard]] bool is_tainted(const Position& position) const;
@@ -166,6 +168,7 @@ class Facts {
   void apply_effect(const Fact& fact);
   void apply_course(const Fact& fact);
 
+  std::uint64_t fingerprint_ = 1;
   std::vector<Fact> facts_{};
   bool automatic_ = true;
   bool open_ = false;

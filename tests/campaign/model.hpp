@@ -18,6 +18,7 @@ namespace triage::campaign {
 // The first difference that was found, in words; empty: none.
 struct Findings {
   std::string text{};
+  bool undecided = false;  // Too much is possible; the rest of the program tells nothing.
   void say(const std::string& difference) {
     if (text.empty()) text = difference;
   }
@@ -126,6 +127,8 @@ class RunModel {
   // Replaces each hypothesis by what `turn` makes of it; none left is a difference.
   template <class Turn>
   void each(const std::string& seen, Turn turn);
+  // Keeps one of hypotheses that are the same.
+  void merge();
   [[nodiscard]] std::string expected(const Hypothesis& hypothesis) const;
   [[nodiscard]] const EffectPlan& plan(int effect) const {
     return program_->effects[static_cast<std::size_t>(effect)];
@@ -166,7 +169,7 @@ class RunModel {
 
 template <class Turn>
 void RunModel::each(const std::string& seen, Turn turn) {
-  if (!findings_->text.empty()) return;
+  if (!findings_->text.empty() || findings_->undecided) return;
   List next;
   for (Hypothesis& h : hypotheses_) turn(h, next);
   if (next.empty()) {
@@ -179,6 +182,7 @@ void RunModel::each(const std::string& seen, Turn turn) {
     return;
   }
   hypotheses_ = std::move(next);
+  if (hypotheses_.size() > 8) merge();
 }
 
 }  // namespace triage::campaign

@@ -3,6 +3,8 @@
 #include "model.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace triage::campaign {
 namespace {
@@ -127,6 +129,24 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
       out.push_back(std::move(shorter));
     }
   });
+}
+
+void RunModel::merge() {
+  std::map<std::tuple<std::uint64_t, Phase, Codes, int, bool>, std::size_t> known;
+  List kept;
+  for (Hypothesis& h : hypotheses_) {
+    const bool undoing = h.phase == Phase::undoing || h.phase == Phase::in_attempt || h.stored;
+    const auto [same, is_new] =
+        known.insert({{h.facts.fingerprint(), h.phase, h.codes, h.value, undoing}, kept.size()});
+    if (is_new || undoing) {
+      kept.push_back(std::move(h));
+    } else {
+      Hypothesis& other = kept[same->second];
+      other.durable = std::min(other.durable, h.durable);
+    }
+  }
+  hypotheses_ = std::move(kept);
+  if (hypotheses_.size() > 2000) findings_->undecided = true;
 }
 
 void RunModel::owner_gone() {

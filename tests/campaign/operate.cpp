@@ -22,6 +22,7 @@ RecoveryAction action_of(int choice) {
 std::string Play::run() {
   for (const Action& action : program_.actions) {
     operate(action);
+    if (findings_.undecided) return {};
     if (is_over()) return findings_.text + "\n  (during " + to_text(action) + ")";
   }
   return findings_.text;

@@ -134,7 +134,7 @@ class Play {
 
   [[nodiscard]] RunModel& model(Process& process, int run);
   [[nodiscard]] int now() const;
-  [[nodiscard]] bool is_over() const { return !findings_.text.empty(); }
+  [[nodiscard]] bool is_over() const { return !findings_.text.empty() || findings_.undecided; }
   void say(const std::string& text) { findings_.say(text); }
 
   const Program program_;
