@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// How attempts and calls end, and what is left of a run whose process died.
+#include "model.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace triage::campaign {
+namespace {
+
+using Phase = Hypothesis::Phase;
+
+// Of several checkpoints with one label the newest one has it.
+bool are_listed(const std::vector<Position>& known, std::size_t skipped,
+                const std::vector<std::pair<int, int>>& checkpoints) {
+  for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+    const Position& position = known[i + skipped];
+    if (position.steps.count != checkpoints[i].first) return false;
+    if (position.label == checkpoints[i].second) continue;
+    const bool newer =
+        std::any_of(known.begin() + static_cast<std::ptrdiff_t>(i + skipped) + 1, known.end(),
+                    [&](const Position& other) { return other.label == position.label; });
+    if (checkpoints[i].second >= 0 || !newer) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void RunModel::attempt_returned(int value) {
+  each("the attempt returns", [&](Hypothesis& h, List& out) {
+    end_with(std::move(h), Status::finished, success, value, false, out);
+  });
+}
+
+void RunModel::attempt_failed(int type, int critical, int now) {
+  each("the attempt fails", [&](Hypothesis& h, List& out) {
+    h.drained = h.facts.size();  // Before it is classified; what it led to may be lost.
+    h.facts.add({.kind = Fact::Kind::failure, .a = type, .b = critical});
+    const Facts& facts = h.facts;
+    const bool exhausted = facts.all_failures >= program_->max_attempts ||
+                           facts.failures[static_cast<std::size_t>(type)] >= program_->max_per_type;
+    if (exhausted || facts.attempts >= program_->max_attempts) act(h, Rule{}, type, now, out);
+    if (!exhausted) act(h, decided(h, type), type, now, out);
+  });
+}
+
+void RunModel::attempt_parked(const Waiting& waiting) {
+  each("the attempt is put aside",
+       [&](Hypothesis& h, List& out) { put_aside(std::move(h), waiting, out); });
+}
+
+void RunModel::attempt_cancelled() {
+  each("the attempt is cancelled", [&](Hypothesis& h, List& out) {
+    end_with(std::move(h), Status::cancelled, bit(Errc::cancelled), 0, false, out);
+  });
+}
+
+// As what it is classified is not said; it is not run again.
+void RunModel::attempt_too_late(int now) {
+  each("the attempt is stopped at the deadline", [&](Hypothesis& h, List& out) {
+    for (int type = 0; type < type_count; ++type) {
+      Hypothesis failed = h;
+      failed.facts.add({.kind = Fact::Kind::failure, .a = type, .b = -1});
+      const Rule rule = decided(failed, type);
+      act(std::move(failed), rule, type, now, out);
+    }
+    end_with(std::move(h), Status::escalated, bit(Errc::escalated), 0, false, out);
+  });
+}
+
+// Its answer may have been lost behind the commit.
+void RunModel::label_refused(int label) {
+  each("a checkpoint is refused", [&](Hypothesis& h, List& out) {
+    if (!shaken_) return;
+    out.push_back(h);
+    h.facts.add({.kind = Fact::Kind::label, .a = label});
+    out.push_back(std::move(h));
+  });
+}
+
+void RunModel::waited(int signal, int value, bool in_time) {
+  each("signal " + std::to_string(signal) + " gives " + std::to_string(value),
+       [&](Hypothesis& h, List& out) {
+         const int known = h.facts.answers[static_cast<std::size_t>(signal)];
+         if (known != -2 && known != value) return;
+         // A new answer is what was sent, or that its deadline has passed.
+         if (known == -2 && value != sent(signal)) return;
+         if (known == -2 && value < 0 && in_time) return;
+         if (known == -2) h.facts.add({.kind = Fact::Kind::signal, .a = signal, .b = value});
+         if (known == -2 && !shaken_) acknowledge(h);
+         out.push_back(std::move(h));
+       });
+}
+
+void RunModel::returned(Codes code, int value, const std::string& detail) {
+  const std::string seen = "the call returns " + text_of(code) +
+                           (code == success ? " " + std::to_string(value) : " (" + detail + ")");
+  undo_refused(hypotheses_);
+  each(seen, [&](Hypothesis& h, List& out) {
+    const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
+                      (code != success || h.value == value);
+    // A store that failed may end the call at any place, with what had become durable by then.
+    const bool store_error = shaken_ && (code & store_errors) != 0;
+    if (h.stored && code != success) {
+      out.push_back(*h.stored);
+      return;
+    }
+    if (h.stored) return;
+    if (!fits && !store_error) return;
+    note_drained(h);
+    const int all = h.facts.size();
+    h.phase = Phase::idle;
+    if (fits && !shaken_) {
+      acknowledge(h);
+      out.push_back(std::move(h));
+      return;
+    }
+    if (code == success) {  // Acknowledged: it is stored as finished.
+      acknowledge(h);
+      out.push_back(std::move(h));
+      return;
+    }
+    for (int cut = all; cut >= h.durable; --cut) {
+      Hypothesis shorter = h;
+      shorter.facts.cut(cut);
+      shorter.durable = cut;
+      out.push_back(std::move(shorter));
+    }
+  });
+}
+
+void RunModel::merge() {
+  std::map<std::tuple<std::uint64_t, Phase, Codes, int, bool>, std::size_t> known;
+  List kept;
+  for (Hypothesis& h : hypotheses_) {
+    const bool undoing = h.phase == Phase::undoing || h.phase == Phase::in_attempt || h.stored;
+    const auto [same, is_new] =
+        known.insert({{h.facts.fingerprint(), h.phase, h.codes, h.value, undoing}, kept.size()});
+    if (is_new || undoing) {
+      kept.push_back(std::move(h));
+    } else {
+      Hypothesis& other = kept[same->second];
+      other.durable = std::min(other.durable, h.durable);
+    }
+  }
+  hypotheses_ = std::move(kept);
+  if (hypotheses_.size() > 2000) findings_->undecided = true;
+}
+
+void RunModel::owner_gone() {
+  each("the owner is gone", [&](Hypothesis& h, List& out) {
+    if (h.stored) {
+      out.push_back(*h.stored);
+      return;
+    }
+    h.phase = Phase::idle;
+    for (int cut = h.facts.size(); cut >= h.durable; --cut) {
+      Hypothesis shorter = h;
+      shorter.facts.cut(cut);
+      shorter.durable = cut;
+      out.push_back(std::move(shorter));
+    }
+  });
+}
+
+void RunModel::listed(const std::vector<std::pair<int, int>>& checkpoints,
+                      const std::string& status) {
+  std::string seen = "the store says " + status + ", with checkpoints of";
+  for (const auto& [steps, label] : checkpoints) {
+    seen += " " + std::to_string(steps) + (label < 0 ? "" : "=L" + std::to_string(label));
+  }
+  each(seen + " steps", [&](Hypothesis& h, List& out) {
+    const bool ran = h.facts.status == Status::running;
+    if (status_names[static_cast<std::size_t>(h.facts.status)] != status &&
+        !(ran && ever_shaken_ && status == "failed")) {
+      return;
+    }
+    const std::vector<Position> known = h.facts.with_open();
+    const bool open = known.size() > h.facts.positions.size();
+    // Whether a branch point is listed, and what has not ended yet, is not said.
+    for (h.not_listed = 0; h.not_listed <= (h.facts.is_branch ? 1 : 0); ++h.not_listed) {
+      const std::size_t skipped = static_cast<std::size_t>(h.not_listed);
+      const std::size_t left_out = known.size() - skipped - checkpoints.size();
+      if (left_out != 0 && !(open && left_out == 1)) continue;
+      if (!are_listed(known, skipped, checkpoints)) continue;
+      out.push_back(std::move(h));
+      return;
+    }
+  });
+}
+
+}  // namespace triage::campaign

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// From a failure to what may follow: limits, policy, targets, undoing.
+#include "model.hpp"
+
+#include <algorithm>
+
+namespace triage::campaign {
+
+void RunModel::return_with(Hypothesis h, Codes codes, List& out) const {
+  h.phase = Hypothesis::Phase::to_return;
+  h.codes = codes;
+  out.push_back(std::move(h));
+}
+
+void RunModel::end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt,
+                        List& out) const {
+  h.facts.add(
+      {.kind = Fact::Kind::ended, .a = static_cast<int>(status), .b = value, .c = doubt ? 1 : 0});
+  h.value = value;
+  return_with(std::move(h), codes, out);
+}
+
+void RunModel::attempt_next(Hypothesis h, List& out) const {
+  h.phase = Hypothesis::Phase::to_attempt;
+  out.push_back(std::move(h));
+}
+
+void RunModel::put_aside(Hypothesis h, const Waiting& waiting, List& out) const {
+  h.facts.add({.kind = Fact::Kind::waiting, .waiting = waiting});
+  return_with(std::move(h), bit(Errc::suspended), out);
+}
+
+// docs/policies.md: what the policy says about this failure, the limits aside.
+Rule RunModel::decided(const Hypothesis& h, int type) const {
+  const auto place = static_cast<std::size_t>(type);
+  const int occurrence = h.facts.failures[place];
+  Rule rule = program_->rules[place];
+  if (rule.kind == Rule::Kind::sequence) {
+    if (occurrence > static_cast<int>(rule.members.size())) return {};
+    return Rule(rule.members[static_cast<std::size_t>(occurrence - 1)]);
+  }
+  if (rule.kind == Rule::Kind::retry && occurrence >= rule.most) return {};
+  if (rule.kind == Rule::Kind::replan && h.facts.replans[place] >= rule.most) return {};
+  return rule;
+}
+
+void RunModel::act(Hypothesis h, const Rule& rule, int type, int now, List& out) const {
+  const bool runs_again = rule.kind <= Rule::Kind::resume;
+  const int delay = rule.kind == Rule::Kind::retry ? rule.delay : 0;
+  if (runs_again && program_->deadline > 0 && now + delay >= program_->deadline) {
+    begin_undo(std::move(h), -1, static_cast<int>(Status::escalated), false, out);
+    return;
+  }
+  switch (rule.kind) {
+    case Rule::Kind::retry:
+    case Rule::Kind::replan:
+      if (delay > program_->max_wait) {
+        put_aside(std::move(h), {.cause = Waiting::Cause::backoff, .until = now + delay}, out);
+        return;
+      }
+      h.facts.add(
+          {.kind = Fact::Kind::start_over, .a = rule.kind == Rule::Kind::replan ? 1 + type : 0});
+      attempt_next(std::move(h), out);
+      return;
+    case Rule::Kind::rollback: roll_back(h, rule, out); return;
+    case Rule::Kind::resume: attempt_next(std::move(h), out); return;
+    case Rule::Kind::suspend:
+      put_aside(std::move(h), {.cause = Waiting::Cause::policy, .until = rule.until}, out);
+      return;
+    case Rule::Kind::abort:
+      begin_undo(std::move(h), -1, static_cast<int>(Status::aborted), false, out);
+      return;
+    case Rule::Kind::fallback:
+      end_with(std::move(h), Status::finished, success, fallback_value, false, out);
+      return;
+    case Rule::Kind::escalate:
+    case Rule::Kind::sequence:
+      begin_undo(std::move(h), -1, static_cast<int>(Status::escalated), false, out);
+      return;
+  }
+}
+
+void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const {
+  const Facts& facts = h.facts;
+  int target = -1;
+  const bool by_default = rule.target == Rule::Target::last_good;
+  const auto& branch = facts.branch;
+  switch (rule.target) {
+    case Rule::Target::last_good:
+      for (auto at = branch.rbegin(); at != branch.rend() && target < 0; ++at) {
+        const Position& position = facts.positions[static_cast<std::size_t>(*at)];
+        if (!position.failed && !position.used) target = *at;
+      }
+      break;
+    case Rule::Target::latest: target = branch.empty() ? -1 : branch.back(); break;
+    case Rule::Target::label: target = facts.find_label(rule.n); break;
+    case Rule::Target::back: {
+      const int place = static_cast<int>(branch.size()) - 1 - rule.n;
+      if (place >= 0) target = branch[static_cast<std::size_t>(place)];
+      // Where only labels end checkpoints, what else can be counted back to is not said.
+      for (const int other : branch) {
+        if (!program_->auto_checkpoint && other != target) begin_undo(h, other, 0, false, out);
+      }
+      break;
+    }
+  }
+  const bool none = target < 0;
+  if (none) {
+    if (rule.or_start || facts.is_branch) begin_undo(h, -1, 0, by_default, out);
+    if (!rule.or_start) {
+      begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
+    }
+    return;
+  }
+  // Whether a branch point counts as a checkpoint is not said.
+  if (facts.is_branch && target == 0 && !rule.or_start) {
+    begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
+  }
+  const Position& chosen = facts.positions[static_cast<std::size_t>(target)];
+  if (!facts.is_tainted(chosen)) {
+    begin_undo(h, target, 0, by_default, out);
+    return;
+  }
+  // Behind an undone effect: from before it, or not at all. The documents leave open which.
+  for (int i = 0; i < static_cast<int>(facts.positions.size()); ++i) {
+    const Position& other = facts.positions[static_cast<std::size_t>(i)];
+    if (other.at < chosen.at && !facts.is_tainted(other)) begin_undo(h, i, 0, by_default, out);
+  }
+  begin_undo(h, -1, 0, by_default, out);
+  begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
+}
+
+// docs/recovery.md, "Undoing": effects intended behind the target, newest first.
+void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const {
+  const int behind = h.facts.at_of(target);
+  h.undo.clear();
+  h.ask.clear();
+  h.ask_undo.clear();
+  h.undo_calls = 0;
+  bool stays_in_doubt = false;
+  for (int e = 0; e < effect_count; ++e) {
+    const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
+    if (!plan(e).compensated || effect.inherited || effect.last_intended <= behind) continue;
+    if (effect.status == Effect::Status::done) h.undo.push_back(e);
+    if (effect.status == Effect::Status::undo_doubt) stays_in_doubt = true;
+  }
+  h.facts.add({.kind = Fact::Kind::undoing, .a = target, .b = status, .c = by_default ? 1 : 0});
+  h.phase = Hypothesis::Phase::undoing;
+  // One whose compensation is in doubt is left alone, or nothing can be undone.
+  if (stays_in_doubt) {
+    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+  }
+  ask_in_doubt(std::move(h), behind, out);
+}
+
+// An effect in doubt is reconciled first; where that is not possible, nothing is undone.
+void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
+  bool doubtful = false;  // Whether those count that nobody would undo is not said.
+  Hypothesis asking = h;
+  for (int e = 0; e < effect_count; ++e) {
+    const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
+    if (effect.status != Effect::Status::doubt) continue;
+    const bool concerns = plan(e).compensated && !effect.inherited && effect.last_intended > behind;
+    if (concerns && plan(e).semantics == EffectPlan::Semantics::at_most_once) {
+      asking.ask.push_back(e);
+      h.ask.push_back(e);
+    } else {
+      asking.ask.push_back(e);
+      doubtful = true;
+    }
+  }
+  const auto cannot = [this](int e) { return plan(e).reconcile == EffectPlan::Reconcile::none; };
+  for (Hypothesis* each : {&h, &asking}) {
+    if (each == &asking && !doubtful) break;
+    if (std::any_of(each->ask.begin(), each->ask.end(), cannot)) {
+      end_with(*each, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+    }
+    if (std::none_of(each->ask.begin(), each->ask.end(), cannot)) {
+      finish_undo(std::move(*each), out);
+    }
+  }
+}
+
+// Goes on if nothing is left to be undone.
+void RunModel::finish_undo(Hypothesis h, List& out) const {
+  const auto newest = [&h](int a, int b) {
+    return h.facts.effects[static_cast<std::size_t>(a)].first_intended >
+           h.facts.effects[static_cast<std::size_t>(b)].first_intended;
+  };
+  std::sort(h.undo.begin(), h.undo.end(), newest);
+  if (!h.ask.empty() || !h.ask_undo.empty() || !h.undo.empty()) {
+    h.phase = Hypothesis::Phase::undoing;
+    out.push_back(std::move(h));
+    return;
+  }
+  const int status = h.facts.undo_status;
+  if (status == 0) {
+    h.facts.add({.kind = Fact::Kind::rewound,
+                 .a = h.facts.undo_target,
+                 .b = h.facts.undo_by_default ? 1 : 0});
+    attempt_next(std::move(h), out);
+    return;
+  }
+  Codes codes = bit(status == static_cast<int>(Status::aborted) ? Errc::aborted : Errc::escalated);
+  for (const Effect& effect : h.facts.effects) {
+    if (effect.status == Effect::Status::undo_doubt) codes |= bit(Errc::in_doubt);
+  }
+  end_with(std::move(h), static_cast<Status>(status), codes, 0, false, out);
+}
+
+// What a process that died had begun to undo is finished, then the run goes on from the target.
+void RunModel::go_on_undoing(Hypothesis h, List& out) const {
+  const int behind = h.facts.at_of(h.facts.undo_target);
+  h.undo.clear();
+  h.ask.clear();
+  h.ask_undo.clear();
+  h.undo_calls = 0;
+  bool lost = false;
+  for (int e = 0; e < effect_count; ++e) {
+    const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
+    if (effect.inherited || !plan(e).compensated || effect.last_intended <= behind) continue;
+    if (effect.status == Effect::Status::done) h.undo.push_back(e);
+    if (effect.status != Effect::Status::undo_doubt) continue;
+    if (plan(e).settled) {
+      h.ask_undo.push_back(e);
+    } else {
+      lost = true;
+    }
+  }
+  if (lost) {  // Perhaps at once, perhaps when the others are undone.
+    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+    if (!h.undo.empty() || !h.ask_undo.empty()) {
+      h.facts.undo_status = static_cast<int>(Status::escalated);
+      finish_undo(h, out);
+    }
+    return;
+  }
+  if (h.facts.undo_status != 0) finish_undo(h, out);  // Or it ends as it was to end.
+  h.facts.undo_status = 0;
+  ask_in_doubt(std::move(h), behind, out);
+}
+
+void RunModel::undo_refused(List& hypotheses) const {
+  List more;
+  for (const Hypothesis& h : hypotheses) {
+    if (!shaken_ || h.phase != Hypothesis::Phase::undoing) continue;
+    Hypothesis refused = h;
+    refused.undo.clear();
+    refused.ask.clear();
+    refused.ask_undo.clear();
+    finish_undo(refused, more);
+    end_with(std::move(refused), Status::escalated, bit(Errc::escalated), 0, true, more);
+  }
+  for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
+}
+
+void RunModel::undo_failed(Hypothesis& h) const {
+  if (++h.undo_calls < 3 || h.undo.empty()) return;
+  h.undo.erase(h.undo.begin());
+  h.undo_calls = 0;
+}
+
+}  // namespace triage::campaign

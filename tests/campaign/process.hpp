@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Processes that die, simulated in one: each has a store object of its own on what all share.
+
+#include "triage/forwarding_store.hpp"
+#include "triage/testing/flaky_store.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace triage::campaign {
+
+// A store that one process uses until it dies: then everything is refused, and its leases are free,
+// as those of a process that is gone. Says that it is durable, so that runs can be put aside.
+class MortalStore final : public ForwardingStore {
+ public:
+  explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
+      : ForwardingStore(std::move(inner)) {}
+  ~MortalStore() override { stop_queue(); }
+
+  void die() {
+    for (const Lease& lease : leases_) static_cast<void>(inner().release(lease));
+    leases_.clear();
+    dead_ = true;
+  }
+  // The run is somebody else's from now on, and this process does not know it.
+  void lose(const RunId& run) {
+    for (const Lease& lease : leases_) {
+      if (lease.run == run) static_cast<void>(inner().release(lease));
+    }
+  }
+
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override {
+    return {.durability = Durability::process, .shared_by_processes = true};
+  }
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+    if (dead_) return gone();
+    return noted(ForwardingStore::start(run, records));
+  }
+  Result<Lease> acquire(const RunId& run) override {
+    if (dead_) return gone();
+    return noted(ForwardingStore::acquire(run));
+  }
+  Result<void> renew(const Lease& lease) override {
+    if (dead_) return gone();
+    return ForwardingStore::renew(lease);
+  }
+  Result<void> release(const Lease& lease) override {
+    if (dead_) return gone();
+    std::erase_if(leases_, [&](const Lease& held) {
+      return held.run == lease.run && held.epoch == lease.epoch;
+    });
+    return ForwardingStore::release(lease);
+  }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    if (dead_) return gone();
+    return ForwardingStore::append(lease, records, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    if (!dead_) {
+      ForwardingStore::append_group(batches);
+      return;
+    }
+    for (AppendBatch& batch : batches) batch.outcome = gone();
+  }
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override {
+    if (dead_) return gone();
+    return ForwardingStore::read(run, range);
+  }
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override {
+    if (dead_) return gone();
+    return ForwardingStore::put_if(space, key, expected, bytes);
+  }
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override {
+    if (dead_) return gone();
+    return ForwardingStore::erase_if(space, key, expected);
+  }
+
+ private:
+  static Error gone() { return {Errc::io, "this process is dead"}; }
+  Result<Lease> noted(Result<Lease> lease) {
+    if (lease) leases_.push_back(lease.value());
+    return lease;
+  }
+
+  std::vector<Lease> leases_{};
+  bool dead_ = false;
+};
+
+}  // namespace triage::campaign
