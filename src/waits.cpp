@@ -143,6 +143,8 @@ Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& 
   const auto store = store_of(core, options.run);
   if (store && !core.problem) {
     const auto info = shielded([&] { return store->run(id); });
+    // A run that cannot be looked at may be one that waits: nobody goes past that.
+    if (!info && info.error().code != Errc::not_found) return info.error();
     if (info && info.value().status == RunStatus::suspended && !info.value().owned) {
       TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
       return open_waiting(core, waiting, options);
