@@ -65,8 +65,8 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
 // The lease of a run that was started just so: the answer got lost.
 Result<Lease> SqliteJournals::started_before(const RunId& run, std::span<const Record> records) {
   TRIAGE_TRY(row, find_run(run));
-  const bool same = row && !row->info.damaged && row->owner == mark_.text() && row->epoch == 1 && !records.empty() &&
-                    row->info.last == records.back().seq();
+  const bool same = row && !row->info.damaged && row->owner == mark_.text() && row->epoch == 1 &&
+                    !records.empty() && row->info.last == records.back().seq();
   if (!same) return database_->error(Errc::conflict, "run \"" + run + "\" exists already");
   Lease lease{run, 1, row->run};
   forget_rows();

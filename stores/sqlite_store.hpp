@@ -145,8 +145,8 @@ class SqliteJournals final : public SqliteStore {
         return database_->error(Errc::io, std::string(doing) + ": " + e.what());
       }
     }
-    return database_->error(
-        Errc::busy, std::string(doing) + ": somebody writes the file just now; try again");
+    return database_->error(Errc::busy,
+                            std::string(doing) + ": somebody writes the file just now; try again");
   }
   // The same for what changes the file.
   template <class F>

@@ -158,6 +158,10 @@ Result<JournalReading> FlakyStore::read(const RunId& run, SequenceRange range) {
   return pass(StoreOperation::read, [&] { return ForwardingStore::read(run, range); });
 }
 
+Result<JournalReading> FlakyStore::read_newest(const RunId& run) {
+  return pass(StoreOperation::read, [&] { return ForwardingStore::read_newest(run); });
+}
+
 Result<std::vector<RunInfo>> FlakyStore::runs(const RunQuery& query) {
   return pass(StoreOperation::runs, [&] { return ForwardingStore::runs(query); });
 }

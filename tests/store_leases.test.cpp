@@ -93,7 +93,7 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
   SECTION("with the next commit of another run") {
     REQUIRE_OK(agent.run("y", {.run_id = "other"}));
   }
-  SECTION("before the run is taken over") { REQUIRE_OK(agent.run_or_resume("r", "x")); }
+  SECTION("before the run is taken over") { REQUIRE_OK(agent.resume_run("r")); }
   SECTION("before somebody hears that it is under way") {
     CHECK_ERRC(Errc::conflict, agent.run("x", {.run_id = "r"}));
   }

@@ -28,12 +28,12 @@ TEST_CASE("an effect in doubt on a thread ends the run, not the process", "[thre
   const TriageAgent agent{
       [&](const std::string&, Attempt& attempt) {
         TaskGroup group{attempt};
-        group.start([&] {
-          attempt.effect("charge", []() -> int { throw std::runtime_error("connection lost"); });
-        });
         group.start([&](const std::stop_token& stop) {
           until_stopped(stop);
           ++stopped;
+        });
+        group.start([&] {
+          attempt.effect("charge", []() -> int { throw std::runtime_error("connection lost"); });
         });
         if (joined) group.join();
         return 1;

@@ -70,8 +70,8 @@ class Journal {
     std::shared_ptr<detail::StepChunk> tail{};
     bool failed = false;  // It contains the step that carries a failure.
     WallTime time{};
-    std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
-    std::int32_t cut = -1;       // Which way back led to what it continues; -1: none.
+    std::int32_t previous = -1;    // Index of the one before it on its branch; -1: none.
+    std::int32_t cut = -1;         // Which way back led to what it continues; -1: none.
     std::uint32_t delta_cost = 0;  // Rough bytes of the state changes since the last snapshot.
   };
 

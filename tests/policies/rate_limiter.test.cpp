@@ -175,7 +175,8 @@ TEST_CASE("what an older version shared is read", "[policies][limiter]") {
   const auto shared = std::make_shared<MemoryStore>();
   const auto micros = std::chrono::microseconds(at(0ms).wall.time_since_epoch()).count();
   const Json old{{"theoretical", micros + 500'000}, {"blocked_until", micros + 2'000'000}};
-  REQUIRE_OK(shared->put_if("triage/limiters", "6:search@example.org", 0, old.dump()));
+  REQUIRE_OK(shared->put_if(detail::own_space(detail::OwnSpace::limiters), "6:search@example.org",
+                            0, old.dump()));
   const auto gate = RateLimiter::create({.permits = 1, .shared = shared}).value();
   CHECK(gate->enter(at(0ms)).wait == 2s);
   CHECK(gate->enter(at(1s)).wait == 1s);

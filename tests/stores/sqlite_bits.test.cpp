@@ -60,7 +60,7 @@ std::string make_bytes(const std::string& path) {
       }
       REQUIRE_OK(store->release(lease));
     }
-    REQUIRE(store->put_if("triage/signals", "open/amount", 0, "100"));
+    REQUIRE(store->put_if(detail::own_space(detail::OwnSpace::signals), "open/amount", 0, "100"));
     CHECK(counted.finished_runs == 1);
     CHECK(counted.charges == 1);
   }
@@ -144,7 +144,8 @@ TEST_CASE("a value whose bits changed is an error, not another value", "[stores]
   std::string bytes;
   {
     const auto store = SqliteStore::open(path).value();
-    REQUIRE(store->put_if("triage/signals", "r/amount", 0, "value-100"));
+    REQUIRE(
+        store->put_if(detail::own_space(detail::OwnSpace::signals), "r/amount", 0, "value-100"));
   }
   {
     std::ifstream file(path, std::ios::binary);
@@ -154,7 +155,8 @@ TEST_CASE("a value whose bits changed is an error, not another value", "[stores]
   std::ofstream(path, std::ios::binary) << bytes;
   const auto store = SqliteStore::open(path).value();
   CHECK_ERRC(Errc::corrupt, store->get("triage/signals", "r/amount"));
-  CHECK_ERRC(Errc::corrupt, store->put_if("triage/signals", "r/amount", 1, "other"));
+  CHECK_ERRC(Errc::corrupt,
+             store->put_if(detail::own_space(detail::OwnSpace::signals), "r/amount", 1, "other"));
   const auto problems = store->check().value();
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].find("r/amount") != std::string::npos);

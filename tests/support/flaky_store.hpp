@@ -50,6 +50,9 @@ class FlakyStore final : public ForwardingStore {
   Result<JournalReading> read(const RunId& run, SequenceRange range) override {
     return guard<JournalReading>([&] { return ForwardingStore::read(run, range); });
   }
+  Result<JournalReading> read_newest(const RunId& run) override {
+    return guard<JournalReading>([&] { return ForwardingStore::read_newest(run); });
+  }
   Result<RunInfo> run(const RunId& id) override {
     return guard<RunInfo>([&] { return ForwardingStore::run(id); });
   }

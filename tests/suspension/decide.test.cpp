@@ -142,6 +142,17 @@ TEST_CASE("a claim whose process died before its decision was durable costs no t
   CHECK(agent.decide(token, RecoveryAction::retry()).value() == 2);
 }
 
+TEST_CASE("run_or_resume does not go past a suspension that it cannot look at", "[suspension]") {
+  DurableKit kit;
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
+  const std::string token = token_of(agent.run("x", {.run_id = "r"}));
+  kit.break_operation(1);
+  CHECK_ERRC(Errc::io, agent.run_or_resume("r", "x"));
+  kit.durable->repair();
+  CHECK_ERRC(Errc::suspended, agent.run_or_resume("r", "x"));
+  CHECK(agent.decide(token, RecoveryAction::retry()).value() == 2);
+}
+
 TEST_CASE("a decision whose acknowledgement got lost is carried out once", "[suspension]") {
   DurableKit kit;
   const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};

@@ -80,6 +80,7 @@ class FlakyStore final : public ForwardingStore {
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;
   Result<Checkpoint> load(const CheckpointId& id) override;
