@@ -3,7 +3,7 @@
 // fitted without the row's origin. scripts/eval_classifier makes tables of the answers.
 
 #include "calibration.hpp"
-#include "classifier/findings.hpp"
+#include "evidence/findings.hpp"
 #include "trainer.hpp"
 #include "triage/classifier.hpp"
 #include "triage/json.hpp"

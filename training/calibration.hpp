@@ -2,8 +2,8 @@
 #pragma once
 // From posteriors on left-out rows to what may be said: temperature and thresholds.
 
-#include "classifier/findings.hpp"
-#include "classifier/text_model.hpp"
+#include "classifier/text/text_model.hpp"
+#include "evidence/findings.hpp"
 
 #include <vector>
 

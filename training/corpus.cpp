@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "corpus.hpp"
 
-#include "causes_json.hpp"
 #include "grammar.hpp"
+#include "journal/causes_json.hpp"
 #include "near_duplicates.hpp"
 #include "triage/json.hpp"
 

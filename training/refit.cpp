@@ -2,7 +2,7 @@
 #include "refit.hpp"
 
 #include "calibration.hpp"
-#include "classifier/findings.hpp"
+#include "evidence/findings.hpp"
 #include "trainer.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer.hpp"
 
-#include "classifier/findings.hpp"
+#include "evidence/findings.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 // Fits the text model to examples.
 
-#include "classifier/text_model.hpp"
+#include "classifier/text/text_model.hpp"
 #include "corpus.hpp"
 
 #include <cstdint>

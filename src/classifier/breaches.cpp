@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/contract_return.hpp"
-#include "classifier/findings.hpp"
-#include "classifier/loops.hpp"
-#include "classifier/step_breaches.hpp"
+#include "classifier/blame/loops.hpp"
+#include "contract/contract_return.hpp"
+#include "contract/step_breaches.hpp"
+#include "evidence/findings.hpp"
 
 #include <optional>
 #include <string>

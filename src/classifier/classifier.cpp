@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
+#include "classifier/blame/critical_step.hpp"
 #include "classifier/classify.hpp"
-#include "classifier/critical_step.hpp"
-#include "classifier/retry_after.hpp"
+#include "classifier/times/retry_after.hpp"
 
 #include "triage/detail/try.hpp"
 

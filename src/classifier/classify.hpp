@@ -2,7 +2,7 @@
 #pragma once
 // What the classifiers share: how a classification begins and ends. Private.
 
-#include "classifier/findings.hpp"
+#include "evidence/findings.hpp"
 
 namespace triage::inline v0_1::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/findings.hpp"
+#include "evidence/findings.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The default classifier: everything that the rules find, weighed by the text model.
+#include "classifier/blame/critical_step.hpp"
 #include "classifier/classify.hpp"
-#include "classifier/critical_step.hpp"
-#include "classifier/text_model.hpp"
+#include "classifier/text/text_model.hpp"
 
 #include "triage/detail/try.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/findings.hpp"
-#include "classifier/loops.hpp"
+#include "classifier/blame/loops.hpp"
+#include "evidence/findings.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/authority.hpp"
-#include "classifier/codes.hpp"
-#include "classifier/find_text.hpp"
-#include "classifier/findings.hpp"
-#include "classifier/loops.hpp"
-#include "classifier/retry_after.hpp"
-#include "classifier/rules.hpp"
-#include "classifier/stated_status.hpp"
-#include "classifier/text_codes.hpp"
+#include "base/find_text.hpp"
+#include "classifier/blame/loops.hpp"
+#include "classifier/codes/stated_status.hpp"
+#include "classifier/codes/text_codes.hpp"
+#include "classifier/phrases/rules.hpp"
+#include "classifier/times/retry_after.hpp"
+#include "evidence/authority.hpp"
+#include "evidence/codes.hpp"
+#include "evidence/findings.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // docs/classification.md, for all pairs.
 #include "triage/classifier.hpp"
 
-#include "classifier/stated_status.hpp"
+#include "classifier/codes/stated_status.hpp"
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/codes.hpp"
+#include "evidence/codes.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"

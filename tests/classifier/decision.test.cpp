@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/classifier.hpp"
 
-#include "classifier/findings.hpp"
 #include "classifier/support.hpp"
+#include "evidence/findings.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 

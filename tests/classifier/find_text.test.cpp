@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/find_text.hpp"
+#include "base/find_text.hpp"
 
 #include "support/catch.hpp"
 #include "triage/clock.hpp"

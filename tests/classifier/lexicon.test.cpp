@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/lexicon.hpp"
+#include "classifier/text/lexicon.hpp"
 
-#include "classifier/tokens.hpp"
+#include "classifier/text/tokens.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 

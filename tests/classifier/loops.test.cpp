@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/loops.hpp"
+#include "classifier/blame/loops.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"

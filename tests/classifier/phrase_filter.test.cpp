@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/phrase_filter.hpp"
-#include "classifier/rules_table.hpp"
+#include "classifier/phrases/phrase_filter.hpp"
+#include "classifier/phrases/rules_table.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/rules.hpp"
+#include "classifier/phrases/rules.hpp"
 
 #include "classifier/phrases.hpp"
 #include "classifier/support.hpp"

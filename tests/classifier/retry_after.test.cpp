@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/retry_after.hpp"
+#include "classifier/times/retry_after.hpp"
 
-#include "classifier/moments.hpp"
+#include "classifier/times/moments.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/rules.hpp"
+#include "classifier/phrases/rules.hpp"
 
-#include "classifier/word_finder.hpp"
+#include "base/word_finder.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 

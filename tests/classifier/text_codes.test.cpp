@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "classifier/text_codes.hpp"
+#include "classifier/codes/text_codes.hpp"
 
 #include "support/catch.hpp"
 

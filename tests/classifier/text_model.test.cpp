@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The model file, and the classifier that asks the model.
-#include "classifier/text_model.hpp"
+#include "classifier/text/text_model.hpp"
 
 #include "classifier/support.hpp"
 #include "support/program.hpp"

@@ -18,6 +18,21 @@ FLOORS = [
      "policy", "observer", "journal", "effect", "corrections"},
     {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
 ]
+# The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those
+# of the mechanism: a run, its effects and its resumption are one thing in three rooms.
+ROOMS = [
+    {"base"},
+    {"journal", "evidence"},
+    {"storage", "contract", "classifier/phrases", "classifier/times"},
+    {"classifier/codes", "classifier/text"},
+    {"classifier/blame"},
+    {"classifier"},
+    {"run", "effects", "resume"},
+    {"feedback"},
+]
+ROOM_FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+MECHANISM_ROOMS = {"run", "effects", "resume"}
+
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2
 MECHANISM = 3
@@ -29,19 +44,19 @@ SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 
 # Single files that may include one header more, with the reason.
 EXCEPTIONS = {
-    ("stores/simple.cpp", "stores/memory"): "the adapter keeps what a simple store cannot in a memory store",
-    ("stores/sqlite_walk.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
+    ("stores/simple/simple.cpp", "stores/memory"): "the adapter keeps what a simple store cannot in a memory store",
+    ("stores/sqlite/sqlite_walk.cpp", "policy"): "records name recovery actions, whose names policy.hpp defines",
 }
 
 # Foreign headers that only certain files may see.
 FOREIGN = [
-    (r"SQLiteCpp/|sqlite3", r"stores/sqlite\w*\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
-    (r"re2/", r"src/classifier/\w+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
-    (r"sodium", r"src/(clock|token|agent_core|digest)\w*\.cpp"),  # Randomness, tokens, fingerprints.
+    (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
+    (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
+    (r"sodium", r"src/(base/(clock|token|digest)|run/agent_core)\.cpp"),  # Randomness, tokens, fingerprints.
     (r"httplib", r"examples/|tests/"),
     (r"curl/", r"llm/http\.cpp|examples/"),
     (r"CLI/", r"cli/"),
-    (r"yaml-cpp/", r"policies/yaml\.cpp"),
+    (r"yaml-cpp/", r"policies/documents/yaml\.cpp"),
     (r"benchmark/", r"bench/"),
     (r"catch2/", r"tests/support/catch\.hpp"),
     (r"boost/outcome/try", r"include/triage/detail/try\.hpp"),
@@ -86,7 +101,7 @@ def may_include(file, header):
         return "the core names no plug-in" if floor > MECHANISM else None
     part = re.match(r"(?:include/triage/)?(policies|stores|testing|llm)/(.+)\.[ch]pp", file)
     if part:
-        kind, name = part.groups()
+        kind, name = part[1], part[2].split("/")[-1]
         if f"{kind}/{name}" == header or f"{kind}/{name}".startswith(header + "_"):
             return None
         if plugin and plugin[1] != kind:
@@ -106,6 +121,22 @@ def may_include(file, header):
     return None  # Assembly: cli, examples, tests, bench.
 
 
+def room_of(file):
+    """The room of a file below src/; empty for one that lies in none."""
+    return "/".join(file.split("/")[1:-1])
+
+
+def may_enter(file, target):
+    """Why `file` of src/ must not include src/`target`, or None."""
+    room, other = room_of(file), room_of("src/" + target)
+    for one in (room, other):
+        if one not in ROOM_FLOOR:
+            return f"the room \"{one}\" stands on no floor: add it to ROOMS in tests/layers/check_tree.py"
+    if room == other or {room, other} <= MECHANISM_ROOMS:
+        return None
+    return None if ROOM_FLOOR[other] < ROOM_FLOOR[room] else f"the room {other} does not lie below {room}"
+
+
 def check_includes(root, file, text, problems):
     for target in INCLUDE.findall(text):
         ours = re.fullmatch(r"triage/(.+)\.hpp", target)
@@ -117,6 +148,8 @@ def check_includes(root, file, text, problems):
         for pattern, allowed in FOREIGN:
             if re.match(pattern, target) and not re.match(allowed, file):
                 problems.append(f"{file}: must not include <{target}>")
+        if file.startswith("src/") and (root / "src" / target).is_file() and (why := may_enter(file, target)):
+            problems.append(f"{file}: must not include {target}: {why}")
         if file.startswith("include/") and (root / "src" / target).is_file():
             problems.append(f"{file}: a public header must not include the private {target}")
         if re.match(r"(cli|examples)/", file) and (root / "src" / target).is_file() \

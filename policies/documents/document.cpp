@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policies/document.hpp"
+
+#include "base/nearest.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+#include "triage/policies/bulkhead.hpp"
+#include "triage/policies/circuit_breaker.hpp"
+#include "triage/policies/rate_limiter.hpp"
+#include "triage/policies/retry_budget.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+using Shared = std::shared_ptr<KeySpace>;
+
+// What a gate's maker returned, with the path of the gate in its error.
+template <class Made>
+Result<std::shared_ptr<Gate>> as_gate(Made made) {
+  if (made) return outcome::success(std::shared_ptr<Gate>(std::move(made).value()));
+  Error error = std::move(made).error();
+  const std::size_t colon = error.detail.find(": ");
+  if (colon != std::string::npos) error.detail = "." + error.detail.substr(colon + 2);
+  return error;
+}
+
+void read_types(Arguments& arguments, std::vector<FailureType>& types) {
+  std::vector<std::string> names;
+  arguments.read("types", names);
+  if (names.empty()) return;
+  types.clear();
+  for (const std::string& name : names) {
+    const auto type = parse_failure_type(name);
+    if (!type) {
+      std::vector<std::string> known;
+      for (const FailureType one : all_failure_types) known.emplace_back(to_string(one));
+      return arguments.refuse("types", " has \"" + printable(name) + "\"" +
+                                           detail::allowed_names(printable(name), known));
+    }
+    types.push_back(*type);
+  }
+}
+
+Result<std::shared_ptr<Gate>> make_breaker(const Json& object, const Shared& shared) {
+  Arguments arguments(object, "circuit_breaker");
+  BreakerOptions options;
+  options.shared = shared;
+  read_types(arguments, options.types);
+  arguments.read("window", options.window);
+  arguments.read("minimum_calls", options.minimum_calls);
+  arguments.read("failure_rate", options.failure_rate);
+  arguments.read("slow_call", options.slow_call);
+  arguments.read("slow_rate", options.slow_rate);
+  arguments.read("break_duration", options.break_duration);
+  arguments.read("probes", options.probes);
+  arguments.read("probe_lease", options.probe_lease);
+  arguments.read("retry_only", options.retry_only);
+  TRIAGE_TRYV(arguments.check());
+  return as_gate(CircuitBreaker::create(std::move(options)));
+}
+
+Result<std::shared_ptr<Gate>> make_limiter(const Json& object, const Shared& shared) {
+  Arguments arguments(object, "rate_limiter");
+  RateLimiterOptions options;
+  options.shared = shared;
+  arguments.read("permits", options.permits);
+  arguments.read("period", options.period);
+  arguments.read("burst", options.burst);
+  arguments.read("max_wait", options.max_wait);
+  TRIAGE_TRYV(arguments.check());
+  return as_gate(RateLimiter::create(std::move(options)));
+}
+
+Result<std::shared_ptr<Gate>> make_bulkhead(const Json& object, const Shared& /*shared*/) {
+  Arguments arguments(object, "bulkhead");
+  BulkheadOptions options;
+  arguments.read("max_concurrent", options.max_concurrent);
+  arguments.read("max_wait", options.max_wait);
+  arguments.read("poll", options.poll);
+  TRIAGE_TRYV(arguments.check());
+  return as_gate(Bulkhead::create(options));
+}
+
+Result<std::shared_ptr<Gate>> make_retry_budget(const Json& object, const Shared& shared) {
+  Arguments arguments(object, "retry_budget");
+  std::string preset = "aws";
+  arguments.read("preset", preset);
+  if (preset != "aws" && preset != "grpc") {
+    arguments.refuse("preset", " is \"" + printable(preset) + "\"" +
+                                   detail::allowed_names(printable(preset), {"aws", "grpc"}));
+  }
+  RetryBudgetOptions options = preset == "grpc" ? grpc_retry_throttle() : aws_retry_quota();
+  options.shared = shared;
+  arguments.read("max_tokens", options.max_tokens);
+  arguments.read("reserve", options.reserve);
+  arguments.read("retry_cost", options.retry_cost);
+  arguments.read("throttled_cost", options.throttled_cost);
+  arguments.read("per_failure", options.per_failure);
+  arguments.read("per_success", options.per_success);
+  arguments.read("refund", options.refund);
+  TRIAGE_TRYV(arguments.check());
+  return as_gate(RetryBudget::create(std::move(options)));
+}
+
+struct GateMaker {
+  const char* name;
+  Result<std::shared_ptr<Gate>> (*make)(const Json& object, const Shared& shared);
+};
+// In the order in which they are asked: what refuses at once comes before what waits.
+constexpr GateMaker makers[] = {{"circuit_breaker", &make_breaker},
+                                {"retry_budget", &make_retry_budget},
+                                {"bulkhead", &make_bulkhead},
+                                {"rate_limiter", &make_limiter}};
+
+Error refused(const std::string& path, const std::string& text) {
+  return {Errc::invalid_argument, path + text};
+}
+
+std::vector<std::string> gate_names() {
+  std::vector<std::string> names;
+  for (const GateMaker& maker : makers) names.emplace_back(maker.name);
+  return names;
+}
+
+Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const Shared& shared) {
+  if (!section.is_object()) {
+    return refused("gates", " is " + show(section) +
+                                "; allowed is an object from gates' names to "
+                                "their arguments");
+  }
+  const std::vector<std::string> names = gate_names();
+  for (const auto& [name, arguments] : section.items()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return refused("gates." + printable(name),
+                     " is no gate" + detail::allowed_names(printable(name), names));
+    }
+  }
+  std::vector<std::shared_ptr<Gate>> gates;
+  for (const GateMaker& maker : makers) {
+    const auto found = section.find(maker.name);
+    if (found == section.end()) continue;
+    const std::string path = std::string("gates.") + maker.name;
+    Json arguments = *found;
+    if (arguments.is_string()) arguments = Json{{"preset", arguments}};
+    if (!arguments.is_object()) {
+      return refused(path, " is " + show(*found) + "; allowed is an object of arguments");
+    }
+    auto gate = maker.make(arguments, shared);
+    if (!gate) return refused(path, gate.error().detail);
+    gates.push_back(std::move(gate).value());
+  }
+  return outcome::success(std::move(gates));
+}
+
+Result<std::shared_ptr<Budget>> make_budget(const Json& section) {
+  if (!section.is_object()) {
+    return refused("budget", " is " + show(section) + "; allowed is an object of arguments");
+  }
+  Arguments arguments(section, "budget");
+  BudgetLimits limits;
+  double tokens = 0;
+  double calls = 0;
+  constexpr double most = 9'007'199'254'740'992.0;  // Beyond it, doubles skip whole numbers.
+  arguments.read("max_tokens", tokens);
+  arguments.read("max_calls", calls);
+  arguments.read("max_cost_usd", limits.max_cost_usd);
+  for (const auto& [name, value] :
+       {std::pair<const char*, double>("max_tokens", tokens), {"max_calls", calls}}) {
+    if (!(value >= 0 && value <= most)) {
+      arguments.refuse(name, " is " + std::to_string(value) + "; allowed is 0 to 2^53");
+    }
+  }
+  const auto checked = arguments.check();
+  if (!checked) return refused("budget", checked.error().detail);
+  limits.max_tokens = static_cast<std::uint64_t>(tokens);
+  limits.max_calls = static_cast<std::uint64_t>(calls);
+  auto budget = Budget::create(limits);
+  if (!budget) return refused("budget", ": " + budget.error().detail);
+  return budget;
+}
+
+}  // namespace
+
+Result<PolicyDocument> document_from_json(const nlohmann::json& document,
+                                          const StrategyRegistry& registry,
+                                          std::shared_ptr<KeySpace> shared) {
+  TRIAGE_TRYV(check_json(document, "the policy document"));
+  PolicyDocument made;
+  Json policy = document;
+  if (document.is_object()) {
+    if (const auto gates = document.find("gates"); gates != document.end()) {
+      TRIAGE_TRY(all, make_gates(*gates, shared));
+      made.gates = std::move(all);
+      policy.erase("gates");
+    }
+    if (const auto budget = document.find("budget"); budget != document.end()) {
+      TRIAGE_TRY(one, make_budget(*budget));
+      made.budget = std::move(one);
+      policy.erase("budget");
+    }
+  }
+  TRIAGE_TRY(strategies, policy_from_json(policy, registry));
+  made.policy = std::move(strategies);
+  return outcome::success(std::move(made));
+}
+
+Result<PolicyDocument> document_from_text(std::string_view text, const StrategyRegistry& registry,
+                                          std::shared_ptr<KeySpace> shared) {
+  TRIAGE_TRY(document, json_from_text(text));
+  return document_from_json(document, registry, std::move(shared));
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "triage/policies/registry.hpp"
+
+#include "base/nearest.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <set>
+
+namespace triage::inline v0_1 {
+namespace {
+
+constexpr std::string_view strategy_key = "strategy";
+
+std::string shown(const Json& value) {
+  constexpr std::size_t longest_shown = 80;
+  std::string text = show(value);
+  if (text.size() > longest_shown) text = text.substr(0, longest_shown) + "…";
+  return printable(text);
+}
+
+Error refused(std::string_view path, const std::string& text) {
+  return {Errc::invalid_argument, std::string(path) + text};
+}
+
+// Names of failure types, and "default".
+std::vector<std::string> top_level_keys() {
+  std::vector<std::string> names;
+  for (const FailureType type : all_failure_types) names.emplace_back(to_string(type));
+  names.emplace_back("default");
+  return names;
+}
+
+// Asks a factory, which may be a user's: whatever it throws stops here.
+Result<Strategy> made(const StrategyFactory& factory, const Json& arguments,
+                      const StrategyRegistry& registry) {
+  try {
+    return factory(arguments, registry);
+  } catch (const std::exception& e) {
+    return Error{Errc::invalid_argument, std::string("the strategy's factory threw: ") + e.what()};
+  } catch (...) {
+    return Error{Errc::invalid_argument, "the strategy's factory threw something unknown"};
+  }
+}
+
+Result<Strategy> named(const std::string& name, const Json& arguments, std::string_view path,
+                       const StrategyRegistry& registry) {
+  const StrategyFactory* factory = registry.find(name);
+  if (factory == nullptr || !*factory) {
+    return refused(path, " names the strategy \"" + printable(name) + "\", which does not exist" +
+                             detail::allowed_names(printable(name), registry.names()));
+  }
+  auto strategy = made(*factory, arguments, registry);
+  if (!strategy) {
+    Error error = strategy.error();
+    const bool about_argument = !error.detail.empty() && error.detail.front() == '.';
+    error.detail = std::string(path) + (about_argument ? "" : ": ") + error.detail;
+    return error;
+  }
+  if (!strategy.value())
+    return refused(path, ": the strategy \"" + printable(name) + "\" is empty");
+  if (!strategy.value().problem().empty()) {
+    return refused(path, "." + strategy.value().problem());
+  }
+  return strategy;
+}
+
+Error misplaced_key(const std::string& key, const Json& value, const StrategyRegistry& registry) {
+  const std::vector<std::string> names = registry.names();
+  const std::string where =
+      printable(key) + " is " + shown(value) + ", but \"" + printable(key) + "\" ";
+  if (key == strategy_key || std::find(names.begin(), names.end(), key) != names.end()) {
+    return refused("", where +
+                           "stands at the top level, where only failure types may: write "
+                           "{FAILURE_TYPE: {\"strategy\": NAME, …}}" +
+                           detail::allowed_names(printable(key), top_level_keys()));
+  }
+  return refused("", where + "is no failure type; an argument belongs into its strategy's object" +
+                         detail::allowed_names(printable(key), top_level_keys()));
+}
+
+// Thrown through the parser's callback, caught in the function that calls it.
+struct BadText {
+  std::string why;
+};
+
+// Follows the parser through nested objects and refuses what nlohmann's parser accepts silently.
+class DuplicateCheck {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > max_json_depth)
+      throw BadText{"is nested deeper than 256 levels, the most that is allowed"};
+    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys_.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) {
+        throw BadText{"has the key \"" + printable(key) +
+                      "\" twice in one object; allowed is each key once"};
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_{};
+};
+
+}  // namespace
+
+StrategyRegistry& StrategyRegistry::add(std::string name, StrategyFactory factory) {
+  factories_.insert_or_assign(std::move(name), std::move(factory));
+  return *this;
+}
+
+const StrategyFactory* StrategyRegistry::find(std::string_view name) const {
+  const auto found = factories_.find(name);
+  return found == factories_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> StrategyRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, factory] : factories_) names.push_back(name);
+  return names;
+}
+
+Result<Strategy> strategy_from_json(const nlohmann::json& value, const StrategyRegistry& registry,
+                                    std::string_view path) {
+  if (value.is_string()) {
+    return named(value.get_ref<const std::string&>(), Json::object(), path, registry);
+  }
+  if (!value.is_object()) {
+    return refused(path, " is " + shown(value) +
+                             "; allowed is a strategy's name or an object {\"strategy\": NAME, …}");
+  }
+  const auto name = value.find(std::string(strategy_key));
+  if (name == value.end()) {
+    return refused(path, ".strategy is missing; allowed are " + detail::joined(registry.names()));
+  }
+  if (!name->is_string()) {
+    return refused(path, ".strategy is " + shown(*name) +
+                             "; allowed is a strategy's name: " + detail::joined(registry.names()));
+  }
+  Json arguments = value;
+  arguments.erase(std::string(strategy_key));
+  return named(name->get_ref<const std::string&>(), arguments, path, registry);
+}
+
+Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
+                                       const StrategyRegistry& registry) {
+  TRIAGE_TRYV(check_json(document, "the policy document"));
+  if (!document.is_object()) {
+    return refused("", "the policy document is " + shown(document) +
+                           "; allowed is an object from failure types to strategies");
+  }
+  if (document.empty()) {
+    return refused("", "the policy document is empty; allowed are the keys " +
+                           detail::joined(top_level_keys()));
+  }
+  FailurePolicy policy;
+  for (const auto& [key, value] : document.items()) {
+    const auto type = parse_failure_type(key);
+    if (!type && key != "default") return misplaced_key(key, value, registry);
+    TRIAGE_TRY(strategy, strategy_from_json(value, registry, key));
+    if (type) {
+      policy.on(*type, std::move(strategy));
+    } else {
+      policy.otherwise(std::move(strategy));
+    }
+  }
+  return outcome::success(std::move(policy));
+}
+
+Result<nlohmann::json> json_from_text(std::string_view text) {
+  DuplicateCheck check;
+  try {
+    Json document = Json::parse(text, std::ref(check));
+    return outcome::success(std::move(document));
+  } catch (const BadText& bad) {
+    return Error{Errc::invalid_argument, "the policy document " + bad.why};
+  } catch (const Json::exception& e) {
+    return Error{Errc::invalid_argument,
+                 std::string("the policy document is no JSON: ") + printable(e.what())};
+  }
+}
+
+Result<FailurePolicy> policy_from_text(std::string_view text, const StrategyRegistry& registry) {
+  TRIAGE_TRY(document, json_from_text(text));
+  return policy_from_json(document, registry);
+}
+
+}  // namespace triage::inline v0_1

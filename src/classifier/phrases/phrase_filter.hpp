@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Says which of many patterns a line can match, from the words in it. Private.
+
+#include "base/word_finder.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace re2 {
+class FilteredRE2;
+}
+
+namespace triage::inline v0_1::detail {
+
+// A pattern can match a line only if words of it are there: one that is enough alone, two that are
+// enough together, or more. Looking for the words of all patterns takes one pass over the line.
+// Never leaves out a pattern that matches. Thread-safety: immutable after finish().
+class PhraseFilter {
+ public:
+  static constexpr std::size_t most_phrases = 256;
+
+  // Compiles `phrase`, which holds one pattern, and gives it the next number; most_phrases at most.
+  // False if some text without any word of it matches.
+  [[nodiscard]] bool add(re2::FilteredRE2& phrase);
+  // To be called once, when all phrases are added. False if they have more words than fit.
+  [[nodiscard]] bool finish();
+
+  // Calls visit(number) for each phrase that `line` may match, in the order of their numbers.
+  // `words` is room to work in.
+  template <class Visit>
+  void for_each_candidate(std::string_view line, std::vector<std::size_t>& words,
+                          Visit visit) const {
+    find_words(line, words);
+    if (words.empty()) return;
+    const Phrases candidates = candidates_of(words);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      for (std::uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
+        const std::size_t phrase = i * 64 + static_cast<std::size_t>(std::countr_zero(rest));
+        if (enough(phrase, words)) visit(phrase);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_places = 64;
+  static constexpr std::uint8_t no_word = 255;    // The word is none of the phrase's.
+  static constexpr std::uint8_t not_known = 254;  // It is one behind the first 64 of the phrase.
+
+  using Phrases = std::array<std::uint64_t, most_phrases / 64>;  // A bit each.
+  // For each word of a phrase the words that are enough together with it; itself: enough alone.
+  using Partners = std::array<std::uint64_t, most_places>;
+  struct WordUse {
+    Phrases helps{};     // Together with another word of theirs they can match.
+    Phrases suffices{};  // They can match, whatever else is there.
+  };
+  struct Seen {
+    WordUse use{};
+    std::map<std::size_t, std::uint8_t> places{};
+  };
+
+  void find_words(std::string_view line, std::vector<std::size_t>& words) const;
+  [[nodiscard]] Phrases candidates_of(const std::vector<std::size_t>& words) const;
+  [[nodiscard]] bool enough(std::size_t phrase, const std::vector<std::size_t>& words) const;
+
+  std::map<std::string, Seen> seen_{};  // While phrases are added.
+  WordFinder finder_{};
+  std::vector<WordUse> uses_{};  // By word.
+  std::vector<std::uint8_t>
+      places_{};                      // By word, then by phrase: which of the phrase's words it is.
+  std::vector<Partners> partners_{};  // By phrase.
+};
+
+}  // namespace triage::inline v0_1::detail

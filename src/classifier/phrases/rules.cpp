@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/phrases/rules.hpp"
+
+#include "classifier/phrases/phrase_filter.hpp"
+#include "classifier/phrases/rules_table.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <re2/filtered_re2.h>
+#include <re2/re2.h>
+#include <re2/set.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+extern const std::string_view rules_text;  // data/rules.tsv; made by cmake/EmbedText.cmake.
+
+namespace {
+
+constexpr std::size_t guard_reach_bytes = 48;   // How far a guard looks to either side.
+constexpr int most_places_per_rule = 16;        // Guarded matches looked at before giving up.
+constexpr std::size_t longest_type_name = 256;  // Longer names are no type names.
+constexpr int most_leading_types = 16;          // Lines of a text that begin with a type name.
+constexpr int least_word_bytes = 3;             // Shorter words are everywhere.
+
+RE2::Options pattern_options() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);  // Any bytes, one at a time.
+  options.set_log_errors(false);
+  return options;
+}
+
+// Rules ignore case unless they begin with (?-i).
+std::string ignoring_case(std::string_view pattern) { return "(?i)" + std::string(pattern); }
+
+// The first and last window of a long text; the whole of a short one.
+std::array<std::string_view, 2> windows_of(std::string_view text) {
+  if (text.size() <= 2 * text_window_bytes) return {text, {}};
+  return {text.substr(0, text_window_bytes), text.substr(text.size() - text_window_bytes)};
+}
+
+bool is_name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == ':' || c == '$';
+}
+
+// The type name that a line begins with: "openai.RateLimitError: …", "Caused by: java.io.X: …".
+std::string_view leading_type_name(std::string_view line) {
+  constexpr std::string_view chained = "Caused by: ";
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  if (line.starts_with(chained)) line.remove_prefix(chained.size());
+  std::size_t end = 0;
+  while (end < line.size() && end <= longest_type_name && is_name_byte(line[end])) ++end;
+  const bool ended = end == line.size() || line[end] == ' ' || line[end] == '\r' ||
+                     line[end] == '(' || line[end] == '\n';
+  std::string_view name = line.substr(0, end);
+  if (!ended || name.empty()) return {};
+  const bool colon = name.back() == ':';
+  while (!name.empty() && (name.back() == ':' || name.back() == '.')) name.remove_suffix(1);
+  // A single word that no colon follows is prose, however it is spelt.
+  if (!colon && end != line.size() && line[end] == ' ') return {};
+  return name;
+}
+
+}  // namespace
+
+struct RuleBook::Compiled {
+  std::vector<Rule> rules{};
+  std::vector<std::unique_ptr<RE2>> guards{};  // One a rule; null: none.
+  std::vector<re2::FilteredRE2> phrases{};     // One pattern each.
+  std::vector<std::size_t> phrase_rules{};     // Index in `phrases` -> index of the rule.
+  PhraseFilter filter{};
+  // Type names are short: all patterns at once.
+  std::unique_ptr<RE2::Set> types{};
+  std::vector<std::size_t> type_rules{};
+
+  Result<void> add(RuleRow row) {
+    std::unique_ptr<RE2> guard;
+    if (!row.guard.empty()) {
+      guard = std::make_unique<RE2>(ignoring_case(row.guard), pattern_options());
+      if (!guard->ok()) return bad_pattern(row, guard->error());
+    }
+    const bool is_type = row.rule.kind == RuleKind::exception_type;
+    const std::string pattern = ignoring_case(row.pattern);
+    std::string problem;
+    if (is_type) {
+      if (types->Add(pattern, &problem) < 0) return bad_pattern(row, problem);
+    } else {
+      TRIAGE_TRYV(add_phrase(row, pattern));
+    }
+    (is_type ? type_rules : phrase_rules).push_back(rules.size());
+    rules.push_back(std::move(row.rule));
+    guards.push_back(std::move(guard));
+    return outcome::success();
+  }
+
+  static Error bad_pattern(const RuleRow& row, const std::string& problem) {
+    return {Errc::invalid_argument, "rule " + row.rule.id + ": " + problem};
+  }
+
+  Result<void> add_phrase(const RuleRow& row, const std::string& pattern) {
+    if (phrases.size() == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
+    re2::FilteredRE2 phrase(least_word_bytes);
+    int id = 0;
+    if (phrase.Add(pattern, pattern_options(), &id) != RE2::NoError) {
+      return bad_pattern(row, RE2(pattern, pattern_options()).error());
+    }
+    if (!filter.add(phrase)) {
+      return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
+    }
+    phrases.push_back(std::move(phrase));
+    return outcome::success();
+  }
+
+  Result<void> finish() {
+    if (!filter.finish()) return Error{Errc::invalid_argument, "rules: too many words"};
+    if (!types->Compile()) return Error{Errc::invalid_argument, "rules: too many exception types"};
+    return outcome::success();
+  }
+
+  // True if the guard forbids the match. It sees "before <<match>> after".
+  static bool forbidden(const RE2* guard, std::string_view text, std::string_view match) {
+    if (guard == nullptr) return false;
+    const auto begin = static_cast<std::size_t>(match.data() - text.data());
+    const std::size_t end = begin + match.size();
+    const std::size_t from = begin - std::min(begin, guard_reach_bytes);
+    std::string seen(text.substr(from, begin - from));
+    seen.append("<<").append(match.substr(0, 4 * guard_reach_bytes)).append(">>");
+    seen += text.substr(end, guard_reach_bytes);
+    return RE2::PartialMatch(seen, *guard);
+  }
+
+  // The first place in `line` where the phrase holds.
+  [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const RE2* guard,
+                                                     std::string_view line) const {
+    const RE2& pattern = phrases[phrase].GetRE2(0);
+    std::size_t from = 0;
+    for (int place = 0; place < most_places_per_rule && from <= line.size(); ++place) {
+      re2::StringPiece found;
+      if (!pattern.Match(line, from, line.size(), RE2::UNANCHORED, &found, 1)) return {};
+      const std::string_view match(found.data(), found.size());
+      if (!forbidden(guard, line, match)) return match;
+      from = static_cast<std::size_t>(match.data() - line.data()) +
+             std::max<std::size_t>(1, match.size());
+    }
+    return {};
+  }
+
+  void match_phrases(std::string_view line, std::vector<std::size_t>& words,
+                     std::vector<RuleHit>& hits) const {
+    filter.for_each_candidate(line, words, [&](std::size_t candidate) {
+      const std::size_t rule = phrase_rules[candidate];
+      // One hit a rule is enough; it also bounds the work on repetitive texts.
+      if (std::any_of(hits.begin(), hits.end(),
+                      [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
+        return;
+      const auto match = find(candidate, guards[rule].get(), line);
+      if (match) hits.push_back({&rules[rule], *match});
+    });
+  }
+
+  void match_type(std::string_view name, std::vector<RuleHit>& hits) const {
+    if (name.empty() || name.size() > longest_type_name) return;
+    const std::string_view last = last_name_component(name);
+    std::string key = exception_stem(last);
+    if (key.empty()) return;
+    key.append(" ").append(last);  // Patterns are anchored on "stem Name".
+    std::vector<int> found;
+    if (!types->Match(key, &found)) return;
+    std::sort(found.begin(), found.end());
+    for (const int i : found)
+      hits.push_back({&rules[type_rules[static_cast<std::size_t>(i)]], name});
+  }
+
+  // Line by line: most lines of a long text have no word that matters.
+  void match_window(std::string_view text, std::vector<RuleHit>& hits) const {
+    int types_left = most_leading_types;
+    std::vector<std::size_t> words;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      match_phrases(line, words, hits);
+      if (const auto name = leading_type_name(line); !name.empty() && types_left > 0) {
+        match_type(name, hits);
+        --types_left;
+      }
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+};
+
+RuleBook::RuleBook(std::unique_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
+RuleBook::RuleBook(RuleBook&&) noexcept = default;
+RuleBook& RuleBook::operator=(RuleBook&&) noexcept = default;
+RuleBook::~RuleBook() = default;
+
+Result<RuleBook> RuleBook::parse(std::string_view table) {
+  TRIAGE_TRY(rows, read_rule_table(table));
+  auto compiled = std::make_unique<Compiled>();
+  compiled->types = std::make_unique<RE2::Set>(pattern_options(), RE2::ANCHOR_BOTH);
+  for (RuleRow& row : rows) {
+    TRIAGE_TRYV(compiled->add(std::move(row)));
+  }
+  TRIAGE_TRYV(compiled->finish());
+  return outcome::success(RuleBook(std::move(compiled)));
+}
+
+const std::vector<Rule>& RuleBook::rules() const noexcept { return compiled_->rules; }
+
+void RuleBook::match_text(std::string_view text, std::vector<RuleHit>& hits) const {
+  for (const std::string_view window : windows_of(text)) {
+    if (window.empty()) continue;
+    compiled_->match_window(window, hits);
+  }
+}
+
+void RuleBook::match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const {
+  compiled_->match_type(name, hits);
+}
+
+const RuleBook& built_in_rules() {
+  static const RuleBook rules = RuleBook::parse(rules_text).value();
+  return rules;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/text/tokens.hpp"
+
+#include "classifier/text/file_kinds.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+enum class CharKind : std::uint8_t { other, space, digit, lower, upper, high };
+
+constexpr std::array<CharKind, 256> char_kinds = [] {
+  std::array<CharKind, 256> kinds{};
+  for (unsigned c = 'a'; c <= 'z'; ++c) kinds[c] = CharKind::lower;
+  for (unsigned c = 'A'; c <= 'Z'; ++c) kinds[c] = CharKind::upper;
+  for (unsigned c = '0'; c <= '9'; ++c) kinds[c] = CharKind::digit;
+  for (unsigned c = 0x80; c <= 0xFF; ++c) kinds[c] = CharKind::high;
+  for (const unsigned c : {0x20U, 0x09U, 0x0BU, 0x0CU, 0x0DU}) kinds[c] = CharKind::space;
+  return kinds;
+}();
+
+constexpr std::size_t longest_quoted_name = 64;
+constexpr std::size_t longest_word = 48;
+
+CharKind kind_of(char c) { return char_kinds[static_cast<unsigned char>(c)]; }
+bool is_letter(char c) { return kind_of(c) >= CharKind::lower; }
+bool is_digit(char c) { return kind_of(c) == CharKind::digit; }
+bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' || c == '/' ||
+         c == '@' || c == '$' || c == '*' || c == '#' || c == '+';
+}
+
+struct Unit {
+  std::string_view name;
+  std::uint32_t mark;
+};
+constexpr std::uint32_t duration = mark_hash("<duration>");
+constexpr std::uint32_t byte_size = mark_hash("<size>");
+constexpr std::array<Unit, 26> units{{
+    {"s", duration},      {"sec", duration},          {"secs", duration},   {"ms", duration},
+    {"m", duration},      {"min", duration},          {"mins", duration},   {"h", duration},
+    {"us", duration},     {"ns", duration},           {"second", duration}, {"seconds", duration},
+    {"minute", duration}, {"minutes", duration},      {"hour", duration},   {"hours", duration},
+    {"kb", byte_size},    {"mb", byte_size},          {"gb", byte_size},    {"kib", byte_size},
+    {"mib", byte_size},   {"gib", byte_size},         {"b", byte_size},     {"bytes", byte_size},
+    {"byte", byte_size},  {"milliseconds", duration},
+}};
+
+// Numbers that say something by themselves: HTTP errors, exit statuses of shells and signals.
+bool is_telling_number(unsigned value) {
+  return (value >= 400 && value <= 599) || (value >= 124 && value <= 143) ||
+         (value >= 32600 && value <= 32603) || value == 32700;
+}
+
+class LineTokenizer {
+ public:
+  LineTokenizer(std::string_view line, const Lexicon& lexicon, std::vector<Token>& tokens)
+      : line_(line), lexicon_(lexicon), tokens_(tokens) {}
+
+  void run() {
+    while (at_ < line_.size()) step();
+  }
+
+ private:
+  void step() {
+    const char c = line_[at_];
+    switch (kind_of(c)) {
+      case CharKind::digit: number(); return;
+      case CharKind::lower:
+      case CharKind::upper:
+      case CharKind::high: word(TokenKind::word); return;
+      case CharKind::space: ++at_; return;
+      case CharKind::other: punctuation(c); return;
+    }
+  }
+
+  void mark(std::uint32_t hash, TokenKind kind = TokenKind::mark) {
+    tokens_.push_back({.hash = hash, .kind = kind});
+  }
+
+  void punctuation(char c) {
+    if (c == '\'' || c == '"' || c == '`') {
+      if (quoted_name(c)) return;
+    } else if (c == '/' && path()) {
+      return;
+    } else if (c == ';' || c == '!' || c == '?' || c == '|' ||
+               (c == '.' &&
+                (at_ + 1 == line_.size() || kind_of(line_[at_ + 1]) == CharKind::space))) {
+      mark(sentence_end_mark);
+    } else if (c == '>' || c == '<') {
+      const bool spaced = at_ > 0 && line_[at_ - 1] == ' ' && at_ + 1 < line_.size() &&
+                          (line_[at_ + 1] == ' ' || line_[at_ + 1] == '=');
+      if (spaced) mark(mark_hash("<compared>"));
+    }
+    ++at_;
+  }
+
+  // 'name', "name" or `name`: masked, and its words kept aside. False if it is no name.
+  bool quoted_name(char quote) {
+    const bool after_word = at_ > 0 && (is_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]));
+    if (after_word && quote == '\'') return false;  // An apostrophe.
+    std::size_t end = at_ + 1;
+    while (end < line_.size() && end - at_ <= longest_quoted_name && is_name_char(line_[end]))
+      ++end;
+    if (end >= line_.size() || line_[end] != quote || end == at_ + 1) return false;
+    mark(mark_hash("<q>"), TokenKind::name);
+    const std::string_view inside = line_.substr(0, end);
+    const std::string_view whole = line_;
+    ++at_;
+    line_ = inside;
+    while (at_ < line_.size()) {
+      if (is_letter(line_[at_])) {
+        word(TokenKind::inner);
+      } else if (is_digit(line_[at_])) {
+        number();
+      } else {
+        ++at_;
+      }
+    }
+    line_ = whole;
+    at_ = end + 1;
+    return true;
+  }
+
+  // "/usr/lib/x": something with at least two parts.
+  bool path() {
+    if (at_ > 0 && (is_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]) || line_[at_ - 1] == '/'))
+      return false;
+    std::size_t end = at_ + 1;
+    std::size_t parts = 0;
+    while (end < line_.size() && (is_name_char(line_[end]) || line_[end] == '%')) {
+      if (line_[end] == '/') ++parts;
+      ++end;
+    }
+    if (end < at_ + 3) return false;
+    mark(mark_hash(parts == 0 ? "<slash>" : "<path>"), TokenKind::place);
+    file_kind(line_.substr(at_, end - at_));
+    at_ = end;
+    return true;
+  }
+
+  // "/app/main.go:3:6" ends with the name of a source file.
+  void file_kind(std::string_view path) {
+    path = path.substr(0, path.find(':'));
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string_view::npos) return;
+    if (const std::uint32_t kind = file_kind_mark(path.substr(dot + 1))) mark(kind);
+  }
+
+  // True if the word from `begin` to here is the extension of a name: "main.go", no "a.b.c" or
+  // "x.h(".
+  [[nodiscard]] bool is_extension(std::size_t begin) const {
+    if (begin < 2 || line_[begin - 1] != '.') return false;
+    if (!is_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
+    if (at_ == line_.size()) return true;
+    const char next = line_[at_];
+    // "x.pas(29,14)" names a place in a file.
+    if (next == '(' && at_ + 1 < line_.size() && is_digit(line_[at_ + 1])) return true;
+    return next != '.' && next != '_' && next != '(' && next != '-';
+  }
+
+  void number() {
+    std::size_t end = at_;
+    unsigned value = 0;
+    while (end < line_.size() && is_digit(line_[end])) {
+      if (end - at_ < 9) value = value * 10 + static_cast<unsigned>(line_[end] - '0');
+      ++end;
+    }
+    const std::size_t digits = end - at_;
+    const bool glued = at_ > 0 && (is_letter(line_[at_ - 1]) || line_[at_ - 1] == '_');
+    // 1,234 and 1.5 and 12:30:01 are one number.
+    bool broken = false;
+    while (end + 1 < line_.size() &&
+           (line_[end] == '.' || line_[end] == ',' || line_[end] == ':') &&
+           is_digit(line_[end + 1])) {
+      broken = true;
+      ++end;
+      while (end < line_.size() && is_digit(line_[end])) ++end;
+    }
+    const std::size_t before = at_;
+    at_ = end;
+    if (const std::uint32_t unit = take_unit()) {
+      mark(unit);
+      return;
+    }
+    if (at_ < line_.size() && is_letter(line_[at_])) {  // 3f2a, 2nd, 4xx: an id.
+      while (at_ < line_.size() && (is_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
+      mark(mark_hash("<id>"), TokenKind::number);
+      return;
+    }
+    if (!glued && n_of_m()) return;
+    if (!broken && !glued && is_telling_number(value) && digits >= 3) {
+      std::uint32_t hash = mark_hash("<code>");
+      for (std::size_t i = before; i < end; ++i) {
+        hash = hash_byte(hash, static_cast<unsigned char>(line_[i]));
+      }
+      mark(hash, TokenKind::number);
+      return;
+    }
+    mark(mark_hash(digits >= 4 && !broken ? "<N>" : "<n>"), TokenKind::number);
+  }
+
+  // The unit behind a number, with or without a blank between them.
+  std::uint32_t take_unit() {
+    std::size_t begin = at_;
+    if (begin < line_.size() && line_[begin] == ' ') ++begin;
+    std::size_t end = begin;
+    char name[16];
+    while (end < line_.size() && end - begin < sizeof name && is_letter(line_[end])) {
+      const char c = line_[end];
+      name[end - begin] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      ++end;
+    }
+    if (end == begin || (end < line_.size() && is_letter(line_[end]))) return 0;
+    const std::string_view given(name, end - begin);
+    if (begin > at_ && given.size() < 2) return 0;  // "3 s" may be anything.
+    for (const Unit& unit : units) {
+      if (unit.name != given) continue;
+      at_ = end;
+      return unit.mark;
+    }
+    return 0;
+  }
+
+  // "3 of 7", "3/7", "3 out of 7", behind the first number.
+  bool n_of_m() {
+    const std::string_view rest = line_.substr(at_);
+    std::size_t skip = 0;
+    for (const std::string_view middle :
+         {"/", " of ", " out of ", " von ", " de ", " sur ", " di "}) {
+      if (rest.starts_with(middle)) skip = middle.size();
+    }
+    if (skip == 0 || skip >= rest.size() || !is_digit(rest[skip])) return false;
+    std::size_t end = skip;
+    while (end < rest.size() && is_digit(rest[end])) ++end;
+    if (end < rest.size() && (rest[end] == '/' || is_letter(rest[end]))) return false;  // A date.
+    mark(mark_hash("<n of m>"));
+    at_ += end;
+    return true;
+  }
+
+  // The length of the character at `at`, and its lower-case form in `out`.
+  std::size_t lowered(std::size_t at, unsigned char (&out)[4]) const {
+    const auto byte = static_cast<unsigned char>(line_[at]);
+    out[0] = byte;
+    if (byte < 0x80) {
+      if (byte >= 'A' && byte <= 'Z') out[0] = static_cast<unsigned char>(byte - 'A' + 'a');
+      return 1;
+    }
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
+    if (at + length > line_.size()) return 1;
+    for (std::size_t i = 1; i < length; ++i) out[i] = static_cast<unsigned char>(line_[at + i]);
+    if (byte == 0xC3 && out[1] >= 0x80 && out[1] <= 0x9E) out[1] += 0x20;  // Latin-1 capitals.
+    if (byte == 0xD0 && out[1] >= 0x90 && out[1] <= 0x9F) {                // Cyrillic ones.
+      out[1] += 0x20;
+    } else if (byte == 0xD0 && out[1] >= 0xA0 && out[1] <= 0xAF) {
+      out[0] = 0xD1;
+      out[1] -= 0x20;
+    }
+    return length;
+  }
+
+  [[nodiscard]] bool apostrophe_inside() const {
+    return at_ + 1 < line_.size() && line_[at_] == '\'' &&
+           kind_of(line_[at_ + 1]) == CharKind::lower;
+  }
+
+  // A typographic apostrophe between letters.
+  [[nodiscard]] bool curly_inside() const {
+    return line_.substr(at_, 3) == "\xE2\x80\x99" && at_ + 3 < line_.size() &&
+           kind_of(line_[at_ + 3]) == CharKind::lower;
+  }
+
+  // Chinese, Japanese: no blanks between words, so every two characters are one.
+  [[nodiscard]] bool ideographic() const {
+    const auto byte = static_cast<unsigned char>(line_[at_]);
+    return byte >= 0xE3 && byte <= 0xE9 && at_ + 3 <= line_.size();
+  }
+
+  void ideographs() {
+    const std::size_t begin = at_;
+    while (at_ < line_.size() && ideographic()) {
+      const std::size_t first = at_;
+      at_ += 3;
+      const bool pair = at_ < line_.size() && ideographic();
+      if (!pair && first > begin) return;  // The last one stands in a pair already.
+      std::uint32_t hash = hash_seed;
+      for (const char byte : line_.substr(first, pair ? 6 : 3)) {
+        hash = hash_byte(hash, static_cast<unsigned char>(byte));
+      }
+      tokens_.push_back({.hash = hash, .kind = TokenKind::word, .meaning = lexicon_.word(hash)});
+    }
+  }
+
+  // "https://…": one token up to the next blank or quote.
+  bool url(std::size_t end) {
+    if (end + 2 >= line_.size() || line_.substr(end, 3) != "://") return false;
+    while (end < line_.size() && kind_of(line_[end]) != CharKind::space && line_[end] != '"' &&
+           line_[end] != '\'' && line_[end] != '`' && line_[end] != ')' && line_[end] != '>') {
+      ++end;
+    }
+    at_ = end;
+    mark(mark_hash("<url>"), TokenKind::place);
+    return true;
+  }
+
+  // One word up to where it ends or CamelCase changes.
+  void word(TokenKind kind) {
+    if (ideographic()) {
+      ideographs();
+      return;
+    }
+    Token token{.hash = hash_seed, .kind = kind};
+    const std::size_t begin = at_;
+    std::uint32_t recent = 0;  // The last three bytes.
+    std::size_t length = 0;
+    while (at_ < line_.size()) {
+      const bool curly = curly_inside();
+      if (!curly && !is_letter(line_[at_]) && !(length > 0 && apostrophe_inside())) break;
+      if (at_ > begin && new_part(begin)) break;
+      unsigned char bytes[4] = {'\''};
+      const std::size_t taken = curly ? 3 : lowered(at_, bytes);
+      for (std::size_t i = 0; i < (curly ? 1 : taken) && length < longest_word; ++i, ++length) {
+        token.hash = hash_byte(token.hash, bytes[i]);
+        recent = (recent << 8U | bytes[i]) & 0xFFFFFFU;
+        if (length + 1 == 4) token.prefix = hash_byte(token.hash, '^');
+        if (length + 1 >= 3) {
+          if (const Concept meaning = lexicon_.prefix(token.hash)) token.meaning = meaning;
+        }
+      }
+      at_ += taken;
+      if (at_ < line_.size() && ideographic()) break;
+    }
+    if (at_ == begin) ++at_;  // A stray byte.
+    if (length >= 6) token.suffix = hash_byte(hash_byte(recent * 2654435761U, '$'), '$');
+    if (length < 5) token.prefix = 0;
+    if (const Concept meaning = lexicon_.word(token.hash)) token.meaning = meaning;
+    if (url(at_)) return;
+    if (is_extension(begin)) {
+      if (const std::uint32_t file = file_kind_mark(line_.substr(begin, at_ - begin))) {
+        mark(file);
+        return;
+      }
+    }
+    tokens_.push_back(token);
+  }
+
+  // True where CamelCase begins a new part: "rateL|imit", "JSOND|ecode".
+  [[nodiscard]] bool new_part(std::size_t begin) const {
+    if (kind_of(line_[at_]) != CharKind::upper) return false;
+    if (kind_of(line_[at_ - 1]) == CharKind::lower) return true;
+    return at_ > begin && kind_of(line_[at_ - 1]) == CharKind::upper && at_ + 1 < line_.size() &&
+           kind_of(line_[at_ + 1]) == CharKind::lower &&
+           (at_ + 2 >= line_.size() || kind_of(line_[at_ + 2]) == CharKind::lower);
+  }
+
+  std::string_view line_;
+  const Lexicon& lexicon_;
+  std::vector<Token>& tokens_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+void tokenize_line(std::string_view line, const Lexicon& lexicon, std::vector<Token>& tokens) {
+  LineTokenizer(line, lexicon, tokens).run();
+}
+
+}  // namespace triage::inline v0_1::detail

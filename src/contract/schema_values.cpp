@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "contract/schema_values.hpp"
+
+#include "contract/schema_keywords.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+template <class T>
+int sign(const T& a, const T& b) {
+  return (b < a ? 1 : 0) - (a < b ? 1 : 0);
+}
+
+int kind_of(const Json& value) {
+  return static_cast<int>(value.is_number() ? Json::value_t::number_float : value.type());
+}
+
+// Exact: the processors we build for keep 64 bits of mantissa.
+long double exact(const Json& number) {
+  if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
+  if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
+  return static_cast<long double>(number.get<double>());
+}
+
+}  // namespace
+
+unsigned types_of(const Json& value, Draft draft) {
+  switch (value.type()) {
+    case Json::value_t::null: return type_null;
+    case Json::value_t::boolean: return type_boolean;
+    case Json::value_t::string: return type_string;
+    case Json::value_t::array: return type_array;
+    case Json::value_t::object: return type_object;
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned: return type_number | type_integer;
+    default: break;
+  }
+  const auto number = value.get<double>();
+  const bool whole =
+      draft != Draft::draft4 && std::isfinite(number) && std::trunc(number) == number;
+  return type_number | (whole ? type_integer : 0U);
+}
+
+int order_of(const Json& a, const Json& b) {
+  if (kind_of(a) != kind_of(b)) return sign(kind_of(a), kind_of(b));
+  if (a.is_number()) {
+    const long double x = exact(a);
+    const long double y = exact(b);
+    if (std::isnan(x) || std::isnan(y)) return sign(std::isnan(y), std::isnan(x));
+    return sign(x, y);
+  }
+  if (!a.is_structured()) return sign(a, b);
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end(); ++x, ++y) {
+    const int names = a.is_object() ? sign(x.key(), y.key()) : 0;
+    if (names != 0) return names;
+    if (const int values = order_of(*x, *y); values != 0) return values;
+  }
+  return sign(a.size(), b.size());
+}
+
+bool are_unique(const Json& array) {
+  std::vector<const Json*> elements;
+  elements.reserve(array.size());
+  for (const Json& element : array) elements.push_back(&element);
+  std::sort(elements.begin(), elements.end(),
+            [](const Json* a, const Json* b) { return order_of(*a, *b) < 0; });
+  return std::adjacent_find(elements.begin(), elements.end(), [](const Json* a, const Json* b) {
+           return order_of(*a, *b) == 0;
+         }) == elements.end();
+}
+
+bool is_multiple(const Json& number, const Json& divisor) {
+  const auto value = number.get<double>();
+  const auto by = divisor.get<double>();
+  if (!std::isfinite(value)) return false;
+  const double rest = std::fabs(std::remainder(value, by));
+  if (std::trunc(by) == by || !std::isfinite(value / by)) return rest == 0;
+  // 0.0075 is a multiple of 0.0001 for everybody but a processor.
+  return rest <= 1e-9 * by || rest <= 1e-15 * std::fabs(value);
+}
+
+std::size_t code_points(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+}  // namespace triage::inline v0_1::detail

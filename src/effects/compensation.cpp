@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Undoing effects: newest first, each call journaled before and after, none twice.
+#include "base/shield.hpp"
+#include "effects/effects.hpp"
+#include "run/run.hpp"
+#include "triage/detail/saturate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using Status = EffectState::Status;
+using Lock = std::unique_lock<std::mutex>;
+
+TimePoint later(TimePoint instant, Duration by) noexcept {
+  return TimePoint(Duration(saturating_add(instant.time_since_epoch().count(), by.count())));
+}
+
+}  // namespace
+
+const Compensation* Effects::find_compensation(std::string_view key, const EffectState& known,
+                                               const EffectOptions* options) const {
+  const auto& named = run_.core_.options.compensations;
+  const auto resolve = [&](const Compensation& one) -> const Compensation* {
+    if (one.function()) return &one;
+    const auto found = named.find(one.name());
+    return found == named.end() ? nullptr : &found->second;
+  };
+  if (options != nullptr && options->compensate) return resolve(options->compensate);
+  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
+  if (const auto* live = live_options(key)) return resolve(live->compensate);
+  if (!known.compensation) return nullptr;
+  const auto found = named.find(*known.compensation);
+  return found == named.end() ? nullptr : &found->second;
+}
+
+std::vector<std::pair<std::string, EffectState>> Effects::undoable_after(Sequence target,
+                                                                         Find what) const {
+  const Lock lock(run_.mutex_);
+  std::vector<std::pair<std::string, EffectState>> found;
+  if (!run_.body_) return found;
+  for (const auto& [key, effect] : run_.body_->journal.effects()) {
+    if (effect.intended_at <= target) continue;
+    if (!effect.compensation) continue;  // Or a branch's inheritance: its origin's to undo.
+    const bool in_doubt =
+        effect.status == Status::intended || effect.status == Status::compensating;
+    if (what == Find::in_doubt ? in_doubt : effect.status == Status::completed) {
+      found.emplace_back(key, effect);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.second.intended_at > b.second.intended_at;
+  });
+  return found;
+}
+
+bool Effects::owes_after(Sequence target) const {
+  return !undoable_after(target, Find::in_place).empty();
+}
+
+// A journal with a hole may hide an effect that belongs to those: then none is undone either.
+std::optional<std::string> Effects::settle_after(Sequence target) {
+  const auto doubts = undoable_after(target, Find::in_doubt);
+  const Sequence lost = run_.body_ ? run_.body_->journal.lost_intent() : 0;
+  if (lost > target && (!doubts.empty() || owes_after(target))) {
+    return "record " + std::to_string(lost) +
+           " is damaged or missing and may have been the intent of an effect";
+  }
+  for (const auto& [key, effect] : doubts) {
+    const Reconciled found = effect.status == Status::intended
+                                 ? settle(key, effect, nullptr)
+                                 : settle_compensation(key, effect, nullptr);
+    if (found.answer != Reconciled::Answer::unknown) continue;
+    if (effect.status == Status::compensating && call_again(key, effect)) continue;
+    run_.emit(EventKind::effect_in_doubt, {.text = key});
+    return (effect.status == Status::intended
+                ? "nobody knows whether " + effect_name(key) + " happened"
+                : "nobody knows whether " + effect_name(key) + " has been undone") +
+           found.reason;
+  }
+  return std::nullopt;
+}
+
+// A compensation that was cut off and may be made again counts as not made.
+bool Effects::call_again(const std::string& key, const EffectState& effect) {
+  const Compensation* compensation = find_compensation(key, effect, nullptr);
+  if (compensation == nullptr || compensation->semantics() == EffectSemantics::at_most_once) {
+    return false;
+  }
+  return record_durably(RecordKind::compensation_withdrawn, key, effect,
+                        Json{{"cause", "it was cut off, and may be called again"}})
+      .has_value();
+}
+
+std::vector<std::string> Effects::compensate_after(Sequence target) {
+  std::vector<std::string> failures;
+  for (const auto& [key, effect] : undoable_after(target, Find::in_place)) {
+    auto problem = compensate(key, effect);
+    if (!problem) continue;
+    std::string text = effect_name(key) + " could not be undone: " + *problem;
+    {
+      const Lock lock(run_.mutex_);
+      run_.body_->context().notes.push_back(text);
+    }
+    run_.emit(EventKind::compensation_failed, {.text = text});
+    failures.push_back(std::move(text));
+  }
+  return failures;
+}
+
+// Why the effect is still in place, or may be; empty if it is undone.
+std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect) {
+  const Compensation* compensation = find_compensation(key, effect, nullptr);
+  if (compensation == nullptr) {
+    return effect.compensation && !effect.compensation->empty()
+               ? "its compensation \"" + printable(*effect.compensation) + "\" is not registered"
+               : "its compensation was a function of the process that died; register it by name";
+  }
+  const CompensationOptions& how = run_.core_.options.compensation;
+  Duration delay = how.delay;
+  std::optional<std::string> problem;
+  for (int attempt = 1; attempt <= how.max_attempts; ++attempt) {
+    const Duration twice(saturating_add(delay.count(), delay.count()));
+    if (attempt > 1 && !wait(std::exchange(delay, twice))) break;
+    bool in_doubt = false;
+    problem = call_compensation(key, effect, *compensation, &in_doubt);
+    if (!problem || in_doubt) break;
+  }
+  return problem;
+}
+
+std::optional<std::string> Effects::call_compensation(const std::string& key,
+                                                      const EffectState& effect,
+                                                      const Compensation& compensation,
+                                                      bool* in_doubt) {
+  EffectCall call = call_of(key, effect, true);
+  if (auto durable = record_durably(RecordKind::compensation_intended, key, effect,
+                                    Json{{"idempotency_key", call.idempotency_key}});
+      !durable) {
+    record(RecordKind::compensation_withdrawn, key, effect,
+           Json{{"cause", "the intent could not be stored"}});
+    return "the store failed: " + durable.error().detail;
+  }
+  run_.emit(EventKind::compensation_started, {.text = key});
+  if (effect.result) call.result = *effect.result;
+  call.deadline = later(run_.now(), run_.core_.options.compensation.timeout);
+  try {
+    compensation.function()(call);
+  } catch (const EffectNotDone& not_done) {
+    static_cast<void>(record_durably(RecordKind::compensation_withdrawn, key, effect,
+                                     Json{{"cause", not_done.what()}}));
+    return not_done.what();
+  } catch (...) {
+    std::string cause = current_exception_text();
+    if (run_.now() > *call.deadline) cause += " (after its time was up)";
+    return settle_thrown(key, effect, compensation, std::move(cause), in_doubt);
+  }
+  if (auto kept = record_durably(RecordKind::compensation_completed, key, effect, Json::object());
+      !kept) {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+    *in_doubt = true;
+    return "it was undone, but that could not be stored: " + kept.error().detail;
+  }
+  run_.emit(EventKind::compensation_completed, {.text = key});
+  return std::nullopt;
+}
+
+// It threw, so nobody knows how far it got.
+std::optional<std::string> Effects::settle_thrown(const std::string& key, const EffectState& effect,
+                                                  const Compensation& compensation,
+                                                  std::string cause, bool* in_doubt) {
+  const Reconciled found = settle_compensation(key, effect, nullptr);
+  if (found.answer == Reconciled::Answer::done) return std::nullopt;
+  if (found.answer == Reconciled::Answer::not_done) return cause;
+  if (compensation.semantics() != EffectSemantics::at_most_once) {
+    static_cast<void>(
+        record_durably(RecordKind::compensation_withdrawn, key, effect, Json{{"cause", cause}}));
+    return cause;
+  }
+  *in_doubt = true;
+  run_.emit(EventKind::effect_in_doubt, {.text = key});
+  return cause + "; nobody knows whether it happened" + found.reason;
+}
+
+Reconciled Effects::settle_compensation(std::string_view key, const EffectState& known,
+                                        const EffectOptions* options) {
+  const Compensation* compensation = find_compensation(key, known, options);
+  const Reconcile::Function* function = nullptr;
+  if (compensation != nullptr) {
+    const Reconcile& reconcile = compensation->reconcile();
+    const auto& named = run_.core_.options.reconciliations;
+    if (reconcile.function()) {
+      function = &reconcile.function();
+    } else if (const auto found = named.find(reconcile.name()); found != named.end()) {
+      function = &found->second.function();
+    }
+  }
+  if (function == nullptr) return Reconciled::unknown();
+  EffectCall call = call_of(key, known, true);
+  if (known.result) call.result = *known.result;
+  Reconciled found = ask(*function, call);
+  if (found.answer == Reconciled::Answer::unknown) {
+    if (!found.reason.empty()) found.reason = ": " + found.reason;
+    return found;
+  }
+  const bool done = found.answer == Reconciled::Answer::done;
+  Json fields{{"reconciled", true}};
+  if (!done) fields["cause"] = "reconciled: it did not happen";
+  const auto kept =
+      record_durably(done ? RecordKind::compensation_completed : RecordKind::compensation_withdrawn,
+                     key, known, std::move(fields));
+  if (!kept) {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+    return Reconciled::unknown(": its answer could not be stored: " + kept.error().detail);
+  }
+  run_.emit(EventKind::effect_reconciled, {.text = key, .number = done ? 0U : 1U});
+  return found;
+}
+
+// False if the run is cancelled. No sleep goes past the run's deadline.
+bool Effects::wait(Duration delay) {
+  const TimePoint instant = run_.now();
+  TimePoint until = later(instant, delay);
+  if (const auto& deadline = run_.deadline()) until = std::min(until, std::max(*deadline, instant));
+  return run_.rest_until(until);
+}
+
+// --- What the run loop asks for.
+
+std::optional<std::string> Run::undo(const RecoveryAction& action, Sequence target, bool wanted,
+                                     std::vector<std::string>* failures) {
+  Effects effects(*this);
+  if (wanted) {
+    if (auto doubt = effects.settle_after(target)) return doubt;
+  }
+  const bool owes = wanted && effects.owes_after(target);
+  record_action(action, owes ? std::optional(target) : std::nullopt);
+  if (owes) *failures = effects.compensate_after(target);
+  return std::nullopt;
+}
+
+// A process died while it was undoing effects, or the run ended when they were undone: before the
+// callable runs again, the rest is undone and the state goes back to where they had not happened.
+Input Run::finish_undoing(Input first) {
+  const Journal& journal = body_->journal;
+  const std::optional<Sequence> planned = journal.compensating_after();
+  if (!planned && !journal.before_undone()) return first;
+  Effects effects(*this);
+  if (planned) {
+    if (auto doubt = effects.settle_after(*planned)) {
+      std::string detail = "the effects of this run cannot all be undone: " + *doubt;
+      end_in_store(RunStatus::escalated,
+                   Json{{"detail", detail}, {"error", to_string(Errc::in_doubt)}});
+      body_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
+      return Input::stopped;
+    }
+    effects.compensate_after(*planned);
+  }
+  // Who chose where to go on is not sent elsewhere without need.
+  std::optional<Sequence> to = planned && body_->chosen_from ? body_->chosen_from : planned;
+  if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
+  if (auto known = learn_target(*to); !known) {
+    body_->outcome = std::make_unique<Error>(std::move(known).error());
+    return Input::stopped;
+  }
+  const auto position = *to == 0 ? std::nullopt : journal.find(*to);
+  record_rollback(position, false);
+  const Sequence restored = position ? *to : journal.start_sequence();
+  const std::string checkpoint =
+      restored != 0 ? to_string(CheckpointId{id(), restored}) : std::string();
+  if (body_->recovery) {
+    Recovery& told = *body_->recovery;
+    told.checkpoint_id = checkpoint;
+    told.hint = position ? "The run goes on from checkpoint " + checkpoint +
+                               ", because effects behind it were undone."
+                         : "The run goes on from its start, because its effects were undone.";
+  }
+  body_->restored_steps = journal.trajectory().size();
+  emit(EventKind::rolled_back, {.text = checkpoint});
+  return first;
+}
+
+}  // namespace triage::inline v0_1::detail

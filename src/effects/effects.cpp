@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+// Running an effect: its intent is durable before, its result after, and a doubt is never guessed
+// away.
+#include "effects/effects.hpp"
+
+#include "base/digest.hpp"
+#include "base/shield.hpp"
+#include "run/run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_key = 512;
+// How long the result of an effect that happened waits for a store that others keep busy: each try
+// waits for the store's own time too.
+constexpr int most_waits_for_lock = 24;
+constexpr std::chrono::milliseconds lock_wait{500};
+
+using Status = EffectState::Status;
+using Lock = std::unique_lock<std::mutex>;
+
+// Leaves the turn when the call ends, however it ends.
+class Turn {
+ public:
+  Turn(EffectTurns& turns, std::string_view key) noexcept : turns_(turns), key_(key) {}
+  ~Turn() { turns_.leave(key_); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  EffectTurns& turns_;
+  std::string_view key_;
+};
+
+Error not_registered(std::string_view key, std::string_view list, const std::string& name) {
+  return {Errc::invalid_argument, effect_name(key) + " names \"" + printable(name) +
+                                      "\", which is not in AgentOptions::" + std::string(list)};
+}
+
+// Where an effect holds its key against other arguments.
+bool holds_key(Status status) {
+  return status == Status::intended || status == Status::completed ||
+         status == Status::compensating;
+}
+
+bool may_run_again(const EffectState& known, EffectSemantics wanted) {
+  return known.semantics != EffectSemantics::at_most_once &&
+         wanted != EffectSemantics::at_most_once;
+}
+
+// What the intent and the result say about the effect beside its key.
+Json described(const EffectState& effect) {
+  Json fields = Json::object();
+  if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
+  if (effect.semantics != EffectSemantics::at_most_once) {
+    fields["semantics"] = to_string(effect.semantics);
+  }
+  if (effect.compensation) fields["compensation"] = *effect.compensation;
+  if (!effect.reconciliation.empty()) fields["reconciliation"] = effect.reconciliation;
+  if (!effect.idempotency_key.empty()) fields["idempotency_key"] = effect.idempotency_key;
+  return fields;
+}
+
+}  // namespace
+
+// --- One call of Attempt::effect.
+
+Result<Json> Run::effect(int attempt, const EffectRequest& request) {
+  return Effects(*this).perform(attempt, request);
+}
+
+Result<void> Effects::check(const EffectRequest& request) const {
+  const std::string_view key = request.key;
+  if (key.empty() || key.size() > longest_key) {
+    return Error{Errc::invalid_argument, "an effect's key has " + std::to_string(key.size()) +
+                                             " bytes; allowed are 1 to " +
+                                             std::to_string(longest_key)};
+  }
+  if (request.arguments != nullptr) {
+    if (auto checked = check_json(*request.arguments, "the arguments"); !checked) {
+      return Error{Errc::invalid_argument, effect_name(key) + ": " + checked.error().detail};
+    }
+  }
+  const AgentOptions& agent = run_.core_.options;
+  const std::string& compensation = request.options->compensate.name();
+  if (!compensation.empty() && !agent.compensations.contains(compensation)) {
+    return not_registered(key, "compensations", compensation);
+  }
+  for (const Reconcile* one :
+       {&request.options->reconcile, &request.options->compensate.reconcile()}) {
+    if (!one->name().empty() && !agent.reconciliations.contains(one->name())) {
+      return not_registered(key, "reconciliations", one->name());
+    }
+  }
+  return outcome::success();
+}
+
+std::shared_ptr<const Json> Effects::recorded(const EffectRequest& request,
+                                              std::string_view encoded) const {
+  const EffectOptions& options = *request.options;
+  if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
+    return nullptr;  // The functions must be kept.
+  }
+  const RunBody& b = *run_.body_;
+  const auto found = b.journal.effects().find(request.key);
+  if (found == b.journal.effects().end() || found->second.status != Status::completed ||
+      !b.made_extras->proven_arguments.contains(request.key, encoded, found->second.arguments)) {
+    return nullptr;
+  }
+  return found->second.result;
+}
+
+Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
+  TRIAGE_TRYV(check(request));
+  std::string encoded;
+  if (request.arguments != nullptr) encoded = encoded_arguments(*request.arguments);
+  const auto too_late = [] {
+    return Error{Errc::invalid_argument,
+                 "the callable has returned: its attempt takes nothing any more"};
+  };
+  EffectTurns* turns = nullptr;
+  std::shared_ptr<const Json> result;
+  {
+    const Lock lock(run_.mutex_);
+    if (run_.is_late(attempt)) return too_late();
+    turns = &run_.body().extras().effect_turns;
+    result = recorded(request, encoded);
+  }
+  if (result) {
+    run_.emit(EventKind::effect_reused, {.text = request.key});
+    return outcome::success(*result);
+  }
+  const std::string arguments = encoded.empty() ? std::string() : digest(encoded);
+  TRIAGE_TRYV(turns->enter(request.key));
+  const Turn turn(*turns, request.key);
+  Lock lock(run_.mutex_);
+  if (run_.is_late(attempt)) return too_late();
+  RunBody& b = run_.body();
+  const EffectOptions& options = *request.options;
+  if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
+    b.extras().effect_options.insert_or_assign(std::string(request.key), options);
+  }
+  EffectState known = b.journal.effect(request.key);
+  if (known.status == Status::completed && known.arguments == arguments) {
+    b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
+  }
+  lock.unlock();
+  if (holds_key(known.status) && known.arguments != arguments && !known.lost) {
+    return Error{Errc::conflict, effect_name(request.key) +
+                                     " was begun with other arguments; give another effect another "
+                                     "key"};
+  }
+  if (known.status == Status::completed) {
+    run_.emit(EventKind::effect_reused, {.text = request.key});
+    return outcome::success(*known.result);
+  }
+  EffectState next{.generation = known.generation,
+                   .semantics = options.semantics,
+                   .arguments = arguments,
+                   .reconciliation = options.reconcile.name(),
+                   .idempotency_key = known.idempotency_key};
+  if (options.compensate) next.compensation = options.compensate.name();
+  return decide(request, std::move(known), std::move(next));
+}
+
+// What is known decides whether it runs; it is not completed.
+Result<Json> Effects::decide(const EffectRequest& request, EffectState known, EffectState next) {
+  if (known.status == Status::compensating) {
+    const Reconciled undone = settle_compensation(request.key, known, request.options);
+    if (undone.answer == Reconciled::Answer::unknown) {
+      return in_doubt(request.key,
+                      "its compensation was begun earlier and nobody knows whether it "
+                      "happened" +
+                          undone.reason);
+    }
+    if (undone.answer == Reconciled::Answer::not_done) {  // The effect is still in place.
+      run_.emit(EventKind::effect_reused, {.text = request.key});
+      return outcome::success(*known.result);
+    }
+    known.status = Status::compensated;
+  }
+  if (known.status == Status::compensated) {
+    ++next.generation;
+    next.idempotency_key.clear();
+  }
+  if (known.status == Status::intended) {
+    if (known.lost) {  // All that is known of it is what is asked for now.
+      next.intended_at = known.intended_at;
+      known = next;
+    }
+    Reconciled found = settle(request.key, known, request.options);
+    if (found.answer == Reconciled::Answer::done) return outcome::success(std::move(found.result));
+    if (found.answer == Reconciled::Answer::unknown &&
+        !may_run_again(known, request.options->semantics)) {
+      return in_doubt(request.key,
+                      "it was begun earlier and its outcome is not known" + found.reason);
+    }
+  }
+  if (next.idempotency_key.empty()) {
+    next.idempotency_key = idempotency_key(run_.id(), request.key, next.generation, false);
+  }
+  return run(request, next);
+}
+
+Result<Json> Effects::run(const EffectRequest& request, const EffectState& next) {
+  const std::string_view key = request.key;
+  if (const auto until = run_.deadline(); until && run_.now() >= *until) {
+    return run_.too_late_for(run_.attempt_number(), effect_name(key) +
+                                                        " was asked for after the "
+                                                        "deadline and was not run");
+  }
+  Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
+  if (!durable) {
+    record(RecordKind::effect_withdrawn, key, next,
+           Json{{"cause", "the intent could not be stored"}});
+    return std::move(durable).error();
+  }
+  run_.emit(EventKind::effect_intended, {.text = key});
+  const EffectCall call = call_of(key, next, false);
+  Json result;
+  try {
+    result = (*request.fn)(call);
+  } catch (const EffectNotDone& not_done) {
+    record(RecordKind::effect_withdrawn, key, next, Json{{"cause", not_done.what()}});
+    throw;
+  } catch (...) {
+    // The intent stays: nobody knows how far fn got.
+    run_.emit(EventKind::effect_in_doubt, {.text = key});
+    throw;
+  }
+  return keep_result(request, next, call, std::move(result));
+}
+
+// The effect has happened; what it returned must be recorded before anybody builds on it.
+Result<Json> Effects::keep_result(const EffectRequest& request, const EffectState& next,
+                                  const EffectCall& call, Json result) {
+  const std::string_view key = request.key;
+  Result<void> kept = check_json(result, "the result of " + effect_name(key));
+  if (!kept) {
+    // What it should have returned, says whoever can find out.
+    if (const auto* function = find_reconcile(key, next, request.options)) {
+      Reconciled found = ask(*function, call);
+      if (found.answer == Reconciled::Answer::done &&
+          check_json(found.result, "the result").has_value()) {
+        result = std::move(found.result);
+        kept = outcome::success();
+      }
+    }
+  }
+  if (kept) {
+    Json fields = described(next);
+    fields["result"] = result;
+    kept = record_durably(RecordKind::effect_completed, key, next, std::move(fields));
+    // A lock that was never had means that nothing was written, and that it will be had later.
+    for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
+         ++again) {
+      if (!wait(lock_wait)) break;
+      kept = run_.drain_strictly();
+    }
+  }
+  if (kept) {
+    run_.emit(EventKind::effect_completed, {.text = key});
+    return outcome::success(std::move(result));
+  }
+  {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+  }
+  return in_doubt(key, "it happened, but its result could not be stored: " + kept.error().detail);
+}
+
+Error Effects::in_doubt(std::string_view key, std::string why) {
+  run_.emit(EventKind::effect_in_doubt, {.text = key});
+  return {Errc::in_doubt,
+          effect_name(key) + ": " + why + "; find out whether it happened before going on"};
+}
+
+EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
+                            bool compensation) const {
+  const std::string& recorded = compensation ? effect.compensation_key : effect.idempotency_key;
+  return {.key = std::string(key),
+          .generation = effect.generation,
+          .attempt = run_.attempt_number(),
+          .idempotency_key = recorded.empty()
+                                 ? idempotency_key(run_.id(), key, effect.generation, compensation)
+                                 : recorded,
+          .deadline = run_.deadline(),
+          .stop_token = run_.stop_token()};
+}
+
+void Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
+                     Json fields) {
+  const Lock lock(run_.mutex_);
+  RunBody& b = run_.body();
+  run_.make_room();
+  fields["key"] = std::string(key);
+  fields["generation"] = effect.generation;
+  run_.enqueue(b.journal.add(kind, run_.core_.clock->wall_now(), std::move(fields)));
+}
+
+Result<void> Effects::record_durably(RecordKind kind, std::string_view key,
+                                     const EffectState& effect, Json fields) {
+  record(kind, key, effect, std::move(fields));
+  return run_.drain_strictly();
+}
+
+// --- Settling a doubt.
+
+Reconciled Effects::ask(const Reconcile::Function& function, const EffectCall& call) {
+  try {
+    return function(call);
+  } catch (...) {
+    return Reconciled::unknown("reconcile threw: " + current_exception_text());
+  }
+}
+
+const EffectOptions* Effects::live_options(std::string_view key) const {
+  const RunExtras* extras = run_.body_->made_extras.get();
+  if (extras == nullptr) return nullptr;
+  const auto found = extras->effect_options.find(key);
+  return found == extras->effect_options.end() ? nullptr : &found->second;
+}
+
+const Reconcile::Function* Effects::find_reconcile(std::string_view key, const EffectState& known,
+                                                   const EffectOptions* options) const {
+  const auto& named = run_.core_.options.reconciliations;
+  const auto resolve = [&](const Reconcile& one) -> const Reconcile::Function* {
+    if (one.function()) return &one.function();
+    const auto found = named.find(one.name());
+    return found == named.end() ? nullptr : &found->second.function();
+  };
+  if (options != nullptr && options->reconcile) return resolve(options->reconcile);
+  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
+  if (const auto* live = live_options(key); live != nullptr && live->reconcile) {
+    return resolve(live->reconcile);
+  }
+  return resolve(Reconcile(known.reconciliation));
+}
+
+// The answer is recorded before anybody acts on it; one that cannot be recorded is none.
+Reconciled Effects::settle(std::string_view key, const EffectState& known,
+                           const EffectOptions* options) {
+  const Reconcile::Function* function = find_reconcile(key, known, options);
+  if (function == nullptr) return Reconciled::unknown();
+  Reconciled found = ask(*function, call_of(key, known, false));
+  const auto unknown = [](const std::string& reason) {
+    return Reconciled::unknown(reason.empty() ? std::string(", also not by its reconcile")
+                                              : ", also not by its reconcile: " + reason);
+  };
+  if (found.answer == Reconciled::Answer::unknown) return unknown(found.reason);
+  const bool done = found.answer == Reconciled::Answer::done;
+  Json fields = done ? described(known) : Json{{"cause", "reconciled: it did not happen"}};
+  if (done) {
+    if (auto storable = check_json(found.result, "its result"); !storable) {
+      return unknown(storable.error().detail);
+    }
+    fields["result"] = found.result;
+  }
+  fields["reconciled"] = true;
+  const auto kept =
+      record_durably(done ? RecordKind::effect_completed : RecordKind::effect_withdrawn, key, known,
+                     std::move(fields));
+  if (!kept) {
+    const Lock lock(run_.mutex_);
+    run_.body_->journal.doubt_effect(key);
+    return unknown("its answer could not be stored: " + kept.error().detail);
+  }
+  run_.emit(EventKind::effect_reconciled, {.text = key, .number = done ? 1U : 0U});
+  return found;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The CBOR subset that record bodies use (RFC 8949): definite lengths, text keys, 64-bit floats.
+// Own code because the general-purpose decoder recurses without a limit and builds a tree first.
+#include "journal/cbor_reader.hpp"
+#include "triage/record.hpp"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <optional>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using cbor::array;
+using cbor::map;
+
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+
+  void head(cbor::Major major, std::uint64_t value) {
+    const auto put = [&](std::uint8_t width_code, int bytes) {
+      std::array<char, 9> text{};
+      text[0] = static_cast<char>(major | width_code);
+      for (int i = 0; i < bytes; ++i) {
+        text[static_cast<std::size_t>(1 + i)] = static_cast<char>(value >> (8 * (bytes - 1 - i)));
+      }
+      out_.append(text.data(), static_cast<std::size_t>(1 + bytes));
+    };
+    if (value < 24) {
+      out_.push_back(static_cast<char>(major | value));
+    } else if (value <= 0xffU) {
+      put(24, 1);
+    } else if (value <= 0xffffU) {
+      put(25, 2);
+    } else if (value <= 0xffffffffU) {
+      put(26, 4);
+    } else {
+      put(27, 8);
+    }
+  }
+  void text(std::string_view value) {
+    head(cbor::text_string, value.size());
+    out_.append(value);
+  }
+  void boolean(bool value) { out_.push_back(value ? cbor::true_byte : cbor::false_byte); }
+  void integer(std::int64_t value) {
+    if (value >= 0) {
+      head(cbor::unsigned_integer, static_cast<std::uint64_t>(value));
+    } else {
+      head(cbor::negative_integer, static_cast<std::uint64_t>(-1 - value));
+    }
+  }
+  void real(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    std::array<char, 9> bytes{};
+    bytes[0] = cbor::double_byte;
+    for (std::size_t i = 0; i < 8; ++i) bytes[1 + i] = static_cast<char>(bits >> (8 * (7 - i)));
+    out_.append(bytes.data(), bytes.size());
+  }
+  // Recursion is bounded: values were checked against max_json_depth when they were recorded, and
+  // what the library puts around them has at most max_wrapper_depth levels.
+  void json(const Json& value) {
+    switch (value.type()) {
+      case Json::value_t::boolean: boolean(value.get<bool>()); break;
+      case Json::value_t::string: text(value.get_ref<const std::string&>()); break;
+      case Json::value_t::number_unsigned:
+        head(cbor::unsigned_integer, value.get<std::uint64_t>());
+        break;
+      case Json::value_t::number_integer: integer(value.get<std::int64_t>()); break;
+      case Json::value_t::number_float: real(value.get<double>()); break;
+      case Json::value_t::array:
+        head(array, value.size());
+        for (const Json& element : value.get_ref<const Json::array_t&>()) json(element);
+        break;
+      case Json::value_t::object:
+        head(map, value.size());
+        for (const auto& [key, element] : value.get_ref<const Json::object_t&>()) {
+          text(key);
+          json(element);
+        }
+        break;
+      default: out_.push_back(cbor::null_byte); break;
+    }
+  }
+
+ private:
+  std::string& out_;
+};
+
+// Field names on disk: see docs/checkpoint_format.md. They never change.
+constexpr std::string_view action_key = "a";
+constexpr std::string_view tool_key = "t";
+constexpr std::string_view input_key = "i";
+constexpr std::string_view output_key = "o";
+constexpr std::string_view llm_key = "l";
+constexpr std::string_view error_key = "e";
+constexpr std::string_view exception_key = "x";
+constexpr std::string_view http_key = "h";
+constexpr std::string_view rpc_key = "j";
+constexpr std::string_view grpc_key = "g";
+constexpr std::string_view agent_key = "b";
+constexpr std::string_view idempotent_key = "d";
+constexpr std::string_view metadata_key = "m";
+
+bool read_code(CborReader& reader, std::optional<int>& out) {
+  std::int64_t value = 0;
+  if (!reader.integer(value) || value < std::numeric_limits<int>::min() ||
+      value > std::numeric_limits<int>::max()) {
+    return false;
+  }
+  out = static_cast<int>(value);
+  return true;
+}
+
+bool read_field(CborReader& reader, std::string_view key, Step& step) {
+  if (key == action_key) return reader.text(step.action);
+  if (key == tool_key) return reader.text(step.tool_called.emplace());
+  if (key == input_key) return reader.json(step.tool_input, 1);
+  if (key == output_key) return reader.json(step.tool_output, 1);
+  if (key == llm_key) return reader.text(step.llm_output.emplace());
+  if (key == error_key) return reader.text(step.error.emplace());
+  if (key == exception_key) return reader.text(step.exception_type.emplace());
+  if (key == http_key) return read_code(reader, step.http_status);
+  if (key == rpc_key) return read_code(reader, step.json_rpc_code);
+  if (key == grpc_key) return read_code(reader, step.grpc_status);
+  if (key == agent_key) return reader.text(step.agent_id.emplace());
+  if (key == metadata_key) return reader.json(step.metadata, 1);
+  Json other;
+  if (!reader.json(other, 1)) return false;
+  if (key == idempotent_key) {
+    if (!other.is_boolean()) return false;
+    step.idempotent = other.get<bool>();
+  }
+  return true;  // A field of a later minor version: skipped.
+}
+
+Error not_ours(std::string_view what) {
+  return {Errc::corrupt, std::string(what) + " is not in the format that this version writes"};
+}
+
+}  // namespace
+
+void encode_cbor(const Json& value, std::string& out) { Writer(out).json(value); }
+
+Result<Json> decode_cbor(std::string_view bytes) {
+  // Before anything is built: what is refused costs no memory.
+  if (!fits_in_memory(bytes)) return not_ours("a record body");
+  CborReader reader(bytes);
+  Json value;
+  if (!reader.json(value, 0) || !reader.at_end()) return not_ours("a record body");
+  return outcome::success(std::move(value));
+}
+
+bool fits_in_memory(std::string_view body) {
+  // Nothing of this size can become larger than the limit.
+  constexpr std::size_t harmless = most_decoded_bytes / 128;
+  return body.size() <= harmless || CborReader(body).skip(0);
+}
+
+void encode_step(const Step& step, std::string& out) {
+  Writer writer(out);
+  const auto present = [](const auto& field) -> std::uint64_t { return field ? 1 : 0; };
+  const auto not_null = [](const Json& field) -> std::uint64_t { return field.is_null() ? 0 : 1; };
+  writer.head(
+      map, 1 + present(step.tool_called) + not_null(step.tool_input) + not_null(step.tool_output) +
+               present(step.llm_output) + present(step.error) + present(step.exception_type) +
+               present(step.http_status) + present(step.json_rpc_code) + present(step.grpc_status) +
+               present(step.agent_id) + (step.idempotent ? 1U : 0U) + not_null(step.metadata));
+  const auto text = [&](std::string_view key, const std::optional<std::string>& field) {
+    if (!field) return;
+    writer.text(key);
+    writer.text(*field);
+  };
+  const auto code = [&](std::string_view key, const std::optional<int>& field) {
+    if (!field) return;
+    writer.text(key);
+    writer.integer(*field);
+  };
+  const auto json = [&](std::string_view key, const Json& field) {
+    if (field.is_null()) return;
+    writer.text(key);
+    writer.json(field);
+  };
+  writer.text(action_key);
+  writer.text(step.action);
+  text(tool_key, step.tool_called);
+  json(input_key, step.tool_input);
+  json(output_key, step.tool_output);
+  text(llm_key, step.llm_output);
+  text(error_key, step.error);
+  text(exception_key, step.exception_type);
+  code(http_key, step.http_status);
+  code(rpc_key, step.json_rpc_code);
+  code(grpc_key, step.grpc_status);
+  text(agent_key, step.agent_id);
+  if (step.idempotent) {
+    writer.text(idempotent_key);
+    writer.boolean(true);
+  }
+  json(metadata_key, step.metadata);
+}
+
+Result<Step> decode_step(std::string_view bytes) {
+  if (!fits_in_memory(bytes)) return not_ours("a step");
+  CborReader reader(bytes);
+  std::uint64_t fields = 0;
+  if (!reader.head(map, fields)) return not_ours("a step");
+  Step step;
+  std::string key;
+  for (std::uint64_t i = 0; i < fields; ++i) {
+    if (!reader.text(key) || !read_field(reader, key, step)) return not_ours("a step");
+  }
+  if (!reader.at_end()) return not_ours("a step");
+  return outcome::success(std::move(step));
+}
+
+}  // namespace triage::inline v0_1::detail

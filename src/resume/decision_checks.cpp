@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "resume/decision_checks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_name = 256;
+
+}  // namespace
+
+Result<void> check_decision(const RecoveryAction& action, const std::string& who) {
+  if (auto problem = wrong_delay(action)) {
+    return Error{Errc::invalid_argument, "the decision is " + *std::move(problem)};
+  }
+  if (who.size() > longest_name) {
+    return Error{Errc::invalid_argument,
+                 "who has " + std::to_string(who.size()) + " bytes; allowed are 0 to 256"};
+  }
+  return action.value ? check_json(*action.value, "the action's value") : outcome::success();
+}
+
+Result<void> check_allowed(RecoveryAction::Kind action, const std::vector<std::string>& allowed) {
+  const std::string_view name = to_string(action);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), name) != allowed.end()) {
+    return outcome::success();
+  }
+  std::string names;
+  for (const std::string& one : allowed) names += (names.empty() ? "" : ", ") + one;
+  return Error{Errc::invalid_argument,
+               "the action " + std::string(name) + " is not allowed here; allowed: " + names};
+}
+
+Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock) {
+  if (!expires || clock.wall_now() < *expires) return outcome::success();
+  return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
+}
+
+// A decision that could not be carried out would cost the token.
+Result<void> check_target(const Journal& journal, const RecoveryAction& action) {
+  const RollbackTarget& target = action.target;
+  if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();
+  bool found = true;
+  if (target.kind == RollbackTarget::Kind::label) {
+    found = journal.find_label(target.name).has_value();
+  } else if (target.kind == RollbackTarget::Kind::checkpoint) {
+    const auto id = parse_checkpoint_id(target.name);
+    found = id && id.value().run == journal.run() && journal.find(id.value().sequence);
+  }
+  if (found) return outcome::success();
+  return Error{Errc::invalid_argument, "run \"" + journal.run() + "\" has no checkpoint \"" +
+                                           printable(target.name) + "\" to roll back to"};
+}
+
+Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
+  auto problem = unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
+  if (!problem) return outcome::success();
+  return Error{Errc::invalid_argument, *std::move(problem)};
+}
+
+}  // namespace triage::inline v0_1::detail

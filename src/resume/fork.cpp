@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// Branches: a new run that begins at a checkpoint of another one.
+#include "resume/continuation.hpp"
+#include "storage/run_keys.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+const std::string_view space = own_space(OwnSpace::forks);
+constexpr std::size_t longest_text = 256;
+
+Result<void> check_text(const std::string& text, const char* what) {
+  if (text.size() <= longest_text) return outcome::success();
+  return Error{Errc::invalid_argument, std::string(what) + " has " + std::to_string(text.size()) +
+                                           " bytes; allowed are 0 to 256"};
+}
+
+Result<void> check_fork(const ForkOptions& options) {
+  TRIAGE_TRYV(check_text(options.label, "the branch's label"));
+  TRIAGE_TRYV(check_text(options.who, "who"));
+  if (!options.run.run_id.empty()) {
+    TRIAGE_TRYV(check_run_id(options.run.run_id));
+  }
+  if (options.run.limits) {
+    TRIAGE_TRYV(check_limits(*options.run.limits));
+  }
+  if (options.state.is_null()) return outcome::success();
+  if (!options.state.is_object()) {
+    return Error{Errc::invalid_argument, "the branch's state must be a JSON object; this is a " +
+                                             std::string(options.state.type_name())};
+  }
+  return check_json(options.state, "the branch's state");
+}
+
+Error label_in_use(const std::string& label) {
+  return {Errc::conflict,
+          "the label \"" + printable(label) + "\" is in use; give the branch another"};
+}
+
+// A label, held for one branch. Whoever finds one whose run does not exist, or is called otherwise,
+// takes it over; the confirmation, after the run has been made, says who has it.
+class HeldLabel {
+ public:
+  static Result<HeldLabel> take(CheckpointStore& store, const std::string& agent,
+                                const std::string& label, const RunId& run) {
+    HeldLabel held(store, agent, label, run);
+    if (label.empty()) return outcome::success(std::move(held));
+    TRIAGE_TRY(before, shielded([&] { return store.get(space, held.key_); }));
+    if (before) {
+      const auto holder = shielded([&] { return store.run(before->bytes); });
+      if (holder && holder.value().label == label) return label_in_use(label);
+      held.version_ = before->version;
+    }
+    TRIAGE_TRY(same,
+               shielded([&] { return store.runs({.agent = agent, .label = label, .limit = 1}); }));
+    if (!same.empty()) return label_in_use(label);
+    TRIAGE_TRYV(held.put());
+    return outcome::success(std::move(held));
+  }
+  // Errors: Errc::conflict if somebody else has taken the label over.
+  Result<void> confirm() { return label_.empty() ? outcome::success() : put(); }
+  // No branch was made. What cannot be removed is taken over by whoever wants the label next.
+  void give_back() {
+    if (label_.empty() || version_ == 0) return;
+    static_cast<void>(shielded([&] { return store_->erase_if(space, key_, version_); }));
+  }
+
+ private:
+  HeldLabel(CheckpointStore& store, const std::string& agent, const std::string& label,
+            const RunId& run)
+      : store_(&store), label_(label), key_(label_key(agent, label)), run_(run) {}
+  Result<void> put() {
+    auto version = shielded([&] { return store_->put_if(space, key_, version_, run_); });
+    if (!version) {
+      return version.error().code == Errc::conflict ? label_in_use(label_) : version.error();
+    }
+    version_ = version.value();
+    return outcome::success();
+  }
+
+  CheckpointStore* store_;
+  std::string label_;
+  std::string key_;
+  RunId run_;
+  std::uint64_t version_ = 0;
+};
+
+// The position in the origin; its journal is only read.
+Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
+  if (const auto position = origin.find(at)) {
+    TRIAGE_TRYV(check_claims(origin, *position));
+    return origin.restore(*position);
+  }
+  Checkpoint latest = origin.latest();
+  if (latest.info.id.sequence == at) {
+    if (!origin.before_undone()) return outcome::success(std::move(latest));
+    return Error{Errc::conflict, "run \"" + origin.run() +
+                                     "\" stands behind an effect that has been undone since; "
+                                     "choose a checkpoint before that effect"};
+  }
+  return Error{Errc::not_found, "run \"" + origin.run() + "\" has no checkpoint " +
+                                    to_string(CheckpointId{origin.run(), at})};
+}
+
+// What the branch must know of an effect of its origin so as not to repeat it. It is not the
+// branch's to undo, so its compensation stays behind. Nothing if it is not in place. The outside
+// world knows it by the key that the origin gave it.
+std::vector<Record> inherited(const RunId& origin, const std::string& key,
+                              const EffectState& effect, WallTime wall, Journal& branch) {
+  using Status = EffectState::Status;
+  const bool undoing = effect.status == Status::compensating;
+  const bool done = effect.status == Status::completed || undoing;
+  if (!done && effect.status != Status::intended) return {};
+  const auto key_or = [&](const std::string& recorded, bool compensation) {
+    return recorded.empty() ? idempotency_key(origin, key, effect.generation, compensation)
+                            : recorded;
+  };
+  Json fields{{"key", key},
+              {"generation", effect.generation},
+              {"idempotency_key", key_or(effect.idempotency_key, false)}};
+  if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
+  if (effect.semantics != EffectSemantics::at_most_once) {
+    fields["semantics"] = to_string(effect.semantics);
+  }
+  if (!effect.reconciliation.empty()) fields["reconciliation"] = effect.reconciliation;
+  if (done) fields["result"] = effect.result ? *effect.result : Json();
+  std::vector<Record> records;
+  records.push_back(branch.add(done ? RecordKind::effect_completed : RecordKind::effect_intended,
+                               wall, std::move(fields)));
+  if (undoing) {  // Nobody knows whether it is still in place.
+    Json doubt{{"key", key},
+               {"generation", effect.generation},
+               {"idempotency_key", key_or(effect.compensation_key, true)}};
+    records.push_back(branch.add(RecordKind::compensation_intended, wall, std::move(doubt)));
+  }
+  return records;
+}
+
+// The first records of the branch: what it was, where it comes from, what it begins with.
+std::vector<Record> first_records(const ForkOptions& options, const Journal& origin,
+                                  const Checkpoint& parent, Clock& clock, Journal& branch) {
+  const WallTime wall = clock.wall_now();
+  Json start = origin.start();
+  std::vector<Record> records;
+  start.erase("parent");
+  start.erase("parent_attempt");
+  start.erase("label");
+  Terms terms{.limits = options.run.limits};  // A branch has its own.
+  if (options.run.deadline) terms.deadline = wall_time(clock, *options.run.deadline);
+  put_terms(terms, start);
+  start["nonce"] = start_nonce();
+  if (!options.label.empty()) start["label"] = options.label;
+  records.push_back(branch.add(RecordKind::run_started, wall, std::move(start)));
+  Json forked{{"parent", to_string(parent.info.id)}};
+  if (!options.who.empty()) forked["who"] = options.who;
+  if (!options.state.is_null()) forked["edits"] = options.state;
+  records.push_back(branch.add(RecordKind::forked, wall, std::move(forked)));
+  for (const auto& [key, effect] : origin.effects()) {
+    for (Record& record : inherited(origin.run(), key, effect, wall, branch)) {
+      records.push_back(std::move(record));
+    }
+  }
+  Json steps = Json::array();
+  std::string encoded;
+  for (const Step& step : parent.trajectory) {
+    encoded.clear();
+    encode_step(step, encoded);
+    if (auto json = decode_cbor(encoded)) steps.push_back(std::move(json).value());
+  }
+  Json state = parent.state.json();
+  if (options.state.is_object()) state.update(options.state);
+  records.push_back(branch.add(
+      RecordKind::state_snapshot, wall,
+      Json{{"state", std::move(state)}, {"replaced", true}, {"steps", std::move(steps)}}));
+  records.push_back(branch.add(RecordKind::attempt_started, wall, Json{{"number", 1}}));
+  return records;
+}
+
+Recovery branch_recovery(const Checkpoint& parent,
+                         const std::shared_ptr<const AgentContract>& contract) {
+  const std::string id = to_string(parent.info.id);
+  Recovery recovery{.action = RecoveryAction::Kind::resume,
+                    .reason = "forked",
+                    .hint = "The run branches off from checkpoint " + id + ".",
+                    .checkpoint_id = id};
+  recovery.contract = contract;
+  if (contract) {
+    for (const ToolContract& tool : contract->tools) recovery.tools.push_back(tool.name);
+  }
+  return recovery;
+}
+
+}  // namespace
+
+Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,
+                                  const ForkOptions& options) {
+  if (core.problem) return *core.problem;
+  TRIAGE_TRYV(check_fork(options));
+  TRIAGE_TRY(parent_id, parse_checkpoint_id(checkpoint));
+  auto store = store_of(core, options.run);
+  if (!store) return Error{Errc::not_found, "the agent has no store to fork in"};
+  TRIAGE_TRY(reading, shielded([&] { return store->read(parent_id.run, {}); }));
+  TRIAGE_TRY(origin, Journal::fold(reading));
+  if (!options.accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, origin));
+  }
+  TRIAGE_TRYV(check_task(origin));
+  if (origin.lost_intent() != 0) {
+    return Error{Errc::corrupt, "record " + std::to_string(origin.lost_intent()) + " of run \"" +
+                                    origin.run() +
+                                    "\" is damaged and may have been an effect, which the branch "
+                                    "could repeat"};
+  }
+  TRIAGE_TRY(parent, find_parent(origin, parent_id.sequence));
+
+  const WallTime wall = core.clock->wall_now();
+  ContinuationPtr opened(new Continuation(core));
+  opened->options = options.run;
+  opened->options.label = options.label;
+  RunId& id = opened->options.run_id;
+  if (id.empty()) id = make_run_id(wall, *core.random);
+  opened->task = origin.start().at("task");
+  opened->body = std::make_unique<RunBody>();
+  RunBody& b = *opened->body;
+  Journal branch(id, origin.auto_checkpoint());
+  const std::vector<Record> records = first_records(options, origin, parent, *core.clock, branch);
+
+  TRIAGE_TRY(label, HeldLabel::take(*store, core.options.name, options.label, id));
+  const RunInfo info{.id = id,
+                     .agent = core.options.name,
+                     .label = options.label,
+                     .status = RunStatus::running,
+                     .started = wall,
+                     .updated = wall};
+  auto lease = shielded([&] { return store->start(info, records); });
+  if (!lease) {
+    label.give_back();
+    return std::move(lease).error();
+  }
+  b.writer.lease = std::move(lease).value();
+  b.store = std::move(store);
+  b.started = true;
+  if (auto confirmed = label.confirm(); !confirmed) {
+    const auto released = shielded([&] { return b.store->release(b.writer.lease); });
+    b.started = !released;  // Then it is tried again.
+    if (released) static_cast<void>(shielded([&] { return b.store->erase(id); }));
+    return std::move(confirmed).error();
+  }
+  b.writer.background = core.options.write_mode == WriteMode::background;
+  b.writer.queued = branch.last();
+  b.writer.durable = branch.last();
+  b.task = opened->task;
+  b.recovery = std::make_unique<Recovery>(branch_recovery(parent, core.contract));
+  b.restored_steps = branch.trajectory().size();
+  b.journal = std::move(branch);
+  return outcome::success(std::move(opened));
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// A nested run that waits makes the run around it wait, and is gone on with where that goes on.
+#include "base/digest.hpp"
+#include "resume/continuation.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Empty if the task has no conversion to JSON.
+std::string task_hash(Call call) {
+  try {
+    Json task;
+    if (call.table->task_json(call.frame, task)) return digest(encoded_arguments(task));
+  } catch (...) {  // The run itself will report it.
+  }
+  return {};
+}
+
+// The end of a nested run without a result, as its journal tells it. A person, or its policy, has
+// given it up: it is not run again behind their backs.
+Error ended(CheckpointStore& store, const RunInfo& info) {
+  const auto reading = shielded([&] { return store.read(info.id, {info.last, info.last}); });
+  const Json body = reading ? newest_body(reading.value(), RecordKind::stopped) : Json();
+  return {info.status == RunStatus::aborted ? Errc::aborted : Errc::escalated,
+          "run \"" + info.id + "\" has ended: " + text_field(body, "detail")};
+}
+
+Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
+                                     const AwaitedRun& awaited, const RunOptions& options) {
+  if (!awaited.decision.is_null() && !awaited.ticket.empty()) {
+    auto decided = open_by_ticket(core, awaited.ticket, action_from(awaited.decision),
+                                  {.who = awaited.by, .run = options});
+    // Else somebody has decided there himself.
+    if (decided) return decided;
+    const Errc code = decided.error().code;
+    if (code != Errc::conflict && code != Errc::busy && code != Errc::not_found) return decided;
+  }
+  const auto store = store_of(core, options);
+  if (!store) return Error{Errc::not_found, "nobody knows run \"" + id + "\" any more"};
+  TRIAGE_TRY(info, shielded([&] { return store->run(id); }));
+  if (info.status == RunStatus::aborted || info.status == RunStatus::escalated) {
+    return ended(*store, info);
+  }
+  return open_unless_waiting(core, id, {.run = options});
+}
+
+}  // namespace
+
+std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
+                                           const RunOptions& options, bool* degraded) {
+  Run& parent = *options.parent->run_;
+  {
+    const Lock lock(parent.mutex_);
+    if (!parent.body_ || parent.body_->journal.awaited().empty()) return std::nullopt;
+  }
+  const std::string task = task_hash(call);
+  const auto awaited = parent.take_awaited(core, task, options.run_id);
+  if (!awaited) return std::nullopt;
+  RunOptions own = options;
+  own.run_id = awaited->first;
+  auto opened = open_awaited(core, awaited->first, awaited->second, own);
+  if (opened) {
+    opened.value()->options.parent = options.parent;
+    return proceed(std::move(opened).value(), call, degraded);
+  }
+  if (opened.error().code == Errc::not_found) return std::nullopt;
+  if (opened.error().suspension()) {  // Nobody has decided yet.
+    parent.child_suspended(options.parent->number(), opened.error().suspension(), task);
+  }
+  return std::make_unique<Error>(std::move(opened).error());
+}
+
+// Each is handed over once in a process: whoever calls the same agent again wants another run.
+std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& core,
+                                                              const std::string& task,
+                                                              const RunId& wanted) {
+  const Lock lock(mutex_);
+  std::set<RunId>& handed_over = body_->extras().child.handed_over;
+  for (const auto& [id, awaited] : body_->journal.awaited()) {
+    if (awaited.agent != core.options.name || (!wanted.empty() && wanted != id)) continue;
+    if (!awaited.task.empty() && awaited.task != task) continue;
+    if (handed_over.insert(id).second) return std::pair(id, awaited);
+  }
+  return std::nullopt;
+}
+
+void Run::child_suspended(int attempt, std::shared_ptr<const Suspension> waiting,
+                          std::string task) {
+  const Lock lock(mutex_);
+  if (is_late(attempt)) return;
+  WaitingChild& child = body().extras().child;
+  child.handed_over.erase(waiting->run_id);
+  child.suspension = std::move(waiting);
+  child.task = std::move(task);
+  child.at = body_->journal.last();
+}
+
+void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
+  const Attempt& parent = *options_.parent;
+  parent.run_->child_suspended(parent.number(), waiting, task_hash(call_));
+}
+
+// The callable failed with this error of a nested run.
+void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
+  if (!waiting) return;
+  WaitingChild& child = body().extras().child;
+  if (!child.suspension || child.suspension->run_id != waiting->run_id) {
+    child.suspension = waiting;
+    child.task.clear();
+  }
+  child.at = body_->journal.last();
+}
+
+bool Run::child_waits() const noexcept {
+  const RunExtras* extras = body_->made_extras.get();
+  return extras != nullptr && extras->child.suspension && extras->child.at == body_->journal.last();
+}
+
+// The attempt is gone on with when there is a decision, as after a wait. Nothing has failed, so no
+// policy is asked.
+Input Run::wait_for_child() {
+  RunBody& b = *body_;
+  give_back_permit();
+  WaitingChild& child = b.extras().child;
+  const Suspension& inner = *child.suspension;
+  RecoveryAction action = RecoveryAction::suspend(inner.message);
+  action.allowed_actions = inner.allowed_actions;
+  action.until = inner.until;
+  if (inner.expires) action.expires_after = *inner.expires - core_.clock->wall_now();
+  AwaitedRun awaited;
+  // One that waited before may not have said everything again.
+  const auto before = b.journal.awaited().find(inner.run_id);
+  if (before != b.journal.awaited().end()) awaited = before->second;
+  awaited.decision = nullptr;
+  awaited.by.clear();
+  if (!inner.agent.empty()) awaited.agent = inner.agent;
+  if (!child.task.empty()) awaited.task = child.task;
+  if (!inner.token.empty()) awaited.ticket = digest(inner.token);
+  child.handed_over.erase(inner.run_id);
+  child.asks = true;
+  Json fields = suspension_fields(action);
+  fields["waiting"] = true;
+  fields["child"] = Json{{"run", inner.run_id},
+                         {"agent", awaited.agent},
+                         {"task", awaited.task},
+                         {"ticket", awaited.ticket}};
+  b.journal.await(inner.run_id, std::move(awaited));
+  suspend_with(action, std::move(fields));
+  return Input::stopped;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Quarantine for runs whose process dies again and again.
+#include "resume/continuation.hpp"
+#include "triage/detail/try.hpp"
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+Error quarantined(const RunId& run, int crashes) {
+  return {Errc::conflict, "run \"" + run + "\" is poisoned: its process died " +
+                              std::to_string(crashes) +
+                              " times while it was being resumed; find out why, then resume it "
+                              "with ResumeOptions::revive"};
+}
+
+}  // namespace
+
+Result<void> check_poison(TakenOver& taken, bool revive) {
+  if (revive) return outcome::success();
+  const RunInfo& info = taken.reading.info;
+  RunBody& b = *taken.opened->body;
+  const int allowed = taken.opened->core.options.max_crashes;
+  if (info.status == RunStatus::poisoned) {
+    const Json& stopped = taken.journal.stopped();
+    return quarantined(info.id, stopped.is_object() && stopped.contains("crashes") &&
+                                        stopped["crashes"].is_number_integer()
+                                    ? stopped["crashes"].get<int>()
+                                    : allowed);
+  }
+  const int crashes = taken.journal.crashes();
+  if (info.status != RunStatus::running || allowed == 0 || crashes < allowed) {
+    return outcome::success();
+  }
+  Error error = quarantined(info.id, crashes);
+  const Record record = taken.journal.add(RecordKind::stopped, taken.opened->core.clock->wall_now(),
+                                          Json{{"status", to_string(RunStatus::poisoned)},
+                                               {"type", to_string(FailureType::crashed)},
+                                               {"crashes", crashes},
+                                               {"detail", error.detail}});
+  TRIAGE_TRYV(shielded([&] {
+    return b.store->append(b.writer.lease, {&record, 1}, RunStatus::poisoned);
+  }));
+  return error;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// Waits inside an attempt: until a time, or for a signal from outside.
+#include "base/digest.hpp"
+#include "base/shield.hpp"
+#include "resume/continuation.hpp"
+#include "resume/waits.hpp"
+#include "run/run.hpp"
+#include "storage/run_keys.hpp"
+#include "triage/detail/run_loop.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+const std::string_view space = own_space(OwnSpace::signals);
+constexpr std::size_t longest_name = 256;
+constexpr WallTime::duration longest_wait = std::chrono::hours(24 * 36'500);  // Fits nanoseconds.
+constexpr Duration poll_interval = std::chrono::milliseconds(50);
+
+Result<void> check_name(std::string_view name, const char* whose) {
+  if (!name.empty() && name.size() <= longest_name) return outcome::success();
+  return Error{Errc::invalid_argument, std::string(whose) + " name has " +
+                                           std::to_string(name.size()) +
+                                           " bytes; allowed are 1 to 256"};
+}
+
+Error sent_before(const RunId& run, std::string_view name) {
+  return {Errc::conflict, "signal \"" + printable(name) + "\" of run \"" + run +
+                              "\" was sent before, with another value"};
+}
+
+}  // namespace
+
+Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::string_view name) {
+  TRIAGE_TRY(sent, shielded([&] { return store.get(space, signal_key(run, name)); }));
+  if (!sent) return outcome::success(std::nullopt);
+  TRIAGE_TRY(body, decode_cbor(sent->bytes));
+  if (!body.is_object() || !body.contains("value")) {
+    return Error{Errc::corrupt, "signal \"" + printable(name) + "\" is damaged"};
+  }
+  return std::optional<Json>(std::move(body["value"]));
+}
+
+// The answers are in the journal, which is asked first if the run goes on after all. While it runs
+// or waits, the keys make a second signal a conflict.
+static void forget_signals(CheckpointStore& store, const Journal& journal) {
+  for (const auto& [name, value] : journal.signals()) {
+    const std::string key = signal_key(journal.run(), name);
+    const auto sent = shielded([&] { return store.get(space, key); });
+    if (!sent || !sent.value()) continue;
+    static_cast<void>(shielded([&] { return store.erase_if(space, key, sent.value()->version); }));
+  }
+}
+
+void Run::tidy_keys(bool ended) {
+  RunBody& b = *body_;
+  if (b.detached || b.fenced || !b.started) return;
+  if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
+  if (ended) forget_signals(*b.store, b.journal);
+}
+
+// Whether a run that has ended was answered under this name, with this value. Errors:
+// Errc::conflict if the value was another one; the store's.
+static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
+                             const Json& value) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  const auto known = journal.signals().find(name);
+  if (known == journal.signals().end() || !known->second) return outcome::success(false);
+  if (*known->second == value) return outcome::success(true);
+  return sent_before(run, name);
+}
+
+Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
+                         const Json& value) {
+  if (core.problem) return *core.problem;
+  TRIAGE_TRYV(check_run_id(run));
+  TRIAGE_TRYV(check_name(name, "a signal's"));
+  TRIAGE_TRYV(check_json(value, "a signal's value"));
+  const auto& store = core.options.store;
+  if (!store) {
+    return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
+  }
+  const auto info = shielded([&] { return store->run(run); });
+  if (info && info.value().status == RunStatus::finished) {
+    return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
+                                     "\" has finished"};
+  }
+  // Of a run that has ended, the key of an answered signal is gone.
+  if (info && info.value().status != RunStatus::running &&
+      info.value().status != RunStatus::suspended) {
+    TRIAGE_TRY(known, answered(*store, run, name, value));
+    if (known) return outcome::success();
+  }
+  std::string bytes;
+  encode_cbor(Json{{"value", value}}, bytes);
+  const std::string key = signal_key(run, name);
+  const auto sent = shielded([&] { return store->put_if(space, key, 0, bytes); });
+  if (sent) return outcome::success();
+  if (sent.error().code != Errc::conflict) return sent.error();
+  TRIAGE_TRY(before, shielded([&] { return store->get(space, key); }));
+  if (before && before->bytes == bytes) return outcome::success();
+  return sent_before(run, name);
+}
+
+namespace {
+
+// Two lengths of one wait: what the callable does before it takes a little time.
+bool about_as_long(WallTime::duration one, WallTime::duration other) {
+  const WallTime::duration slack =
+      std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
+  return one - other <= slack && other - one <= slack;
+}
+
+}  // namespace
+
+Error Run::too_late_for(int attempt, std::string text) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return ended_attempt();
+  body().no_attempt = no_time_left;
+  body_->failure =
+      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
+  return Error{Errc::escalated, body_->failure.text};
+}
+
+// An attempt with steps that must not be repeated cannot be made again: it waits where it is.
+bool Run::may_park() const {
+  if (limits().max_wait == Duration::zero() || !body_ || !outlives_process()) return false;
+  const RunBody& b = *body_;
+  return !unsafe_to_rerun(core_, b.journal.trajectory(), b.restored_steps,
+                          RecoveryAction::Kind::resume);
+}
+
+// One bout of waiting inside an attempt. The run is suspended if it would be too long a one.
+Result<void> Run::pause(int attempt, const Pause& what) {
+  const WallTime::duration length = what.until - core_.clock->wall_now();
+  const Duration left = std::min<WallTime::duration>(length, longest_wait);
+  if (const auto until_deadline = deadline(); until_deadline && left >= *until_deadline - now()) {
+    return too_late_for(attempt, "the attempt would wait beyond the deadline");
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+    RunBody& b = body();
+    if (left > limits().max_wait && may_park()) {
+      RecoveryAction waiting = RecoveryAction::suspend(
+          what.signal.empty() ? "waits until a time that is named"
+                              : "waits for signal \"" + printable(what.signal) + "\"");
+      waiting.until = what.until;
+      RunExtras& extras = b.extras();
+      extras.parked = std::move(waiting);
+      extras.awaited = what.signal;
+      extras.parked_place = what.place;
+      extras.parked_for = length;
+      return Error{Errc::suspended, extras.parked->message};
+    }
+  }
+  TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
+  if (rest_until(now() + std::min(left, what.at_most))) {
+    if (!body_->fenced) return outcome::success();
+    return drain_strictly();  // Says who has the run.
+  }
+  return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
+}
+
+// --- Until a time.
+
+// A callable that says "in two hours" names another time whenever it is called, and would be
+// suspended for ever. So a sleep has a place: the state the attempt has there, and how often it has
+// slept with that state. The callable comes to the same place again after the run was suspended;
+// if it then asks for a wait of the same length, it has had it.
+std::string Run::place_of_sleep(int attempt) {
+  const std::scoped_lock lock(mutex_);
+  if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
+  if (!may_park() && body().journal.served_waits().empty()) return {};
+  std::string state = digest(show(body().journal.state().json())).substr(0, 16);
+  const int before = body().extras().sleeps[state]++;
+  return state + "/" + std::to_string(before);
+}
+
+bool Run::is_served(const std::string& place, WallTime when) {
+  const WallTime wall = core_.clock->wall_now();
+  const std::scoped_lock lock(mutex_);
+  if (place.empty() || !body_) return false;
+  const auto& served = body_->journal.served_waits();
+  const auto found = served.find(place);
+  return found != served.end() && about_as_long(found->second, when - wall);
+}
+
+Result<void> Run::sleep_until(int attempt, WallTime when) {
+  const std::string place = place_of_sleep(attempt);
+  if (core_.clock->wall_now() < when && is_served(place, when)) return outcome::success();
+  while (core_.clock->wall_now() < when) {
+    TRIAGE_TRYV(pause(attempt, {.until = when, .place = place}));
+  }
+  return outcome::success();
+}
+
+Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
+  TRIAGE_TRYV(check_name(name, "a sleep's"));
+  // The wall clock tells full milliseconds, so one more: no sleep may be too short.
+  const auto rounded = std::min<WallTime::duration>(
+      std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
+      longest_wait);
+  WallTime until = core_.clock->wall_now() + rounded + std::chrono::milliseconds(1);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+    Journal& journal = body().journal;
+    if (const auto known = journal.sleeps().find(name); known != journal.sleeps().end()) {
+      until = known->second;
+    } else {
+      make_room();
+      enqueue(journal.add(
+          RecordKind::sleep_begun, core_.clock->wall_now(),
+          Json{{"name", std::string(name)}, {"until_ms", until.time_since_epoch().count()}}));
+    }
+  }
+  while (core_.clock->wall_now() < until) {
+    TRIAGE_TRYV(pause(attempt, {.until = until}));
+  }
+  return outcome::success();
+}
+
+// --- For a signal.
+
+Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view name,
+                                                 WallTime deadline) {
+  TRIAGE_TRYV(check_name(name, "a signal's"));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_store()) {
+      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+    }
+    const auto& known = body_->journal.signals();
+    const auto answer = known.find(name);
+    const bool durable = body_->writer.durable.load() >= body_->writer.queued;
+    if (answer != known.end() && durable) return answer->second;
+  }
+  for (;;) {
+    const bool over = core_.clock->wall_now() >= deadline;
+    TRIAGE_TRY(sent, read_signal(*body_->store, id(), name));
+    if (sent || over) return record_signal(attempt, name, std::move(sent));
+    TRIAGE_TRYV(pause(attempt, {.until = deadline, .at_most = poll_interval, .signal = name}));
+  }
+}
+
+// The answer is durable before it is given. Of several threads that wait for one name, the first
+// one's counts.
+Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
+                                               std::optional<Json> value) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+    Journal& journal = body_->journal;
+    if (const auto answer = journal.signals().find(name); answer != journal.signals().end()) {
+      value = answer->second;
+    } else {
+      Json fields{{"name", std::string(name)}};
+      if (value) fields["value"] = *value;
+      make_room();
+      enqueue(journal.add(RecordKind::signal_received, core_.clock->wall_now(), std::move(fields)));
+    }
+  }
+  TRIAGE_TRYV(drain_strictly());
+  return outcome::success(std::move(value));
+}
+
+}  // namespace triage::inline v0_1::detail

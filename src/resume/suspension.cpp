@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// Runs that wait for a decision: how they are put aside, and who may decide.
+#include "base/digest.hpp"
+#include "base/token.hpp"
+#include "journal/suspension_json.hpp"
+#include "resume/continuation.hpp"
+#include "resume/decision_checks.hpp"
+#include "triage/detail/call.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+const std::string_view space = own_space(OwnSpace::suspensions);
+
+Json step_json(const ProposedStep& step) {
+  Json json{{"action", step.action}, {"input", step.input}, {"risk", step.risk}};
+  if (!step.tool.empty()) json["tool"] = step.tool;
+  if (!step.reason.empty()) json["reason"] = step.reason;
+  return json;
+}
+
+}  // namespace
+
+// --- Putting a run aside.
+
+// What a decision needs to know, without what nobody may see.
+Suspension Run::shown_suspension(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  RunExtras& extras = b.extras();
+  Suspension shown{.run_id = id(),
+                   .message = action.message,
+                   .allowed_actions = action.allowed_actions,
+                   .until = action.until,
+                   .agent = core_.options.name};
+  try {
+    shown.task = b.task;
+    if (shown.task.is_null() && !call_.table->task_json(call_.frame, shown.task)) {
+      shown.task = task_text();
+    }
+  } catch (...) {
+    shown.task = nullptr;
+  }
+  if (extras.asking.by_guard) shown.proposed = extras.asking.step;
+  if (extras.child.asks) {
+    shown.inner = extras.child.suspension;
+    shown.proposed = shown.inner->proposed;
+  }
+  const auto& redact = core_.options.redact;
+  if (!redact) return shown;
+  Suspension redacted = shown;
+  try {
+    redact(redacted);
+  } catch (...) {
+    note("redact threw: " + current_exception_text());
+    redacted.task = nullptr;
+    if (redacted.proposed) redacted.proposed->input = nullptr;
+  }
+  shown.task = std::move(redacted.task);
+  shown.proposed = std::move(redacted.proposed);
+  return shown;
+}
+
+Json Run::suspension_fields(const RecoveryAction& action) {
+  RunBody& b = *body_;
+  Json fields{{"message", action.message},
+              {"allowed_actions", action.allowed_actions},
+              {"status", to_string(RunStatus::suspended)},
+              {"type", to_string(b.context().type())},
+              {"restored_steps", b.restored_steps}};
+  put_terms(terms(), fields);
+  if (action.until) {
+    fields["until_ms"] = action.until->time_since_epoch().count();
+    if (!b.spent_limit.empty()) {
+      const RecoveryAction due = action_when_due(fields);
+      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(b.spent_limit));
+    }
+  }
+  RunExtras& extras = b.extras();
+  if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
+  extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
+  if (core_.options.redact) fields["task"] = extras.asking.shown->task;
+  if (const auto& step = extras.asking.shown->proposed) fields["step"] = step_json(*step);
+  return fields;
+}
+
+// The record names the hash of the token, so that whoever goes on can remove it from the key space.
+void Run::suspend_with(const RecoveryAction& action, Json fields) {
+  std::string& token = body_->extras().token;
+  token = make_token();
+  if (has_store()) fields["ticket"] = digest(token);
+  record_fact(RecordKind::suspended, std::move(fields), RunStatus::suspended);
+  body_->suspension = std::make_unique<RecoveryAction>(action);
+}
+
+Input Run::park() {
+  RunBody& b = *body_;
+  give_back_permit();
+  RunExtras& extras = b.extras();
+  Json fields = suspension_fields(*extras.parked);
+  fields["waiting"] = true;
+  if (!extras.parked_place.empty()) {
+    fields["place"] = extras.parked_place;
+    fields["wait_ms"] = extras.parked_for.count();
+  }
+  if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
+  suspend_with(*extras.parked, std::move(fields));
+  return Input::stopped;
+}
+
+// Keeps the token's hash beside the journal, where every process of the store finds it. False: the
+// store keeps no keys. Errors: the store's.
+static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
+                                const Ticket& ticket) {
+  const auto kept = shielded([&] { return store.put_if(space, hash, 0, encode(ticket)); });
+  if (kept) return outcome::success(true);
+  if (kept.error().code == Errc::unsupported) return outcome::success(false);
+  return kept.error();
+}
+
+void forget_ticket(KeySpace& store, const std::string& hash) {
+  if (hash.empty()) return;
+  const auto kept = shielded([&] { return store.get(space, hash); });
+  if (!kept || !kept.value()) return;
+  static_cast<void>(shielded([&] { return store.erase_if(space, hash, kept.value()->version); }));
+}
+
+// Puts the run aside until somebody decides; only the returned error knows the token.
+Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
+  const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
+  const RecoveryAction& action = *asked;
+  const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
+  if (action.expires_after) {
+    suspension->expires =
+        core_.clock->wall_now() +
+        std::chrono::duration_cast<std::chrono::milliseconds>(*action.expires_after);
+  }
+  const std::string message =
+      action.message.empty() ? "the run waits for a decision" : action.message;
+  std::string token = std::exchange(body_->extras().token, {});
+  const std::string hash = digest(token);
+  if (has_store()) {
+    const Ticket ticket{.run = id(),
+                        .agent = core_.options.name,
+                        .suspended_at = body_->journal.last(),
+                        .allowed_actions = action.allowed_actions,
+                        .until = action.until,
+                        .expires = suspension->expires};
+    const auto kept = keep_ticket(*body_->store, hash, ticket);
+    if (!kept) {
+      end_in_store(RunStatus::failed, Json{{"detail", kept.error().detail}});
+      static_cast<void>(drain_strictly());
+      return std::make_unique<Error>(kept.error().code, kept.error().detail, context);
+    }
+    if (kept.value()) {
+      if (options_.store && options_.store != core_.options.store)
+        core_.suspended.add_store(hash, options_.store);
+      suspension->token = std::move(token);
+      return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
+    }
+  }
+  put_aside(hash, action, suspension->expires);
+  suspension->token = std::move(token);
+  return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
+}
+
+// No store can keep the suspension: the run waits in this process.
+void Run::put_aside(const std::string& hash, const RecoveryAction& action,
+                    std::optional<WallTime> expires) {
+  const Duration elapsed = terms().elapsed;
+  SuspendedRun waiting{.body = body_.take(),
+                       .options = options_,
+                       .allowed_actions = action.allowed_actions,
+                       .expires = expires,
+                       .message = action.message,
+                       .until = action.until,
+                       .elapsed = elapsed};
+  RunBody& b = *waiting.body;
+  b.linked_stop.reset();
+  try {
+    if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
+  } catch (...) {
+    b.task = nullptr;  // decide() will say that the task cannot be restored.
+  }
+  b.journal.set_run(id());
+  if (b.store) {
+    b.store->queue().remove(b.writer);
+    if (b.started) {
+      b.store->queue().release(std::move(b.writer.lease));
+    }
+    b.started = false;
+  }
+  waiting.options.run_id = id();
+  waiting.options.deadline = deadline();
+  waiting.options.parent = nullptr;
+  waiting.attempts = attempt_;
+  core_.suspended.add(hash, std::move(waiting));
+}
+
+// --- Deciding.
+
+struct StoredTicket {
+  Ticket ticket{};
+  std::uint64_t version = 0;
+};
+
+static Result<StoredTicket> read_ticket(CheckpointStore& store, const std::string& hash) {
+  TRIAGE_TRY(stored, shielded([&] { return store.get(space, hash); }));
+  if (!stored) return unknown_token();
+  TRIAGE_TRY(ticket, decode_ticket(stored->bytes));
+  return StoredTicket{std::move(ticket), stored->version};
+}
+
+static Result<ContinuationPtr> open_kept(const AgentCore& core,
+                                         const std::shared_ptr<CheckpointStore>& store,
+                                         const std::string& hash, RecoveryAction action,
+                                         const DecideOptions& options) {
+  TRIAGE_TRY(stored, read_ticket(*store, hash));
+  Ticket& ticket = stored.ticket;
+  if (ticket.agent != core.options.name) {
+    return Error{Errc::conflict,
+                 "the token is for a run of another agent, \"" + printable(ticket.agent) + "\""};
+  }
+  TRIAGE_TRYV(check_allowed(action.kind, ticket.allowed_actions));
+  if (auto expired = check_not_expired(ticket.expires, *core.clock); !expired) {
+    static_cast<void>(shielded([&] { return store->erase_if(space, hash, stored.version); }));
+    return std::move(expired).error();
+  }
+  auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
+                              {.accept_changed = options.accept_changed, .run = options.run});
+  if (!taken) {
+    // Whoever has the run may have claimed the token since. A claim whose process died before its
+    // decision was durable is no use: then the run can be taken.
+    const auto now = read_ticket(*store, hash);
+    const bool used =
+        now ? now.value().ticket.state != "waiting" : now.error().code == Errc::not_found;
+    const Errc code = taken.error().code;
+    if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
+    return std::move(taken).error();
+  }
+  TRIAGE_TRYV(check_target(taken.value().journal, action));
+  // A later run may have the id and stand at the same record.
+  const std::string expected = text_field(taken.value().journal.suspended(), "ticket");
+  if (!expected.empty() && expected != hash) return unknown_token();
+  const Json& suspended = taken.value().journal.suspended();
+  const auto child = suspended.find("child");
+  OutsideDecision decision =
+      outside_decision(child == suspended.end() ? RunId() : text_field(*child, "run"),
+                       std::move(action), options.who);
+  if (auto unsafe = unsafe_now(taken.value(), decision.action)) {
+    return Error{Errc::invalid_argument, *std::move(unsafe)};
+  }
+  ticket.state = "claimed";
+  ticket.by = options.who;
+  const auto won =
+      shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
+  if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
+  return carry_out(std::move(taken).value(), std::move(decision));
+}
+
+Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
+                                       RecoveryAction action, const DecideOptions& options) {
+  if (core.suspended.contains(hash)) {
+    return open_remembered(core, hash, std::move(action), options);
+  }
+  std::shared_ptr<CheckpointStore> store = options.run.store;
+  if (!store) store = core.suspended.store_of(hash);
+  if (!store) store = core.options.store;
+  if (!store) return unknown_token();
+  return open_kept(core, store, hash, std::move(action), options);
+}
+
+Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
+                                       RecoveryAction action, const DecideOptions& options) {
+  if (core.problem) return *core.problem;
+  TRIAGE_TRYV(check_decision(action, options.who));
+  return open_by_ticket(core, digest(token), std::move(action), options);
+}
+
+}  // namespace triage::inline v0_1::detail

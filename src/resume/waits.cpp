@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Waits that outlive the process: suspending instead of sleeping, and taking up what is due.
+#include "resume/waits.hpp"
+#include "resume/continuation.hpp"
+#include "triage/detail/call.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// How a suspended run waits, from its newest record. Errors: the store's; Errc::corrupt.
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(info.id, {info.last, info.last}); }));
+  const Json body = newest_body(reading, RecordKind::suspended);
+  if (body.is_null()) {
+    return Error{Errc::corrupt, "run \"" + info.id + "\" is suspended, but its record is damaged"};
+  }
+  DueRun waiting{.run = info.id,
+                 .until = time_field(body, "until_ms").value_or(WallTime::max()),
+                 .message = text_field(body, "message"),
+                 .signal = text_field(body, "signal"),
+                 .suspended_at = info.last};
+  if (!waiting.signal.empty()) {
+    TRIAGE_TRY(sent, read_signal(store, info.id, waiting.signal));
+    if (sent) waiting.until = std::min(waiting.until, info.updated);
+  }
+  return outcome::success(std::move(waiting));
+}
+
+}  // namespace
+
+RecoveryAction action_when_due(const Json& suspended) {
+  if (suspended.contains("then")) return action_from(suspended["then"]);
+  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
+  const auto resume = to_string(RecoveryAction::Kind::resume);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
+    return RecoveryAction::resume();
+  }
+  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
+}
+
+bool Run::outlives_process() const noexcept {
+  const RunBody& b = *body_;
+  return b.store && b.started && !b.detached &&
+         b.store->capabilities().durability != Durability::none;
+}
+
+std::optional<Decision> Run::suspend_instead(const RecoveryAction& action) {
+  const Duration longest = limits().max_wait;
+  if (longest == Duration::zero() || action.delay <= longest || !outlives_process()) {
+    return std::nullopt;
+  }
+  RecoveryAction waiting =
+      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(action));
+  // The wall clock tells full milliseconds, so one more: nothing may begin early.
+  waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
+                  std::chrono::ceil<std::chrono::milliseconds>(action.delay);
+  RecoveryAction then = action;
+  then.delay = Duration::zero();
+  record_action(waiting);
+  Json fields = suspension_fields(waiting);
+  fields["then"] = action_json(then);
+  suspend_with(waiting, std::move(fields));
+  return Decision{.then = Decision::Then::end, .until = {}};
+}
+
+Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
+                                     Duration within) {
+  if (core.problem) return *core.problem;
+  const auto store = store_of(core, options);
+  const WallTime until =
+      core.clock->wall_now() + std::chrono::floor<std::chrono::milliseconds>(within);
+  std::vector<DueRun> due = core.suspended.due(until);
+  if (store) {
+    TRIAGE_TRY(runs, shielded([&] {
+                 return store->runs(
+                     {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
+               }));
+    for (const RunInfo& info : runs) {
+      auto waiting = waiting_run(*store, info);
+      // What is damaged waits for a person; the others need not.
+      if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
+    }
+  }
+  std::stable_sort(due.begin(), due.end(),
+                   [](const DueRun& a, const DueRun& b) { return a.until < b.until; });
+  return outcome::success(std::move(due));
+}
+
+Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
+                                 const DueOptions& options, bool* gone) {
+  if (core.problem) return *core.problem;
+  for (WallTime wall = core.clock->wall_now(); wall < due.until; wall = core.clock->wall_now()) {
+    if (!core.clock->sleep_until(core.clock->now() + (due.until - wall), options.run.stop_token)) {
+      return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
+    }
+  }
+  if (due.suspended_at == 0) {  // No store knows it.
+    auto opened = open_remembered_due(core, due.run, options.run);
+    *gone = !opened && opened.error().code == Errc::not_found;
+    return opened;
+  }
+  auto store = store_of(core, options.run);
+  if (!store) return Error{Errc::not_found, "the agent has no store"};
+  TRIAGE_TRY(taken,
+             take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
+  const Json suspended = taken.journal.suspended();
+  const bool waiting = suspended.contains("waiting");  // Inside an attempt.
+  RecoveryAction action = waiting ? RecoveryAction::resume() : action_when_due(suspended);
+  if (auto problem = unsafe_now(taken, action)) {
+    action = RecoveryAction::escalate(*std::move(problem));
+  } else if (waiting) {
+    const Sequence from = taken.journal.latest().info.id.sequence;
+    Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
+    return go_on(std::move(taken), from, std::move(recovery));
+  }
+  return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
+}
+
+// A run that waits is left alone, unless its time has come.
+static Result<ContinuationPtr> open_waiting(const AgentCore& core, const DueRun& waiting,
+                                            const ResumeOptions& options) {
+  bool gone = false;
+  if (waiting.until <= core.clock->wall_now()) {
+    return open_due(core, waiting, {.accept_changed = options.accept_changed, .run = options.run},
+                    &gone);
+  }
+  auto suspension = std::make_shared<Suspension>(
+      Suspension{.run_id = waiting.run, .message = waiting.message, .agent = core.options.name});
+  if (waiting.until != WallTime::max()) suspension->until = waiting.until;
+  return Error{Errc::suspended, "run \"" + waiting.run + "\" waits: " + waiting.message, nullptr,
+               std::move(suspension)};
+}
+
+Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
+                                            const ResumeOptions& options) {
+  if (!core.problem) {
+    if (const auto here = core.suspended.find(id)) return open_waiting(core, here->run, options);
+  }
+  const auto store = store_of(core, options.run);
+  if (store && !core.problem) {
+    const auto info = shielded([&] { return store->run(id); });
+    // A run that cannot be looked at may be one that waits: nobody goes past that.
+    if (!info && info.error().code != Errc::not_found) return info.error();
+    if (info && info.value().status == RunStatus::suspended && !info.value().owned) {
+      TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
+      return open_waiting(core, waiting, options);
+    }
+  }
+  return open_stored(core, id, options, Asked::for_what_fits);
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "run/agent_core.hpp"
+
+#include "base/digest.hpp"
+#include "contract/contract_return.hpp"
+#include "run/run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+Result<void> check_compensations(const AgentOptions& options) {
+  const CompensationOptions& how = options.compensation;
+  if (how.timeout <= Duration::zero()) {
+    return Error{Errc::invalid_argument, "compensation.timeout is " +
+                                             std::to_string(how.timeout.count()) +
+                                             " ns; allowed is more than 0"};
+  }
+  if (how.max_attempts < 1 || how.max_attempts > 100) {
+    return Error{Errc::invalid_argument, "compensation.max_attempts is " +
+                                             std::to_string(how.max_attempts) +
+                                             "; allowed is 1 to 100"};
+  }
+  if (how.delay < Duration::zero() || how.delay > std::chrono::hours(1)) {
+    return Error{Errc::invalid_argument, "compensation.delay is " +
+                                             std::to_string(how.delay.count()) +
+                                             " ns; allowed is 0 to 1 hour"};
+  }
+  const auto check = [](const std::string& name, bool has_function, std::string_view list) {
+    if (has_function && !name.empty() && name.size() <= 128)
+      return Result<void>(outcome::success());
+    return Result<void>(Error{Errc::invalid_argument,
+                              std::string(list) + " has the entry \"" + printable(name) +
+                                  "\"; a name has 1 to 128 bytes and stands for a function"});
+  };
+  for (const auto& [name, compensation] : options.compensations) {
+    TRIAGE_TRYV(check(name, compensation.function() != nullptr, "compensations"));
+  }
+  for (const auto& [name, reconcile] : options.reconciliations) {
+    TRIAGE_TRYV(check(name, reconcile.function() != nullptr, "reconciliations"));
+  }
+  return outcome::success();
+}
+
+Result<void> check_options(const AgentOptions& options) {
+  if (const auto name = check_run_id(options.name); !name) {
+    return Error{Errc::invalid_argument, "the agent's name: " + name.error().detail};
+  }
+  if (auto limits = check_limits(options.limits); !limits) return limits;
+  if (options.queue_capacity < 1 || options.queue_capacity > 1'000'000) {
+    return Error{Errc::invalid_argument, "queue_capacity is " +
+                                             std::to_string(options.queue_capacity) +
+                                             "; allowed is 1 to 1000000"};
+  }
+  if (std::find(options.gates.begin(), options.gates.end(), nullptr) != options.gates.end()) {
+    return Error{Errc::invalid_argument, "one of the gates is null"};
+  }
+  if (options.max_crashes < 0 || options.max_crashes > 1'000'000) {
+    return Error{Errc::invalid_argument, "max_crashes is " + std::to_string(options.max_crashes) +
+                                             "; allowed is 0 (never) to 1000000"};
+  }
+  if (options.expected_duration < Duration::zero()) {
+    return Error{Errc::invalid_argument, "expected_duration is " +
+                                             std::to_string(options.expected_duration.count()) +
+                                             " ns; allowed is 0 or more"};
+  }
+  if (auto contract = check_contract(options.contract); !contract) {
+    return Error{contract.error().code, "contract." + contract.error().detail};
+  }
+  return check_compensations(options);
+}
+
+}  // namespace
+
+SuspendedRuns::SuspendedRuns() = default;
+SuspendedRuns::~SuspendedRuns() = default;
+
+void SuspendedRuns::add(std::string hash, SuspendedRun run) {
+  const std::scoped_lock lock(mutex_);
+  by_hash_.emplace(std::move(hash), std::move(run));
+}
+
+void SuspendedRuns::add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
+  stores_.emplace(std::move(hash), store);
+}
+
+std::shared_ptr<CheckpointStore> SuspendedRuns::store_of(std::string_view hash) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = stores_.find(hash);
+  return found == stores_.end() ? nullptr : found->second.lock();
+}
+
+bool SuspendedRuns::contains(std::string_view hash) const {
+  const std::scoped_lock lock(mutex_);
+  return by_hash_.contains(hash);
+}
+
+static DueRun waiting_run(const SuspendedRun& run) {
+  return {.run = run.options.run_id,
+          .until = run.until.value_or(WallTime::max()),
+          .message = run.message};
+}
+
+std::vector<DueRun> SuspendedRuns::due(WallTime until) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<DueRun> all;
+  for (const auto& [hash, run] : by_hash_) {
+    if (!run.body->store && run.until && *run.until <= until) all.push_back(waiting_run(run));
+  }
+  return all;
+}
+
+std::optional<SuspendedRuns::Waiting> SuspendedRuns::find(const RunId& run) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [hash, waiting] : by_hash_) {
+    if (!waiting.body->store && waiting.options.run_id == run) {
+      return Waiting{hash, waiting_run(waiting)};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<SuspendedRun> SuspendedRuns::take(std::string_view hash,
+                                         const std::function<Result<void>(SuspendedRun&)>& check) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end()) return unknown_token();
+  if (auto allowed = check(found->second); !allowed) return std::move(allowed).error();
+  SuspendedRun taken = std::move(found->second);
+  by_hash_.erase(found);
+  return outcome::success(std::move(taken));
+}
+
+void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
+  add(std::move(hash), std::move(run));
+}
+
+std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
+  std::string text = options.name + '\0' + options.version + '\0' + policy.describe() + '\0';
+  for (const ToolContract& tool : options.contract.tools) {
+    text += tool.name + '\0';
+    for (const std::string& alias : tool.aliases) text += alias + '\0';
+  }
+  for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
+  for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
+  text += std::to_string(options.contract.context_limit);
+  // Only what is there: agents without schemas keep the fingerprint they had.
+  const auto add = [&text](std::string_view what, const std::string& value) {
+    text += std::string(what) + '\0' + value + '\0';
+  };
+  for (const ToolContract& tool : options.contract.tools) {
+    if (!tool.input_schema.empty()) add(tool.name + ".input", show(tool.input_schema.json()));
+    if (!tool.output_schema.empty()) add(tool.name + ".output", show(tool.output_schema.json()));
+  }
+  for (const ForbiddenPattern& pattern : options.contract.forbidden_patterns) {
+    add("pattern", pattern.text());
+  }
+  const JsonSchema& result = options.contract.output_schema;
+  if (!result.empty()) add("result", show(result.json()));
+  return digest(text).substr(0, 16);
+}
+
+std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
+                                           bool callable_is_null) {
+  auto core = std::make_shared<AgentCore>();
+  if (auto checked = check_options(options); !checked) core->problem = std::move(checked).error();
+  if (auto checked = check_policy(policy); !checked) core->problem = std::move(checked).error();
+  if (callable_is_null) {
+    core->problem =
+        Error{Errc::invalid_argument, "the callable is null; give a function that can be called"};
+  }
+  core->clock = options.clock ? options.clock : real_clock();
+  core->random = options.random ? options.random : real_random();
+  core->gates = GateKeeper(options.gates, core->clock);
+  core->classifier = options.classifier ? options.classifier : default_classifier();
+  core->warnings = unreachable_settings(policy, options.limits);
+  core->fingerprint = fingerprint(policy, options);
+  if (!options.contract.empty()) {
+    core->contract = std::make_shared<const AgentContract>(options.contract);
+    core->judges_return = judges_return(options.contract);
+  }
+  core->policy = std::move(policy);
+  core->options = std::move(options);
+  core->plain = !core->problem && !core->judges_return && !core->options.store &&
+                !core->options.observer && core->gates.empty() &&
+                core->options.limits.max_elapsed == Duration::zero();
+  return core;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Agents that start one another with the same tasks, each within the attempt of the one before,
+// would do so until the stack ends.
+#include "run/run.hpp"
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// As often as a call must repeat to be a loop: RulesOptions::loop_window.
+constexpr std::size_t turns_of_a_circle = 3;
+
+// A task that does not say what is to be done: that is elsewhere.
+bool says_nothing(std::string_view task) {
+  return task.empty() || task == "null" || task == "{}" || task == "[]";
+}
+
+}  // namespace
+
+std::optional<Failure> Run::find_circle() const {
+  const auto same_agent = [&](const Run& above) {
+    return &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
+                                      above.core_.options.name == core_.options.name);
+  };
+  std::size_t turns = 1;
+  try {
+    std::optional<std::string> mine;  // Made when there is something to compare it with.
+    for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
+      const Run& above = *up->run_;
+      if (!same_agent(above)) continue;
+      if (!mine) mine = call_.table->task_text(call_.frame);
+      if (says_nothing(*mine)) return std::nullopt;
+      if (above.call_.table->task_text(above.call_.frame) == *mine) ++turns;
+    }
+  } catch (...) {
+    return std::nullopt;  // A task without a text cannot be compared.
+  }
+  if (turns < turns_of_a_circle) return std::nullopt;
+  return Failure{.text = "agents start one another in a circle: the agent \"" + core_.options.name +
+                         "\" was given the same task " + std::to_string(turns_of_a_circle) +
+                         " times, each within an attempt at the one before",
+                 .type = FailureType::loop_detected,
+                 .reason = "agents_in_a_circle"};
+}
+
+}  // namespace triage::inline v0_1::detail

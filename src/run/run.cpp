@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "run/run.hpp"
+
+#include "base/shield.hpp"
+#include "run/terms.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1 {
+
+const std::string& Event::run_id() const { return run->id(); }
+
+}  // namespace triage::inline v0_1
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_label = 256;
+
+}  // namespace
+
+std::uint64_t start_nonce() { return real_random()->next(); }
+
+const std::stop_token& Run::nested_stop_token() const noexcept {
+  if (body_ && body_->linked_stop) return body_->linked_stop->token();
+  if (options_.stop_token.stop_possible()) return options_.stop_token;
+  return options_.parent->run_->stop_token();
+}
+
+std::optional<TimePoint> Run::nested_deadline() const noexcept {
+  const std::optional<TimePoint> own = options_.deadline;
+  const std::optional<TimePoint> theirs = options_.parent->run_->deadline();
+  if (theirs && (!own || *theirs < *own)) return theirs;
+  return own;
+}
+
+void Run::link_stop_tokens() {
+  const std::stop_token& theirs = options_.parent->run_->stop_token();
+  if (options_.stop_token.stop_possible() && theirs.stop_possible()) {
+    body().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
+  }
+}
+
+void Run::leave_store() {
+  if (!has_store()) return;
+  body_->store->queue().remove(body_->writer);
+  if (body_->started) body_->store->queue().release(std::move(body_->writer.lease));
+}
+
+const RunId& Run::id() {
+  if (!options_.run_id.empty()) return options_.run_id;
+  if (const RunId* made = id_.get()) return *made;
+  return id_.offer(std::make_unique<RunId>(make_run_id(core_.clock->wall_now(), *core_.random)));
+}
+
+void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
+  body_.offer(std::move(body));
+  body_->writer.mutex = &mutex_;
+  attempt_ = attempts;
+  resumed_ = true;
+  if (!body_->started_at) body_->started_at = now();
+}
+
+Terms Run::terms() const {
+  Terms terms{.limits = options_.limits};
+  if (const auto until = deadline()) terms.deadline = wall_time(*core_.clock, *until);
+  if (body_ && body_->started_at) terms.elapsed = now() - *body_->started_at;
+  return terms;
+}
+
+RunBody& Run::make_body() {
+  auto made = std::make_unique<RunBody>();
+  made->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
+  made->started_at = began_;
+  if (attempt_ > 0) made->journal.begin_attempt(attempt_);
+  return body_.offer(std::move(made));
+}
+
+void Run::deliver(EventKind kind, Event& event) {
+  event.kind = kind;
+  if (event.attempt == 0) event.attempt = attempt_;
+  event.run = this;
+  try {
+    observer()->on_event(event);
+  } catch (...) {
+    // An observer must not change the run it looks at; the failure's notes will say that it threw.
+    static constexpr std::string_view threw = "the observer threw an exception";
+    const std::scoped_lock lock(mutex_);
+    if (!body_) return;
+    auto& notes = body_->new_notes;
+    if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
+  }
+}
+
+void Run::collect_notes() {
+  std::vector<std::string> collected;
+  {
+    const std::scoped_lock lock(mutex_);
+    collected.swap(body_->new_notes);
+  }
+  auto& notes = body_->context().notes;
+  for (std::string& note : collected) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+  }
+}
+
+void Run::note(std::string text) {
+  body().context().notes.push_back(text);
+  emit(EventKind::callback_failed, {.text = text});
+}
+
+// --- The store.
+
+Result<Record> Run::run_started() {
+  RunBody& b = body();
+  Json fields{{"agent", core_.options.name},
+              {"version", core_.options.version},
+              {"fingerprint", core_.fingerprint},
+              {"auto_checkpoint", b.journal.auto_checkpoint()}};
+  try {
+    if (call_.table->task_json(call_.frame, b.task)) {
+      TRIAGE_TRYV(check_json(b.task, "the task"));
+      fields["task"] = b.task;
+    }
+  } catch (...) {
+    return Error{Errc::invalid_argument,
+                 "the task's conversion to JSON threw: " + current_exception_text()};
+  }
+  put_terms(terms(), fields);
+  if (!options_.label.empty()) fields["label"] = options_.label;
+  if (!options_.run_id.empty()) fields["nonce"] = start_nonce();
+  if (options_.parent != nullptr) {
+    fields["parent"] = options_.parent->run_id();
+    fields["parent_attempt"] = options_.parent->number();
+  }
+  return outcome::success(
+      b.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields)));
+}
+
+Result<void> Run::set_up(bool* recorded) {
+  if (options_.limits) {
+    TRIAGE_TRYV(check_limits(*options_.limits));
+  }
+  if (!options_.run_id.empty()) {
+    TRIAGE_TRYV(check_run_id(options_.run_id));
+  }
+  if (options_.label.size() > longest_label) {
+    return Error{Errc::invalid_argument, "the run's label has " +
+                                             std::to_string(options_.label.size()) +
+                                             " bytes; allowed are 0 to 256"};
+  }
+  began_ = now();
+  RunBody& b = body();
+  b.started_at = began_;
+  b.store = options_.store ? options_.store : core_.options.store;
+  if (!b.store) return outcome::success();
+  b.journal.set_run(id());
+  b.writer.mutex = &mutex_;
+  b.writer.background = core_.options.write_mode == WriteMode::background;
+  TRIAGE_TRY(first, run_started());
+  enqueue(std::move(first));
+  record_fact(RecordKind::attempt_started, Json{{"number", 1}});
+  b.opening = b.writer.pending.size();
+  Result<void> started = start_in_store();
+  if (started) return outcome::success();
+  const Errc code = started.error().code;
+  if (code == Errc::conflict) {
+    b.store->queue().retry_releases();
+    const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
+    b.store.reset();  // Whatever is there is not ours.
+    if (!existing) return existing.error();
+    if (existing.value().status == RunStatus::finished) {
+      *recorded = true;
+      return outcome::success();
+    }
+    if (existing.value().owned) {
+      return Error{Errc::busy, "run \"" + id() + "\" is under way; try again when it has ended"};
+    }
+    return Error{Errc::conflict, "run \"" + id() + "\" exists and is " +
+                                     std::string(to_string(existing.value().status)) +
+                                     "; continue it with resume_run or run_or_resume"};
+  }
+  const bool temporary = code == Errc::io || code == Errc::busy;
+  if (!temporary || fails_with_store()) {
+    b.store.reset();
+    return std::move(started).error();
+  }
+  b.detached = true;
+  b.context().notes.push_back("the store failed at the start: " + started.error().detail);
+  emit(EventKind::store_detached, {.error = &started.error()});
+  return outcome::success();
+}
+
+Result<void> Run::start_in_store() {
+  RunBody& b = *body_;
+  const RunInfo info{.id = id(),
+                     .agent = core_.options.name,
+                     .label = options_.label,
+                     .parent = options_.parent != nullptr ? options_.parent->run_id() : RunId(),
+                     .status = RunStatus::running,
+                     .started = core_.clock->wall_now(),
+                     .updated = core_.clock->wall_now()};
+  // The same ones every time, so that a start whose answer got lost is known again.
+  std::vector<Record> records;
+  const auto opening = static_cast<std::ptrdiff_t>(b.opening);
+  {
+    const std::scoped_lock lock(mutex_);
+    records.assign(b.writer.pending.begin(), b.writer.pending.begin() + opening);
+  }
+  Result<Lease> lease = shielded([&] { return b.store->start(info, records); });
+  const std::scoped_lock lock(mutex_);
+  RunWriter& writer = b.writer;
+  if (!lease) {
+    writer.failure = lease.error();
+    writer.retry_at = writer.queued + writer.pending.size();
+    return std::move(lease).error();
+  }
+  writer.lease = std::move(lease).value();
+  writer.pending.erase(writer.pending.begin(), writer.pending.begin() + opening);
+  writer.durable = records.back().seq();
+  writer.failure.reset();
+  b.started = true;
+  return outcome::success();
+}
+
+void Run::record_fact(RecordKind kind, Json fields, RunStatus status) {
+  if (!has_store()) return;
+  const Lock lock(mutex_);
+  make_room();
+  enqueue(body_->journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  body_->writer.status = status;
+}
+
+void Run::record_state() {
+  if (!has_store()) return;
+  const Lock lock(mutex_);
+  Journal& journal = body_->journal;
+  enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
+}
+
+void Run::enqueue(Record record) {
+  RunBody& b = *body_;
+  if (!b.store) return;
+  RunWriter& writer = b.writer;
+  if (!b.started) {
+    writer.queued = record.seq();
+    writer.pending.push_back(std::move(record));
+    return;
+  }
+  b.store->queue().enqueue(writer, std::move(record));
+}
+
+// The store has been away for too long: what waits is forgotten, but for the start of the run,
+// without which nothing can be folded; a gap record says what is missing, a snapshot what it led
+// to. A store that is just being written to holds its records elsewhere: the gap names them too.
+void Run::make_room() {
+  RunBody& b = *body_;
+  RunWriter& writer = b.writer;
+  if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
+  const std::size_t kept = b.started ? 0 : b.opening;
+  const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;
+  writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(kept),
+                       writer.pending.end());
+  const Json gap{{"first", first}, {"last", b.journal.last()}, {"attempts", attempt_}};
+  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
+  enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+}
+
+}  // namespace triage::inline v0_1::detail

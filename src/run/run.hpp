@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One run: everything that belongs to it and nothing else. Made on the caller's stack, where it is
+// a few words; its body is made when something is first recorded, reported or stored.
+
+#include "base/made_once.hpp"
+#include "run/agent_core.hpp"
+#include "run/run_body.hpp"
+#include "run/run_machine.hpp"
+#include "run/terms.hpp"
+#include "triage/attempt.hpp"
+#include "triage/journal.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Reasons of what propose_step refuses.
+inline constexpr std::string_view denied_by_guard = "denied_by_guard";
+inline constexpr std::string_view needs_approval = "needs_approval";
+// Reason of an attempt that ended with an effect in doubt.
+inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
+
+// Cheaper than assigning to a value of many members that are mostly empty.
+template <class T, class... Args>
+void renew(T& value, Args&&... args) noexcept {
+  static_assert(std::is_nothrow_constructible_v<T, Args...>);
+  std::destroy_at(&value);
+  std::construct_at(&value, std::forward<Args>(args)...);
+}
+
+// What an action asks for, if it is to be after a time below zero.
+[[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
+// Why strict_idempotency forbids an action, if it does.
+[[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core,
+                                                         const Trajectory& trajectory,
+                                                         std::size_t restored_steps,
+                                                         RecoveryAction::Kind action);
+[[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
+
+// Tells two runs of one id apart whose first records are the same otherwise: the store takes a
+// start that comes again for one whose answer got lost.
+[[nodiscard]] std::uint64_t start_nonce();
+
+// The recorded result of a run that has finished, put into the call's frame.
+Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
+                        bool* degraded);
+
+// Several threads of a callable may record at once: what they touch is guarded by mutex_. From the
+// moment the driver has closed an attempt until it opens the next one, all of it is the driver's
+// alone, for whoever still calls the attempt is late; only what a store's thread takes is locked
+// then.
+class Run {
+ public:
+  Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
+      : core_(core), call_(call), options_(options) {}
+  ~Run() {
+    if (attempts_ != nullptr) [[unlikely]]
+      close_attempts();
+    if (body_) [[unlikely]]
+      leave_store();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // --- Course of the run (run_loop.cpp, run.cpp).
+  // What must happen before the first attempt; most runs need nothing. An Error ends the run;
+  // *recorded says that the frame holds the recorded result of a run that is already finished.
+  [[nodiscard]] bool needs_set_up() const noexcept {
+    return options_.store || core_.options.store || options_.limits || !options_.run_id.empty() ||
+           !options_.label.empty() || limits().max_elapsed != Duration::zero();
+  }
+  Result<void> set_up(bool* recorded);
+  // The first attempt of a run without options, of a plain agent. True if it was one call and
+  // nothing beside it: then the run is over. If not, drive() goes on with *result.
+  [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
+  // Takes over what open_run or open_suspended prepared.
+  void adopt(std::unique_ptr<RunBody> body, int attempts);
+  // Drives the machine to its end.
+  Outcome drive(RunMachine::Phase phase, Input first);
+  [[nodiscard]] bool degraded() const noexcept { return degraded_; }
+
+  // --- Recording, for Attempt (run_recording.cpp). All lock.
+  void record_step(int attempt, Step&& step);
+  void update_state(int attempt, Json patch);
+  void remove_state(int attempt, std::string_view key);
+  void replace_state(int attempt, Json state);
+  void record_usage(int attempt, const Usage& usage);
+  void set_contract(int attempt, AgentContract contract);
+  Result<CheckpointId> checkpoint(int attempt, std::string_view label);
+  Result<Json> effect(int attempt, const EffectRequest& request);
+  Error report(int attempt, Failure&& failure);
+  void report_error(int attempt, Error&& error);
+  void stick(int attempt, Error error);  // Ends the run when the callable returns.
+  [[nodiscard]] std::optional<Error> sticky(int attempt) const;
+  [[nodiscard]] State state(int attempt) const;
+  [[nodiscard]] Trajectory trajectory(int attempt) const;
+  [[nodiscard]] const Recovery* recovery(int attempt) const;
+  void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
+  // Goes on with a nested run that its parent's attempt was suspended for (nested.cpp). Nothing if
+  // there is none like this call; a new run is to be made then.
+  static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
+                                               const RunOptions& options, bool* degraded);
+  // For Attempt (run_gates.cpp).
+  Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
+                            bool retry);
+  Result<Reservation> reserve(int attempt, const Usage& estimate);
+  // For Attempt (propose.cpp, signals.cpp).
+  Result<void> propose_step(int attempt, const Step& step);
+  Result<void> sleep_until(int attempt, WallTime when);
+  Result<void> sleep_for(int attempt, std::string_view name, Duration length);
+  // Reports that an attempt has no time for what it asks for.
+  [[nodiscard]] Error too_late_for(int attempt, std::string text);
+  Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
+                                              WallTime deadline);
+
+  [[nodiscard]] const RunId& id();
+  [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
+  [[nodiscard]] const std::stop_token& stop_token() const noexcept {
+    return options_.parent == nullptr ? options_.stop_token : nested_stop_token();
+  }
+  [[nodiscard]] std::optional<TimePoint> deadline() const noexcept {
+    return options_.parent == nullptr ? options_.deadline : nested_deadline();
+  }
+
+ private:
+  friend class Effects;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // --- run.cpp
+  RunBody& body() {
+    RunBody* made = body_.get();
+    return made != nullptr ? *made : make_body();
+  }
+  RunBody& make_body();
+  [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
+  [[nodiscard]] Terms terms() const;
+  [[nodiscard]] const Limits& limits() const noexcept {
+    return options_.limits ? *options_.limits : core_.options.limits;
+  }
+  [[nodiscard]] Observer* observer() const noexcept { return core_.options.observer.get(); }
+  // Of a run with a parent.
+  [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
+  [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
+  void link_stop_tokens();
+  void leave_store();
+  [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
+  void emit(EventKind kind, Event&& event = {}) {
+    if (observer() != nullptr) [[unlikely]]
+      deliver(kind, event);
+  }
+  void deliver(EventKind kind, Event& event);
+  void collect_notes();         // What any thread had to note; for the driver.
+  void note(std::string text);  // Reported beside the failure that is being handled.
+  Result<Record> run_started();
+  // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
+  void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
+  void record_state();          // Likewise: the state that the next attempt begins with.
+  void enqueue(Record record);  // The caller holds mutex_.
+  void snapshot_if_due();       // Likewise.
+  [[nodiscard]] std::size_t newest_step() const {
+    return body_->journal.trajectory().size() - 1;  // Likewise.
+  }
+  void make_room();  // Likewise; before a record is made.
+  Result<void> start_in_store();
+
+  // --- run_store.cpp: writing what was recorded.
+  Result<void> write();             // What the drains below share …
+  Result<void> flush();             // … with the error of what the store will never take.
+  Result<void> flush_noticing();    // The same, with its events.
+  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
+  Input drain();                    // The same, for the machine.
+  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
+  Result<void> store_end();         // Tries again what is not stored of the run's end.
+  void give_up_refused(Error why);
+  void note_fenced();
+  [[nodiscard]] std::optional<Error> refused_record() const;
+  [[nodiscard]] bool fails_with_store() const noexcept;
+  // Sleeps on the injected clock, and keeps the lease meanwhile. False: a stop was requested.
+  [[nodiscard]] bool rest_until(TimePoint until);
+  void keep_lease();
+
+  // The caller holds mutex_. Late calls are counted.
+  [[nodiscard]] bool is_late(int attempt);
+  [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or its run is to fail.
+  // The body, if it exists and the attempt may look at it. The caller holds mutex_.
+  [[nodiscard]] const RunBody* seen_by(int attempt) const noexcept;
+  // True if there is an error; it sticks. The caller holds mutex_.
+  bool refused(Result<void>& checked);
+  void write_through(int attempt, Lock lock);  // Unlocks; then what the write mode asks for.
+
+  // --- run_loop.cpp
+  Attempt& open_attempt();
+  void close_attempts() noexcept;  // Nobody else uses the run after it.
+  void announce_start();
+  Input invoke();
+  void prepare_attempt();
+  [[gnu::always_inline]] inline Input run_callable(Attempt& attempt);
+  Input settle(Input result);
+  Input wait(TimePoint until);
+  [[nodiscard]] std::optional<Input> refuse_to_start();
+  // Classified and escalated like any failure.
+  Input refuse_attempt(Failure failure, const char* why);
+  Input too_late_to_start(std::string text);
+  [[nodiscard]] Duration expected_duration() const noexcept;
+  void learn_duration() noexcept;
+  [[nodiscard]] bool tries_anyway(Duration left) const noexcept;
+  Input cancel(std::string detail);
+  Outcome end();
+  void tell_unstored(const Error& why);
+  [[nodiscard]] std::uint64_t late_calls() const;
+  void record_result(bool degraded);
+  void end_in_store(RunStatus status, Json fields);
+
+  // --- circle.cpp
+  [[nodiscard]] std::optional<Failure> find_circle() const;  // Of a run with a parent.
+
+  // --- run_contract.cpp
+  // Null if there is none.
+  [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
+  // What a step breaks. Gives the lock up meanwhile.
+  [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
+  void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
+  void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
+                        std::size_t index);
+  // What the attempt's steps broke; null if the contract says nothing about steps.
+  [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
+  // Whether the value that the callable returned must be looked at.
+  [[nodiscard]] bool judges_return() const noexcept;
+  // What `succeeded` becomes when the value breaks the contract.
+  [[nodiscard]] Input judge_return();
+
+  // --- signals.cpp
+  // What an attempt waits for.
+  struct Pause {
+    WallTime until{};
+    Duration at_most = Duration::max();  // One bout of it.
+    std::string_view signal{};
+    std::string place{};  // Of a sleep until a time.
+  };
+  Result<void> pause(int attempt, const Pause& what);
+  [[nodiscard]] bool may_park() const;  // The caller holds mutex_.
+  // True if the run has already waited for this, although it is asked for with another time.
+  [[nodiscard]] bool is_served(const std::string& place, WallTime when);
+  [[nodiscard]] std::string place_of_sleep(int attempt);
+  Result<std::optional<Json>> record_signal(int attempt, std::string_view name,
+                                            std::optional<Json> value);
+
+  // --- suspension.cpp
+  Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
+  void put_aside(const std::string& hash, const RecoveryAction& action,
+                 std::optional<WallTime> expires);
+  [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
+  Input park();  // The attempt waits for longer than a process should.
+  void suspend_with(const RecoveryAction& action, Json fields);
+  // When the run ends or waits: removes what of its keys nobody will ask for again.
+  void tidy_keys(bool ended);
+
+  // --- nested.cpp
+  void child_suspended(int attempt, std::shared_ptr<const Suspension> waiting, std::string task);
+  void note_child(const std::shared_ptr<const Suspension>& waiting);  // The caller holds mutex_.
+  [[nodiscard]] bool child_waits() const noexcept;
+  Input wait_for_child();
+  void tell_parent(const std::shared_ptr<const Suspension>& waiting);  // That this run waits.
+  [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(const AgentCore& core,
+                                                                         const std::string& task,
+                                                                         const RunId& wanted);
+  [[nodiscard]] Suspension shown_suspension(const RecoveryAction& action);
+
+  // --- run_gates.cpp
+  GateAnswer pass_gates(GateRequest request, Permit& permit);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] std::optional<Input> enter_attempt();
+  void leave_attempt(bool succeeded);
+  void give_back_permit() noexcept {
+    if (body_->made_extras) body_->made_extras->permit = Permit();
+  }
+  Error report_exhausted(int attempt, Error error);
+
+  // --- capture.cpp
+  void capture(const std::exception& exception);
+  void capture_unknown();
+
+  // --- decide.cpp
+  Decision decide();
+  Decision decided_outside();
+  void classify();
+  [[nodiscard]] Classification ask_classifier();
+  void complete_context();
+  void measure_time();  // What has passed and what is left, for the failure at hand.
+  [[nodiscard]] std::optional<std::string> exhausted_limit() const;
+  [[nodiscard]] RecoveryAction choose();
+  [[nodiscard]] RecoveryAction within_limits();
+  [[nodiscard]] RecoveryAction ask_policy();
+  [[nodiscard]] bool in_doubt() const noexcept {
+    return body_->sticky && body_->sticky->code == Errc::in_doubt;
+  }
+  [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
+  [[nodiscard]] std::string task_text() const;
+  void call_hook(std::string_view name, const std::function<void()>& hook);
+
+  // --- act.cpp
+  void announce(const RecoveryAction& action);
+  Decision act(const RecoveryAction& action);
+  Decision escalate_instead(std::string message);
+  Decision start_again(const RecoveryAction& action);
+  Decision roll_back(const RecoveryAction& action);
+  [[nodiscard]] std::optional<std::size_t> failed_step() const;
+  Decision resume(const RecoveryAction& action);
+  Decision suspend(const RecoveryAction& action);
+  Decision fall_back(const RecoveryAction& action);
+  Decision abort(const RecoveryAction& action);
+  Decision escalate(const RecoveryAction& action);
+  Decision end_with(Errc code, RunStatus status, std::string detail);
+  [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
+  [[nodiscard]] Decision wait_for(Duration delay) const;
+  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
+  [[nodiscard]] std::optional<Decision> suspend_instead(const RecoveryAction& action);
+  [[nodiscard]] bool outlives_process() const noexcept;
+  [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
+                                                       std::string* problem);
+  [[nodiscard]] std::optional<std::size_t> find_position(const RollbackTarget& target,
+                                                         std::string* problem);
+  void set_recovery(const RecoveryAction& action, std::string checkpoint);
+  void record_action(const RecoveryAction& action,
+                     std::optional<Sequence> compensates_after = std::nullopt);
+  // Before that position is gone back to: its state may only be in the store.
+  [[nodiscard]] Result<void> learn_target(Sequence to);
+  void record_rollback(std::optional<std::size_t> target, bool by_default);
+
+  // --- compensation.cpp
+  // Records the action and undoes what happened after `target`, if it is wanted. Returns why
+  // nothing is recorded and nothing undone: an effect in doubt.
+  [[nodiscard]] std::optional<std::string> undo(const RecoveryAction& action, Sequence target,
+                                                bool wanted, std::vector<std::string>* failures);
+  [[nodiscard]] Input finish_undoing(Input first);
+
+  // Every member costs the shortest run its initialisation and destruction.
+  const AgentCore& core_;
+  Call call_;
+  const RunOptions& options_;
+  int attempt_ = 0;
+  std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
+  bool degraded_ = false;
+  bool resumed_ = false;
+  std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
+  std::optional<TimePoint> attempt_began_{};  // Under a deadline.
+  MadeOnce<RunId> id_{};
+  MadeOnce<RunBody> body_{};
+  mutable std::mutex mutex_{};
+  Attempt* attempts_ = nullptr;  // Newest first; closed when the run ends.
+};
+
+}  // namespace triage::inline v0_1::detail

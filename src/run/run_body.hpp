@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a run has beside its frame, once something was recorded, reported or stored.
+
+#include "base/made_once.hpp"
+#include "effects/effects.hpp"
+#include "run/asking.hpp"
+#include "run/linked_stop.hpp"
+#include "storage/commit_queue.hpp"
+#include "triage/agent_options.hpp"
+#include "triage/attempt.hpp"
+#include "triage/detail/run_loop.hpp"
+#include "triage/journal.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
+// process may have many runs open.
+struct RunExtras {
+  EffectTurns effect_turns{};
+  // Of effects whose compensation or reconciliation only this process knows.
+  std::map<std::string, EffectOptions, std::less<>> effect_options{};
+  ProvenArguments proven_arguments{};
+  Permit permit{};  // Of the attempt under way, if the agent has gates.
+  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
+  std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
+  std::optional<Classification> broken_return{};    // Why the value it returned is no success.
+  std::string decided_by{};                         // DecideOptions::who, until it is recorded.
+  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
+  std::string proposed{};                  // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                   // … and for which signal.
+  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
+  WallTime::duration parked_for{0};
+  std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
+  std::string token{};                  // Of the suspension that begins, until it is handed over.
+  std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
+  Asking asking{};
+  WaitingChild child{};
+};
+
+inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
+
+// What a run has beside its frame. Outlives it when the run is suspended.
+struct RunBody {
+  // Made under the run's lock while an attempt is open.
+  [[nodiscard]] RunExtras& extras() {
+    if (!made_extras) made_extras = std::make_unique<RunExtras>();
+    return *made_extras;
+  }
+  std::unique_ptr<RunExtras> made_extras{};  // Null: none of it was needed yet.
+
+  // Of the newest failure; its history grows with each. Made by whichever thread needs it first.
+  [[nodiscard]] FailureContext& context() {
+    if (FailureContext* made = made_context.get()) return *made;
+    return made_context.offer(std::make_unique<FailureContext>());
+  }
+  MadeOnce<FailureContext> made_context{};  // Null: nothing has failed yet.
+
+  Journal journal{};
+  RunWriter writer{};
+  std::shared_ptr<CheckpointStore> store{};
+  // Written by whoever flushes or renews, read by all who record.
+  std::atomic<bool> started{false};    // The store knows the run and we hold its lease.
+  std::atomic<bool> detached{false};   // The store failed; the run goes on from memory.
+  std::atomic<bool> fenced{false};     // Another owner has the run: nothing is written any more.
+  std::size_t opening = 0;             // The first records of writer.pending, for start().
+  std::optional<Error> refused{};      // What the store will never take: the run must fail.
+  std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
+  Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
+  std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
+  Failure failure{};        // As the current attempt reported it.
+  std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
+  Sequence child_at = 0;                          // … and the newest record at that time.
+  std::unique_ptr<Recovery> recovery{};
+  std::optional<Error> sticky{};         // Ends the run when the callable returns.
+  std::uint64_t newest_call_tokens = 0;  // That the current attempt recorded.
+  std::size_t restored_steps = 0;        // At the start of the current attempt.
+  std::optional<std::size_t> rolled_back_step{};
+  std::uint64_t late_calls = 0;
+  // For the failure at hand, by threads that record; the driver moves them over.
+  std::vector<std::string> new_notes{};
+  Json task{};                                // Null if it is not stored.
+  std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
+  std::optional<TimePoint> started_at{};
+  const char* no_attempt = nullptr;  // Why none can be started any more; static.
+  // The limit in whose place on_escalate was asked: what it suspends must not run again by itself.
+  std::string spent_limit{};
+  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
+  std::unique_ptr<LinkedStop> linked_stop{};
+  Outcome outcome{};                             // How the run ends, unless with a value …
+  std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
+  int classified_attempt = -1;    // Whose failure context() describes; -1: there was none yet.
+  bool escalation_asked = false;  // on_escalate has been asked about it.
+  bool undoing_refused = false;   // An effect to be undone is in doubt.
+  std::optional<Sequence> chosen_from{};  // The checkpoint that ResumeOptions::from named.
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// What a run holds its callable to: the contract, and a value that breaks it.
+#include "base/shield.hpp"
+#include "contract/contract_return.hpp"
+#include "contract/step_breaches.hpp"
+#include "run/run.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+void Run::set_contract(int attempt, AgentContract contract) {
+  Result<void> checked = check_contract(contract);
+  auto made = std::make_shared<const AgentContract>(std::move(contract));
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt) && !refused(checked)) body().extras().contract = std::move(made);
+}
+
+const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
+  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  return extras != nullptr && extras->contract ? extras->contract : core_.contract;
+}
+
+std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
+  const std::shared_ptr<const AgentContract> held_to = contract();
+  lock.unlock();  // A schema and patterns take their time, and belong to nobody else.
+  std::vector<StepBreach> broken = judge_step(*held_to, step);
+  lock.lock();
+  return broken;
+}
+
+void Run::keep(const std::vector<StepBreach>& broken) {
+  if (!broken.empty()) keep_breaches(broken, newest_step(), body_->extras().breaches);
+}
+
+void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
+                           std::size_t index) {
+  for (const StepBreach& breach : broken) {
+    if (!breach.checked()) continue;
+    emit(EventKind::contract_broken,
+         {.attempt = attempt, .step = &step, .text = breach.evidence.detail, .number = index});
+  }
+}
+
+const std::vector<StepBreach>* Run::breaches() const noexcept {
+  static const std::vector<StepBreach> none;
+  if (!contract() || !judges_steps(*contract())) return nullptr;
+  const RunExtras* extras = body_->made_extras.get();
+  return extras != nullptr ? &extras->breaches : &none;
+}
+
+bool Run::judges_return() const noexcept {
+  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  if (extras == nullptr || !extras->contract) return core_.judges_return;
+  return detail::judges_return(*extras->contract);
+}
+
+Input Run::judge_return() {
+  RunBody& b = *body_;
+  const AgentContract& held_to = *contract();
+  Json result;
+  if (judges_result(held_to)) {
+    std::string problem = "has no conversion to JSON";
+    bool checkable = false;
+    try {
+      // A value without a conversion has no texts that could be forbidden, but also no shape.
+      checkable = call_.table->result_json(call_.frame, result) || held_to.output_schema.empty();
+    } catch (...) {
+      problem = "was not converted to JSON: " + current_exception_text();
+    }
+    if (!checkable) {
+      b.sticky =
+          Error{Errc::invalid_argument, "the contract cannot be checked: the agent's result " +
+                                            problem + "; give its type to_json and from_json"};
+      return Input::succeeded;  // The sticky error ends the run.
+    }
+  }
+  static const Failure nothing_reported;
+  std::optional<Classification> broken = broken_return({.failure = nothing_reported,
+                                                        .trajectory = b.journal.trajectory(),
+                                                        .restored_steps = b.restored_steps,
+                                                        .contract = &held_to,
+                                                        .result = &result});
+  if (!broken) return Input::succeeded;
+  b.failure = Failure{.text = broken->evidence.front().detail};
+  b.extras().broken_return = std::move(broken);
+  return Input::failed;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What is asked before an attempt or a call of one may start: gates and budgets.
+#include "base/shield.hpp"
+#include "run/run.hpp"
+#include "triage/detail/saturate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+std::string deadline_refusal(Duration wait, std::string_view why) {
+  return "it could only start in " +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()) +
+         " ms, after the deadline" + (why.empty() ? "" : ": " + std::string(why));
+}
+
+}  // namespace
+
+// Asks until all gates let the request pass. Waits on the injected clock, never beyond the
+// deadline.
+GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
+  for (;;) {
+    GateAnswer answer = core_.gates.enter(request, permit);
+    if (answer.kind != GateAnswer::Kind::wait) return answer;
+    const TimePoint instant = now();
+    const TimePoint until(
+        Duration(saturating_add(instant.time_since_epoch().count(), answer.wait.count())));
+    if (const auto latest = deadline(); latest && until >= *latest) {
+      return {.kind = GateAnswer::Kind::refuse,
+              .wait = answer.wait,
+              .reason = "gate_wait",
+              .message = deadline_refusal(answer.wait, answer.message)};
+    }
+    emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
+    const bool woke = rest_until(until);
+    emit(EventKind::wait_ended);
+    if (!woke) return {.kind = GateAnswer::Kind::refuse, .reason = "cancelled"};
+    request.waited = Duration(saturating_add(request.waited.count(), answer.wait.count()));
+  }
+}
+
+Failure Run::refusal(const GateAnswer& answer) {
+  Failure failure{
+      .text = answer.message, .type = FailureType::external_fault, .reason = answer.reason};
+  if (answer.wait > Duration::zero()) failure.retry_after = answer.wait;
+  return failure;
+}
+
+// Before an attempt. What happens instead of it, if a gate refuses it.
+std::optional<Input> Run::enter_attempt() {
+  RunBody& b = body();
+  GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
+  if (b.classified_attempt >= 0) {
+    request.after = b.context().classification.type;
+    request.after_reason = b.context().classification.reason;
+  }
+  const GateAnswer answer = pass_gates(request, b.extras().permit);
+  if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
+  if (answer.reason == "cancelled") return cancel("the stop token was triggered");
+  emit(EventKind::gate_refused, {.text = answer.message});
+  b.failure = refusal(answer);
+  b.extras().broken_return.reset();
+  b.gate_closed = answer.wait <= Duration::zero();
+  b.child.reset();
+  b.escalation_asked = false;
+  return Input::failed;
+}
+
+// After it: what the gates learn from it.
+void Run::leave_attempt(bool succeeded) {
+  if (core_.gates.empty() || !body_ || !body_->made_extras) return;
+  Permit& permit = body_->made_extras->permit;
+  if (succeeded) {
+    permit.succeeded();
+  } else {
+    const Classification& found = body_->context().classification;
+    permit.failed(found.type, found.reason, found.retry_after);
+  }
+}
+
+Result<Permit> Run::enter_call(int attempt, std::string_view tool, std::string_view endpoint,
+                               bool retry) {
+  if (const Lock lock(mutex_); is_late(attempt)) return ended_attempt();
+  Permit permit;
+  const GateAnswer answer =
+      pass_gates({.tool = tool,
+                  .endpoint = endpoint,
+                  .retry = retry,
+                  .after = retry ? FailureType::external_fault : FailureType::unknown},
+                 permit);
+  if (answer.kind == GateAnswer::Kind::pass) return outcome::success(std::move(permit));
+  if (answer.reason == "cancelled") {
+    return Error{Errc::cancelled, "the stop token was triggered while waiting in front of a gate"};
+  }
+  emit(EventKind::gate_refused, {.text = answer.message});
+  return report(attempt, refusal(answer));
+}
+
+// A budget that several agents of the chain share, or have as a parent, is charged once.
+Result<Reservation> Run::reserve(int attempt, const Usage& estimate) {
+  if (const Lock lock(mutex_); is_late(attempt)) return ended_attempt();
+  std::vector<std::shared_ptr<Budget>> budgets;
+  for (const Run* run = this;; run = run->options_.parent->run_) {
+    budgets.push_back(run->core_.options.budget);
+    if (run->options_.parent == nullptr) break;
+  }
+  auto reserved = Budget::reserve(budgets, estimate);
+  if (!reserved) return report_exhausted(attempt, std::move(reserved).error());
+  return reserved;
+}
+
+Error Run::report_exhausted(int attempt, Error error) {
+  if (error.code == Errc::invalid_argument) return error;
+  return report(attempt, Failure{.text = std::move(error.detail),
+                                 .type = FailureType::quota_exhausted,
+                                 .reason = "budget_spent"});
+}
+
+}  // namespace triage::inline v0_1::detail

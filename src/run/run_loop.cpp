@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+// The blocking driver of the state machine, and the attempts it makes.
+#include "triage/detail/run_loop.hpp"
+
+#include "base/shield.hpp"
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+EventKind end_event(Errc code) noexcept {
+  switch (code) {
+    case Errc::escalated:
+    case Errc::in_doubt: return EventKind::run_escalated;  // A person must find out.
+    case Errc::aborted: return EventKind::run_aborted;
+    case Errc::suspended: return EventKind::run_suspended;
+    case Errc::cancelled: return EventKind::run_cancelled;
+    default: return EventKind::run_failed;
+  }
+}
+
+RunStatus end_status(Errc code) noexcept {
+  switch (code) {
+    case Errc::escalated:
+    case Errc::in_doubt: return RunStatus::escalated;
+    case Errc::aborted: return RunStatus::aborted;
+    case Errc::cancelled: return RunStatus::cancelled;
+    default: return RunStatus::failed;
+  }
+}
+
+}  // namespace
+
+Outcome run(const AgentCore& core, Call call, bool* degraded) {
+  if (!core.plain) [[unlikely]]
+    return run(core, call, core.no_options, degraded);
+  Run run(core, call, core.no_options);
+  Input result = Input::start;
+  if (run.just_called(&result)) [[likely]]
+    return nullptr;
+  Outcome outcome = run.drive(RunMachine::Phase::attempting, result);
+  *degraded = run.degraded();
+  return outcome;
+}
+
+Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* degraded) {
+  if (core.problem) [[unlikely]]
+    return std::make_unique<Error>(*core.problem);
+  std::optional<AttemptUse> parent;
+  if (options.parent != nullptr && !parent.emplace(*options.parent)) [[unlikely]]
+    return std::make_unique<Error>(ended_parent());
+  if (options.parent != nullptr) [[unlikely]] {
+    if (auto ended = Run::continue_child(core, call, options, degraded)) return std::move(*ended);
+  }
+  Run run(core, call, options);
+  if (run.needs_set_up()) {
+    bool recorded = false;
+    if (auto ready = run.set_up(&recorded); !ready) {
+      return std::make_unique<Error>(std::move(ready).error());
+    }
+    if (recorded) return recorded_result(core, call, options, degraded);
+  }
+  Outcome outcome = run.drive(RunMachine::Phase::ready, Input::start);
+  *degraded = run.degraded();
+  return outcome;
+}
+
+Input Run::run_callable(Attempt& attempt) {
+  try {
+    return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
+  } catch (const AttemptStopped&) {
+    const Lock lock(mutex_);
+    if (!body().sticky && body_->failure.text.empty()) {
+      body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    }
+  } catch (const std::exception& exception) {
+    capture(exception);
+  } catch (...) {
+    capture_unknown();
+  }
+  return Input::failed;
+}
+
+inline bool Run::just_called(Input* result) {
+  attempt_ = 1;
+  open_attempt_.store(1, std::memory_order_relaxed);
+  Attempt& attempt = core_.attempts.open(*this, 1);
+  *result = run_callable(attempt);
+  open_attempt_.store(0, std::memory_order_relaxed);
+  if (!body_ && *result == Input::succeeded) [[likely]] {
+    core_.attempts.close(attempt);
+    return true;
+  }
+  attempt.next_ = nullptr;
+  attempts_ = &attempt;
+  *result = settle(*result);
+  return false;
+}
+
+Outcome Run::drive(RunMachine::Phase phase, Input input) {
+  struct Decisions final : Decider {
+    explicit Decisions(Run& r) : run(r) {}
+    Decision decide() override { return run.decide(); }
+    Decision decided_outside() override { return run.decided_outside(); }
+    Run& run;
+  };
+  Decisions decisions(*this);
+  RunMachine machine(decisions, phase);
+  if (options_.parent != nullptr) link_stop_tokens();
+  if (phase == RunMachine::Phase::ready && observer() != nullptr) announce_start();
+  if (resumed_) {
+    input = finish_undoing(input);
+    // That the run was resumed is durable before the callable can kill its process: else a run that
+    // does so at once would never be found out.
+    if (input == Input::start && has_store() && drain() == Input::broken) input = Input::broken;
+  }
+  for (;;) {
+    const Next next = machine.next(input);
+    switch (next.what) {
+      case Next::Do::invoke: input = invoke(); break;
+      case Next::Do::drain: input = has_store() ? drain() : Input::drained; break;
+      case Next::Do::wait_until: input = wait(next.until); break;
+      case Next::Do::done: return end();
+    }
+  }
+}
+
+Attempt& Run::open_attempt() {
+  Attempt& attempt = core_.attempts.open(*this, attempt_);
+  attempt.next_ = attempts_;
+  attempts_ = &attempt;
+  return attempt;
+}
+
+void Run::close_attempts() noexcept {
+  while (attempts_ != nullptr) {
+    Attempt& attempt = *attempts_;
+    attempts_ = attempt.next_;
+    core_.attempts.close(attempt);
+  }
+}
+
+void Run::announce_start() {
+  if (!began_) began_ = now();
+  if (!resumed_) {
+    emit(EventKind::run_started,
+         {.text = options_.parent == nullptr ? std::string_view() : options_.parent->run_id()});
+  } else {
+    const Recovery* recovery = body_->recovery.get();
+    emit(EventKind::run_resumed,
+         {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
+          .number = body_->damaged_at});
+  }
+  for (const std::string& warning : core_.warnings) {
+    emit(EventKind::policy_warning, {.text = warning});
+  }
+}
+
+Input Run::cancel(std::string detail) {
+  end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
+  body().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
+  return Input::stopped;
+}
+
+Input Run::invoke() {
+  if (const auto instead = refuse_to_start()) return *instead;
+  ++attempt_;
+  Attempt& attempt = open_attempt();
+  if (body_) [[unlikely]]
+    prepare_attempt();
+  if (observer() != nullptr) [[unlikely]]
+    emit(EventKind::attempt_started);
+  open_attempt_.store(attempt_, std::memory_order_relaxed);
+  const Input result = run_callable(attempt);
+  if (attempt_began_ && result == Input::succeeded) [[unlikely]]
+    learn_duration();
+  open_attempt_.store(0, std::memory_order_relaxed);
+  if (!body_ && core_.judges_return) [[unlikely]]
+    make_body();
+  if (!body_) [[likely]] {
+    if (observer() != nullptr) [[unlikely]]
+      emit(EventKind::attempt_succeeded);
+    return result;
+  }
+  return settle(result);
+}
+
+// Forgets what the attempt before left behind.
+void Run::prepare_attempt() {
+  RunBody& b = *body_;
+  renew(b.failure);
+  b.child.reset();
+  b.sticky.reset();
+  b.escalation_asked = false;
+  b.undoing_refused = false;
+  b.no_attempt = nullptr;
+  b.spent_limit.clear();
+  b.gate_closed = false;
+  if (b.made_extras) {
+    b.made_extras->asked.reset();
+    b.made_extras->asking = {};
+    b.made_extras->child.suspension.reset();
+    b.made_extras->child.asks = false;
+    b.made_extras->parked.reset();
+    b.made_extras->parked_place.clear();
+    b.made_extras->sleeps.clear();
+    b.made_extras->breaches.clear();
+    b.made_extras->broken_return.reset();
+  }
+  b.newest_call_tokens = 0;
+  // What set-up had to say belongs to the first failure.
+  if (b.classified_attempt >= 0) {
+    collect_notes();
+    b.context().notes.clear();
+  }
+  if (b.journal.attempts() >= attempt_) return;
+  if (b.store) {
+    record_fact(RecordKind::attempt_started, Json{{"number", attempt_}});
+  } else {
+    b.journal.begin_attempt(attempt_);
+  }
+}
+
+// What the end of an attempt means once its errors and a cancellation are taken into account.
+Input Run::settle(Input result) {
+  {
+    const Lock lock(mutex_);  // Whoever is still recording has done so after this.
+    body_->journal.end_checkpoint();
+  }
+  if (result == Input::succeeded && !body_->sticky && judges_return()) result = judge_return();
+  if (!body_->sticky) body_->sticky = refused_record();
+  if (const std::optional<Error>& sticky = body_->sticky; sticky) {
+    const RunExtras* extras = body_->made_extras.get();
+    if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
+    give_back_permit();
+    emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
+    if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
+      body_->failure = Failure{.text = sticky->detail,
+                               .type = FailureType::unknown,
+                               .reason = std::string(effect_in_doubt)};
+      body_->child.reset();
+      return Input::failed;  // Somebody wants to be asked.
+    }
+    end_in_store(end_status(sticky->code),
+                 Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
+    body_->outcome = std::make_unique<Error>(*sticky);
+    return Input::stopped;
+  }
+  if (result == Input::failed && child_waits() && !stop_token().stop_requested()) {
+    return wait_for_child();
+  }
+  if (result == Input::succeeded) {
+    emit(EventKind::attempt_succeeded);
+    leave_attempt(true);
+    record_result(false);
+    return Input::succeeded;
+  }
+  emit(EventKind::attempt_failed, {.text = body_->failure.text});
+  if (stop_token().stop_requested()) {
+    give_back_permit();
+    return cancel("the stop token was triggered");
+  }
+  return result;
+}
+
+Input Run::wait(TimePoint until) {
+  const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
+  emit(EventKind::wait_started, {.failure = &body_->context(), .number = left});
+  if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
+  const bool woke = rest_until(until);
+  emit(EventKind::wait_ended);
+  if (body_->fenced) return drain();
+  if (woke) return Input::woke;
+  return cancel("the stop token was triggered while waiting to try again");
+}
+
+void Run::record_result(bool degraded) {
+  if (!has_store()) return;
+  Json fields{{"degraded", degraded}};
+  try {
+    Json result;
+    if (call_.table->result_json(call_.frame, result)) {
+      if (const auto storable = check_json(result, "the agent's result"); storable) {
+        fields["result"] = std::move(result);
+      } else {
+        fields["problem"] = storable.error().detail;
+      }
+    }
+  } catch (...) {
+    fields["problem"] = "the result's conversion to JSON threw: " + current_exception_text();
+  }
+  record_fact(RecordKind::finished, std::move(fields), RunStatus::finished);
+}
+
+void Run::end_in_store(RunStatus status, Json fields) {
+  if (!has_store()) return;
+  fields["status"] = to_string(status);
+  const FailureContext* failed = body_->made_context.get();
+  fields["type"] = to_string(failed != nullptr ? failed->type() : FailureType::unknown);
+  record_fact(RecordKind::stopped, std::move(fields), status);
+}
+
+std::uint64_t Run::late_calls() const {
+  const Lock lock(mutex_);
+  return body_->late_calls;
+}
+
+Outcome Run::end() {
+  close_attempts();
+  if (!body_) {
+    emit(EventKind::run_finished);
+    return nullptr;
+  }
+  RunBody& b = *body_;
+  if (const std::uint64_t late = late_calls(); late > 0) {
+    emit(EventKind::late_call, {.number = late});
+  }
+  if (b.suspension) {
+    // A token is given out only for what the store has.
+    if (Result<void> stored = drain_strictly(); !stored) {
+      end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
+      static_cast<void>(drain_strictly());
+      b.suspension.reset();
+      b.outcome = std::make_unique<Error>(std::move(stored).error());
+    }
+  }
+  // A caller who names a run must be able to rely on what is stored of it.
+  if (Result<void> stored = store_end(); !stored) {
+    if (!options_.run_id.empty() || fails_with_store()) tell_unstored(stored.error());
+  }
+  if (!b.outcome && !b.suspension) {
+    if (has_store()) tidy_keys(true);
+    emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
+    return nullptr;
+  }
+  if (has_store()) tidy_keys(b.suspension == nullptr);
+  std::shared_ptr<const FailureContext> context;
+  const bool blameless =
+      b.outcome && (b.outcome->code == Errc::cancelled || UnstoredEnd::announced(*b.outcome));
+  if (!blameless && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
+    if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
+    collect_notes();
+    context = std::make_shared<const FailureContext>(b.context());
+  }
+  if (options_.parent != nullptr && context) options_.parent->child_failed(context);
+  Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
+  if (context && !outcome->failure() && !outcome->suspension()) {
+    *outcome = Error(outcome->code, std::move(outcome->detail), context);
+  }
+  // The token of a suspended run is for the caller alone.
+  const Error told(outcome->code, outcome->detail, context);
+  emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
+  return outcome;
+}
+
+}  // namespace triage::inline v0_1::detail

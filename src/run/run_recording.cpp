@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
+#include "contract/step_breaches.hpp"
+#include "run/run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_label = 256;
+
+Result<void> check_size(std::string_view text, std::size_t longest, const std::string& what) {
+  if (!text.empty() && text.size() <= longest) return outcome::success();
+  return Error{Errc::invalid_argument, what + " has " + std::to_string(text.size()) +
+                                           " bytes; allowed are 1 to " + std::to_string(longest)};
+}
+
+// Tools do return NaN, and CBOR keeps it; only what cannot be stored at all is refused.
+Result<void> check_step(const Step& step) {
+  for (const Json* json : {&step.tool_input, &step.tool_output, &step.metadata}) {
+    if (!json->is_structured() && !json->is_binary() && !json->is_discarded()) continue;
+    auto checked =
+        check_json(*json, "a step's tool_input, tool_output or metadata", NonFinite::allowed);
+    if (!checked) return checked;
+  }
+  return outcome::success();
+}
+
+// State comes as a whole or as a patch; both are objects.
+Result<void> check_state(const Json& state, const std::string& what, const std::string& hint) {
+  if (state.is_object()) return check_json(state, what);
+  return Error{Errc::invalid_argument, what + " must be a JSON object" + hint + "; this is a " +
+                                           std::string(state.type_name()) + ": " +
+                                           show(state).substr(0, 200)};
+}
+
+Result<void> check_usage(const Usage& usage) {
+  if (std::isfinite(usage.cost_usd) && usage.cost_usd >= 0.0) return outcome::success();
+  return Error{Errc::invalid_argument, "usage.cost_usd is " + std::to_string(usage.cost_usd) +
+                                           "; allowed is 0 or a positive finite number"};
+}
+
+}  // namespace
+
+bool Run::is_late(int attempt) {
+  if (open_attempt_.load(std::memory_order_relaxed) == attempt) return false;
+  ++body().late_calls;
+  return true;
+}
+
+// What came behind a record that the store refused would tell of a state that never was.
+bool Run::takes_nothing(int attempt) { return is_late(attempt) || (body_ && body_->refused); }
+
+void Run::stick(int attempt, Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
+  std::optional<Error>& sticky = body().sticky;
+  // A store that fails in passing must not hide that an effect is in doubt.
+  if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
+}
+
+const RunBody* Run::seen_by(int attempt) const noexcept {
+  return open_attempt_.load(std::memory_order_relaxed) == attempt ? body_.get() : nullptr;
+}
+
+bool Run::refused(Result<void>& checked) {
+  if (checked) return false;
+  if (!body().sticky) body_->sticky = std::move(checked).error();
+  return true;
+}
+
+std::optional<Error> Run::sticky(int attempt) const {
+  const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->sticky : std::nullopt;
+}
+
+State Run::state(int attempt) const {
+  const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->journal.state() : State();
+}
+
+Trajectory Run::trajectory(int attempt) const {
+  const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->journal.trajectory() : Trajectory();
+}
+
+const Recovery* Run::recovery(int attempt) const {
+  const std::scoped_lock lock(mutex_);
+  const RunBody* b = seen_by(attempt);
+  return b != nullptr ? b->recovery.get() : nullptr;
+}
+
+void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failure) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  b.child = std::move(failure);
+  b.child_at = b.journal.last();
+}
+
+void Run::write_through(int attempt, Lock lock) {
+  const RunWriter& writer = body_->writer;
+  const bool fails = writer.failure.has_value();
+  const bool full =
+      writer.pending.size() >= core_.options.queue_capacity && !fails && body_->started;
+  const bool waits = fails && writer.queued < writer.retry_at;
+  lock.unlock();
+  if (full || (core_.options.write_mode == WriteMode::immediate && !waits)) {
+    if (Result<void> drained = drain_or_degrade(); !drained)
+      stick(attempt, std::move(drained).error());
+  }
+}
+
+void Run::snapshot_if_due() {
+  Journal& journal = body_->journal;
+  if (body_->store && journal.wants_snapshot()) {
+    enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
+  }
+}
+
+void Run::record_step(int attempt, Step&& step) {
+  Result<void> checked = check_step(step);
+  Lock lock(mutex_);
+  if (takes_nothing(attempt)) return;
+  if (refused(checked)) return;
+  std::vector<StepBreach> broken;
+  if (const AgentContract* held_to = contract().get(); held_to != nullptr && judges_steps(*held_to))
+      [[unlikely]] {
+    broken = judge_unlocked(step, lock);
+    if (is_late(attempt)) return;
+  }
+  RunBody& b = body();
+  if (!b.store && observer() == nullptr) {
+    b.journal.take_step(std::move(step), WallTime());
+    keep(broken);
+    return;
+  }
+  make_room();
+  Record record =
+      b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
+  if (observer() != nullptr) [[unlikely]] {
+    const StepRef ref = *record.step_ref();
+    const std::size_t index = newest_step();
+    if (b.store) enqueue(std::move(record));
+    keep(broken);
+    lock.unlock();
+    emit(EventKind::step_recorded, {.attempt = attempt, .step = &ref.step(), .number = index});
+    tell_of_breaches(attempt, broken, ref.step(), index);
+    if (!b.store) return;
+    lock.lock();
+  } else {
+    enqueue(std::move(record));
+    keep(broken);
+  }
+  write_through(attempt, std::move(lock));
+}
+
+void Run::update_state(int attempt, Json patch) {
+  Result<void> checked = check_state(patch, "a state patch", ", such as {{\"page\", 1}}");
+  Lock lock(mutex_);
+  if (takes_nothing(attempt)) return;
+  if (refused(checked) || patch.empty()) return;
+  RunBody& b = body();
+  make_room();
+  Record record =
+      b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  snapshot_if_due();
+  write_through(attempt, std::move(lock));
+}
+
+void Run::remove_state(int attempt, std::string_view key) {
+  Lock lock(mutex_);
+  if (takes_nothing(attempt)) return;
+  RunBody& b = body();
+  if (!b.journal.state().contains(key)) return;
+  make_room();
+  Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(attempt, std::move(lock));
+}
+
+void Run::replace_state(int attempt, Json state) {
+  Result<void> checked = check_state(state, "a state", "");
+  Lock lock(mutex_);
+  if (takes_nothing(attempt)) return;
+  if (refused(checked)) return;
+  RunBody& b = body();
+  make_room();
+  Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(attempt, std::move(lock));
+}
+
+void Run::record_usage(int attempt, const Usage& usage) {
+  Result<void> checked = check_usage(usage);
+  Lock lock(mutex_);
+  if (takes_nothing(attempt) || refused(checked)) return;
+  RunBody& b = body();
+  if (usage.calls <= 1) b.newest_call_tokens = usage.tokens();
+  make_room();
+  Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
+                                Json{{"input_tokens", usage.input_tokens},
+                                     {"output_tokens", usage.output_tokens},
+                                     {"cost_usd", usage.cost_usd},
+                                     {"calls", usage.calls}});
+  if (!b.store) return;
+  enqueue(std::move(record));
+  write_through(attempt, std::move(lock));
+}
+
+Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
+  TRIAGE_TRYV(check_size(label, longest_label, "a checkpoint's label"));
+  CheckpointId made{id(), 0};
+  {
+    Lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+    RunBody& b = body();
+    make_room();
+    Record record = b.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
+    made.sequence = record.seq();
+    enqueue(std::move(record));
+  }
+  if (Result<void> durable = drain_strictly(); !durable) {
+    const Lock lock(mutex_);
+    enqueue(body_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
+                               Json{{"label", label}, {"withdrawn", true}}));
+    return std::move(durable).error();
+  }
+  emit(EventKind::checkpoint_labelled,
+       {.attempt = attempt, .text = label, .number = made.sequence});
+  return outcome::success(std::move(made));
+}
+
+Error Run::report(int attempt, Failure&& failure) {
+  Error error(Errc::escalated, failure.text.empty() ? "the attempt failed" : failure.text);
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt)) renew(body().failure, std::move(failure));
+  return error;
+}
+
+// The callable returned an Error: either what report() made, or one of its own or of a nested
+// agent.
+void Run::report_error(int attempt, Error&& error) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return;
+  RunBody& b = body();
+  note_child(error.suspension());
+  if (error.failure()) {
+    b.child = error.failure();
+    b.child_at = b.journal.last();
+  }
+  const bool reported = !b.failure.text.empty() ? b.failure.text == error.detail
+                                                : error.detail == "the attempt failed";
+  if (reported && error.code == Errc::escalated && !error.failure()) return;
+  if (error.detail.empty()) error.detail = to_string(error.code);
+  b.failure = Failure{.text = std::move(error.detail), .code = make_error_code(error.code)};
+}
+
+}  // namespace triage::inline v0_1::detail

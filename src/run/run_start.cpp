@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// What can keep an attempt from starting, and how long attempts take.
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+std::string milliseconds_text(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " ms";
+}
+
+}  // namespace
+
+// What happens instead of an attempt if the run is cancelled or its deadline has passed.
+std::optional<Input> Run::refuse_to_start() {
+  if (stop_token().stop_requested()) [[unlikely]]
+    return cancel("the stop token was triggered");
+  if (options_.parent != nullptr) [[unlikely]] {
+    if (auto circle = find_circle()) {
+      return refuse_attempt(*std::move(circle), "the agent is at work on the same task further up");
+    }
+  }
+  if (const std::optional<TimePoint> until = deadline()) {
+    // Nothing that takes time lies between the start of a run without set-up and its first attempt.
+    const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
+    if (!began_) began_ = instant;
+    attempt_began_ = instant;
+    if (instant >= *until) {
+      return too_late_to_start("the deadline had passed before the attempt could begin");
+    }
+    const Duration expected = expected_duration();
+    const Duration left = *until - instant;
+    if (expected > Duration::zero() && expected >= left && !tries_anyway(left)) {
+      return too_late_to_start("the attempt could not end before the deadline: it takes some " +
+                               milliseconds_text(expected) + ", and " + milliseconds_text(left) +
+                               " are left");
+    }
+  }
+  return core_.gates.empty() ? std::nullopt : enter_attempt();
+}
+
+Input Run::refuse_attempt(Failure failure, const char* why) {
+  RunBody& b = body();
+  b.failure = std::move(failure);
+  if (b.made_extras) b.made_extras->broken_return.reset();
+  b.child.reset();
+  b.escalation_asked = false;
+  b.no_attempt = why;
+  return Input::failed;
+}
+
+Input Run::too_late_to_start(std::string text) {
+  return refuse_attempt(
+      {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"}, no_time_left);
+}
+
+Duration Run::expected_duration() const noexcept {
+  const Duration learnt(core_.learnt_duration.load(std::memory_order_relaxed));
+  return std::max(core_.options.expected_duration, learnt);
+}
+
+void Run::learn_duration() noexcept {
+  if (!core_.options.learn_duration || !attempt_began_) return;
+  const Duration::rep took = (now() - *attempt_began_).count();
+  const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
+  // One that succeeded although the average left no time for it has proved the average wrong.
+  const auto until = deadline();
+  const bool proved = until && Duration(before) >= *until - *attempt_began_;
+  core_.learnt_duration.store(before == 0 || proved ? took : before + (took - before) / 8,
+                              std::memory_order_relaxed);
+}
+
+// Only successes teach how long attempts take, so what nobody may try would be believed for ever.
+bool Run::tries_anyway(Duration left) const noexcept {
+  constexpr std::uint64_t every = 8;
+  if (core_.options.expected_duration >= left) return false;
+  return (core_.refused_by_average.fetch_add(1, std::memory_order_relaxed) + 1) % every == 0;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// How what a run recorded gets into its store: drains, a store that fails, and the lease in waits.
+#include "base/shield.hpp"
+#include "run/run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Another try cannot end better.
+bool is_final(Errc code) noexcept {
+  return code == Errc::fenced || code == Errc::invalid_argument || code == Errc::conflict;
+}
+
+// Zero if no other process could take the run.
+Duration renew_interval(const CheckpointStore& store) noexcept {
+  const StoreCapabilities can = store.capabilities();
+  return can.shared_by_processes ? Duration(can.renew_every) : Duration::zero();
+}
+
+}  // namespace
+
+bool Run::fails_with_store() const noexcept {
+  const AgentOptions& agent = core_.options;
+  if (agent.on_store_error != OnStoreError::by_default) {
+    return agent.on_store_error == OnStoreError::fail;
+  }
+  return agent.write_mode == WriteMode::immediate;
+}
+
+void Run::note_fenced() {
+  const Lock lock(mutex_);
+  body_->fenced = true;
+  body_->started = false;  // Not ours to release any more.
+}
+
+std::optional<Error> Run::refused_record() const {
+  const Lock lock(mutex_);
+  return body_->refused;
+}
+
+// The oldest record that waits is one that the store will never take. The run fails, and what it
+// says about its end must not wait for ever behind that record.
+void Run::give_up_refused(Error why) {
+  const Lock lock(mutex_);
+  RunBody& b = *body_;
+  if (b.writer.pending.empty()) return;
+  b.writer.pending.clear();
+  const Json gap{
+      {"first", b.writer.durable + 1}, {"last", b.journal.last()}, {"attempts", attempt_}};
+  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
+  if (!b.refused) b.refused = std::move(why);
+}
+
+Result<void> Run::write() {
+  RunBody& b = *body_;
+  if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
+  if (!b.started) {
+    TRIAGE_TRYV(start_in_store());
+  }
+  Result<void> drained = b.store->queue().drain(b.writer);
+  if (drained) return drained;
+  if (drained.error().code == Errc::fenced) note_fenced();
+  if (drained.error().code == Errc::invalid_argument) give_up_refused(drained.error());
+  return drained;
+}
+
+Result<void> Run::flush() {
+  TRIAGE_TRYV(write());
+  if (auto refused = refused_record()) return *std::move(refused);
+  return outcome::success();
+}
+
+Result<void> Run::drain_strictly() {
+  if (!has_store()) return outcome::success();
+  const std::scoped_lock flushing(body_->flushing);
+  return flush();
+}
+
+Result<void> Run::flush_noticing() {
+  RunBody& b = *body_;
+  std::unique_lock flushing(b.flushing);
+  Result<void> flushed = flush();
+  const bool was_detached = b.detached.exchange(flushed.has_error());
+  flushing.unlock();
+  if (flushed) {
+    if (was_detached) emit(EventKind::store_attached);
+    emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
+    if (const std::string warning = b.store->take_warning(); !warning.empty()) {
+      emit(EventKind::store_warning, {.text = warning});
+    }
+  } else if (!was_detached) {
+    {
+      const std::scoped_lock lock(mutex_);
+      b.new_notes.push_back("the store failed: " + flushed.error().detail);
+    }
+    emit(EventKind::store_detached, {.error = &flushed.error()});
+  }
+  return flushed;
+}
+
+Result<void> Run::drain_or_degrade() {
+  if (!has_store()) return outcome::success();
+  Result<void> flushed = flush_noticing();
+  if (!flushed && (is_final(flushed.error().code) || fails_with_store())) return flushed;
+  return outcome::success();
+}
+
+Input Run::drain() {
+  Result<void> drained = drain_or_degrade();
+  // The end of a run is worth a second try: what was lost may have been the answer only.
+  const bool ended = body_->writer.status != RunStatus::running;
+  if (ended && body_->detached && (drained || !is_final(drained.error().code))) {
+    drained = drain_or_degrade();
+  }
+  if (drained) return Input::drained;
+  Error& error = drained.error();
+  // Whether it has finished is decided when all that could be stored of it is.
+  const bool finished = body_->writer.status == RunStatus::finished && !is_final(error.code);
+  if (!body_->outcome && !finished) {
+    if (!body_->failure.text.empty()) {
+      if (body_->classified_attempt != attempt_) {  // The store was to be written first.
+        body_->context().classification = {};
+        complete_context();
+      }
+      error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";
+    }
+    body_->outcome = std::make_unique<Error>(std::move(error));
+  }
+  return Input::broken;
+}
+
+// A run that broke off because of its store has no end yet, and one that finished behind a record
+// that was refused has another one.
+Result<void> Run::store_end() {
+  if (!has_store() || body_->fenced) return outcome::success();
+  RunBody& b = *body_;
+  const RunStatus status = b.writer.status;
+  const bool broken = b.outcome && (status == RunStatus::running || refused_record()) &&
+                      status != RunStatus::failed;
+  if (!broken && !b.detached) return outcome::success();
+  if (broken) end_in_store(RunStatus::failed, Json{{"detail", b.outcome->detail}});
+  const std::scoped_lock flushing(b.flushing);
+  Result<void> stored = write();
+  b.detached = stored.has_error();
+  return stored;
+}
+
+// What a cancelled run, or one that the library could not go on with, has in the store is no lie:
+// it can be continued. Neither is an effect in doubt, which must be told before all else.
+void Run::tell_unstored(const Error& why) {
+  Outcome& outcome = body_->outcome;
+  if (body_->suspension) return;
+  if (!outcome) {
+    outcome = std::make_unique<Error>(
+        why.code, "the run has finished, but its end could not be stored: " + why.detail +
+                      " (Error::unstored_value has what the agent returned)");
+    UnstoredEnd::announce(*outcome);
+  } else if (outcome->code == Errc::escalated || outcome->code == Errc::aborted) {
+    outcome->detail = "the run's end could not be stored: " + why.detail + " (it " +
+                      (outcome->code == Errc::aborted ? "was aborted" : "escalated") + ": " +
+                      outcome->detail + ")";
+    outcome->code = why.code;
+  }
+}
+
+// --- Waiting.
+
+void Run::keep_lease() {
+  if (!has_store() || !body_->started) return;
+  RunBody& b = *body_;
+  const Duration every = renew_interval(*b.store);
+  if (every <= Duration::zero()) return;
+  const TimePoint instant = now();
+  Lease lease;
+  {
+    const Lock lock(mutex_);
+    if (!b.renewed) b.renewed = instant;  // What was recorded before the first wait has renewed it.
+    if (instant - *b.renewed < every) return;
+    b.renewed = instant;
+    lease = b.writer.lease;
+  }
+  const Result<void> renewed = shielded([&] { return b.store->renew(lease); });
+  if (!renewed && renewed.error().code == Errc::fenced) note_fenced();
+}
+
+bool Run::rest_until(TimePoint until) {
+  keep_lease();
+  for (;;) {
+    const bool leased = has_store() && body_->started;
+    const Duration every = leased ? renew_interval(*body_->store) : Duration::zero();
+    const TimePoint instant = now();
+    const bool last = every <= Duration::zero() || until - instant <= every;
+    if (!core_.clock->sleep_until(last ? until : instant + every, stop_token())) return false;
+    keep_lease();
+    if (last || (body_ && body_->fenced)) return true;  // Nothing is worth waiting for then.
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "run/terms.hpp"
+
+#include "journal/suspension_json.hpp"
+
+#include <algorithm>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool states_terms(RecordKind kind) {
+  return kind == RecordKind::run_started || kind == RecordKind::suspended ||
+         kind == RecordKind::resumed;
+}
+
+// The library's own verdict on a run that had died before: no work was done until then.
+bool is_quarantine(const Record& record) {
+  if (record.kind() != RecordKind::stopped) return false;
+  const auto body = record.body();
+  return body && body.value().is_object() && body.value().contains("crashes");
+}
+
+}  // namespace
+
+void put_terms(const Terms& terms, Json& body) {
+  body.erase("deadline_ms");
+  body.erase("limits");
+  body["elapsed_ns"] = terms.elapsed.count();
+  if (terms.deadline) body["deadline_ms"] = terms.deadline->time_since_epoch().count();
+  if (terms.limits) body["limits"] = limits_json(*terms.limits);
+}
+
+Terms terms_of(const JournalReading& reading) {
+  const auto& records = reading.records;
+  std::optional<WallTime> worked_until;
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (!worked_until && !is_quarantine(*record)) worked_until = record->time();
+    if (!states_terms(record->kind())) continue;
+    const auto decoded = record->body();
+    if (!decoded || !decoded.value().is_object()) continue;
+    const Json& body = decoded.value();
+    if (!body.contains("elapsed_ns")) continue;  // From before it was recorded.
+    Terms terms{.deadline = time_field(body, "deadline_ms"),
+                .elapsed = Duration(std::max<Duration::rep>(
+                    0, number_field<Duration::rep>(body, "elapsed_ns", 0)))};
+    if (const auto limits = body.find("limits"); limits != body.end() && limits->is_object()) {
+      terms.limits = limits_from(*limits);
+    }
+    if (record->kind() != RecordKind::suspended && worked_until) {
+      // Clocks that were set do not count backwards.
+      terms.elapsed += std::max(milliseconds(0), *worked_until - record->time());
+    }
+    return terms;
+  }
+  return {};
+}
+
+WallTime wall_time(Clock& clock, TimePoint when) {
+  const Duration left = when - clock.now();
+  return clock.wall_now() + std::chrono::duration_cast<milliseconds>(left);
+}
+
+TimePoint time_point(Clock& clock, WallTime when) {
+  constexpr auto furthest = std::chrono::duration_cast<milliseconds>(Duration::max()) / 4;
+  const TimePoint instant = clock.now();
+  const auto left = std::clamp(when - clock.wall_now(), -furthest, furthest);
+  return left >= TimePoint::max() - instant ? TimePoint::max() : instant + left;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "storage/commit_queue.hpp"
+
+#include "base/shield.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::chrono::milliseconds idle_after{200};
+constexpr std::chrono::milliseconds longest_retry{30'000};
+// What a store that failed is given at first: it may fail again, and that costs less.
+constexpr std::size_t most_in_a_probe = 64;
+
+// The status that goes with records behind which others still wait is not that of the newest.
+RunStatus status_after(bool all, RunStatus status) noexcept {
+  return all ? status : RunStatus::running;
+}
+
+// Nobody waits for an answer, so a user's exception has nobody to go to.
+void be_idle(CheckpointStore& store) noexcept {
+  try {
+    store.idle();
+  } catch (...) {}
+}
+
+}  // namespace
+
+CommitQueue::CommitQueue(CheckpointStore& store)
+    : store_(store),
+      pid_(::getpid()),
+      takes_background_(store.capabilities().background_appends &&
+                        store.capabilities().durability != Durability::none) {}
+
+CommitQueue::~CommitQueue() { stop(); }
+
+bool CommitQueue::is_foreign() const noexcept { return ::getpid() != pid_; }
+
+void CommitQueue::stop() noexcept {
+  if (is_foreign()) return;  // There is no such thread here.
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+  }
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+}
+
+void CommitQueue::list(RunWriter& writer) {
+  if (writer.listed || is_foreign()) return;
+  writer.listed = true;
+  bool notify = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    listed_.push_back(&writer);
+    if (writer.background && takes_background_ && !stopped_) {
+      if (!thread_.joinable()) {
+        thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
+      }
+      notify = std::exchange(asleep_, false);
+    }
+  }
+  if (notify) wake_.notify_one();
+}
+
+void CommitQueue::enqueue(RunWriter& writer, Record record) {
+  writer.queued = record.seq();
+  writer.pending.push_back(std::move(record));
+  // A run whose store failed is tried again at its drains only, by the run itself.
+  if (!writer.failure && takes_background_ && writer.background) list(writer);
+}
+
+Result<void> CommitQueue::drain(RunWriter& writer) {
+  Sequence wanted = 0;
+  {
+    const std::scoped_lock run(*writer.mutex);
+    wanted = writer.queued;
+  }
+  if (writer.durable.load(std::memory_order_acquire) >= wanted) return outcome::success();
+  if (is_foreign()) {
+    return Error{
+        Errc::unsupported,
+        "the store was opened before fork() and cannot be used in the child; open it again"};
+  }
+  const std::scoped_lock commit_lock(commit_mutex_);
+  while (writer.durable.load(std::memory_order_acquire) < wanted) {
+    if (takes_background_) {
+      {
+        const std::scoped_lock run(*writer.mutex);
+        list(writer);
+      }
+      commit_listed();
+    } else {
+      RunWriter* own = &writer;
+      commit({&own, 1});
+    }
+    const std::scoped_lock run(*writer.mutex);
+    if (writer.failure) return *writer.failure;
+    if (writer.pending.empty()) break;
+  }
+  return outcome::success();
+}
+
+void CommitQueue::remove(RunWriter& writer) {
+  if (is_foreign()) return;
+  const std::scoped_lock commit_lock(commit_mutex_);
+  const std::scoped_lock lock(mutex_);
+  std::erase(listed_, &writer);
+  writer.listed = false;
+}
+
+void CommitQueue::commit_listed() {
+  std::vector<RunWriter*> writers;
+  {
+    const std::scoped_lock lock(mutex_);
+    writers.swap(listed_);
+  }
+  commit(writers);
+}
+
+void CommitQueue::append(std::span<AppendBatch> batches) {
+  const Result<void> called = shielded([&]() -> Result<void> {
+    store_.append_group(batches);
+    return outcome::success();
+  });
+  if (called) return;
+  // Batches that were stored all the same count as appended when they come again.
+  for (AppendBatch& batch : batches) batch.outcome = called.error();
+}
+
+void CommitQueue::commit(std::span<RunWriter*> writers) {
+  std::vector<Taken> taken;
+  taken.reserve(writers.size());
+  for (RunWriter* writer : writers) {
+    const std::scoped_lock run(*writer->mutex);
+    writer->listed = false;
+    const std::size_t waiting = writer->pending.size();
+    if (waiting == 0) continue;
+    const std::size_t offered = writer->failure ? std::min(waiting, most_in_a_probe) : waiting;
+    taken.push_back(
+        {writer, std::exchange(writer->pending, {}), writer->lease, writer->status, offered});
+  }
+  if (taken.empty()) return;
+  std::vector<AppendBatch> batches;
+  batches.reserve(taken.size());
+  for (const Taken& run : taken) {
+    batches.push_back({.lease = run.lease,
+                       .records = std::span(run.records).first(run.offered),
+                       .status = status_after(run.offered == run.records.size(), run.status)});
+  }
+  append(batches);
+  bool works = false;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    works = works || batches[i].outcome.has_value();
+    settle(taken[i], std::move(batches[i].outcome));
+  }
+  if (works) retry_releases();
+}
+
+// Up to the record that the store does not take, which must not keep others from being stored.
+std::size_t CommitQueue::append_singly(const Taken& run, Result<void>& stored) {
+  const std::span<const Record> records = std::span(run.records).first(run.offered);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    AppendBatch one{.lease = run.lease,
+                    .records = records.subspan(i, 1),
+                    .status = status_after(i + 1 == run.records.size(), run.status)};
+    append({&one, 1});
+    stored = std::move(one.outcome);
+    if (!stored) return i;
+  }
+  return records.size();
+}
+
+void CommitQueue::settle(Taken& run, Result<void> stored) {
+  std::vector<Record>& records = run.records;
+  std::size_t done = stored ? run.offered : 0;
+  if (!stored && stored.error().code == Errc::invalid_argument) done = append_singly(run, stored);
+  RunWriter& writer = *run.writer;
+  const std::scoped_lock lock(*writer.mutex);
+  if (done > 0) writer.durable.store(records[done - 1].seq(), std::memory_order_release);
+  if (stored) {
+    writer.failure.reset();
+  } else {
+    // A try costs as much as there are records, so there must be as many new ones before the next.
+    writer.failure = std::move(stored).error();
+    writer.retry_at = writer.queued + records.size();
+  }
+  if (done == records.size()) return;
+  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done));
+  records.insert(records.end(), std::make_move_iterator(writer.pending.begin()),
+                 std::make_move_iterator(writer.pending.end()));
+  writer.pending = std::move(records);
+}
+
+// --- Leases that could not be given back.
+
+void CommitQueue::release(Lease lease) {
+  if (is_foreign()) return;
+  lease.holder.reset();  // Nobody goes on with the run.
+  if (shielded([&] { return store_.release(lease); })) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    unreleased_.push_back(std::move(lease));
+    release_failed_ = true;
+  }
+  wake_.notify_one();
+}
+
+void CommitQueue::retry_releases() {
+  if (is_foreign()) return;
+  std::vector<Lease> leases;
+  {
+    const std::scoped_lock lock(mutex_);
+    leases.swap(unreleased_);
+  }
+  // A run that was taken over since is not touched: its epoch is another one.
+  const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
+    const Result<void> released = shielded([&] { return store_.release(lease); });
+    return !released && (released.error().code == Errc::io || released.error().code == Errc::busy);
+  });
+  if (stuck == leases.end()) return;
+  const std::scoped_lock lock(mutex_);
+  unreleased_.insert(unreleased_.end(), std::make_move_iterator(stuck),
+                     std::make_move_iterator(leases.end()));
+}
+
+// --- The background thread.
+
+void CommitQueue::run_thread(const std::stop_token& stop) {
+  bool idled = false;
+  std::chrono::milliseconds retry_after = idle_after;
+  while (!stop.stop_requested()) {
+    bool timed_out = false;
+    bool owes = false;
+    {
+      std::unique_lock lock(mutex_);
+      if (std::exchange(release_failed_, false)) retry_after = idle_after;
+      owes = !unreleased_.empty();
+      if (listed_.empty()) {
+        asleep_ = true;
+        const auto ready = [this] { return !listed_.empty() || release_failed_; };
+        if (idled && !owes) {
+          wake_.wait(lock, stop, ready);
+        } else {
+          timed_out = !wake_.wait_for(lock, stop, owes ? retry_after : idle_after, ready);
+        }
+        asleep_ = false;
+      }
+    }
+    if (stop.stop_requested()) return;
+    if (timed_out) {
+      if (owes) {
+        retry_releases();
+        retry_after = std::min(2 * retry_after, longest_retry);
+      }
+      if (!std::exchange(idled, true)) be_idle(store_);
+      continue;
+    }
+    idled = false;
+    const std::scoped_lock commit_lock(commit_mutex_);
+    commit_listed();
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

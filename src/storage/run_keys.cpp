@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What lies beside the journal of a run, and goes with it.
+#include "storage/run_keys.hpp"
+
+#include "triage/checkpoint_store.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace detail {
+
+// A run id has no slash.
+std::string signal_key(const RunId& run, std::string_view name) {
+  return run + "/" + std::string(name);
+}
+
+// An agent's name has none either.
+std::string label_key(std::string_view agent, std::string_view label) {
+  return std::string(agent) + "/" + std::string(label);
+}
+
+RunKeys keys_of(const RunInfo& run) {
+  RunKeys keys{.signals = signal_key(run.id, {})};
+  if (!run.label.empty()) keys.label = label_key(run.agent, run.label);
+  return keys;
+}
+
+std::string ticket_of(const Record& suspended) {
+  if (suspended.kind() != RecordKind::suspended) return {};
+  const Result<Json> body = suspended.body();
+  if (!body || !body.value().is_object()) return {};
+  const auto ticket = body.value().find("ticket");
+  return ticket != body.value().end() && ticket->is_string() ? ticket->get<std::string>()
+                                                             : std::string();
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::own_space;
+using detail::OwnSpace;
+
+// Removes a key whatever its version; `value`: only if that is what it holds.
+Result<void> remove(KeySpace& keys, std::string_view space, const std::string& key,
+                    const std::string* value = nullptr) {
+  TRIAGE_TRY(stored, keys.get(space, key));
+  if (!stored || (value != nullptr && stored->bytes != *value)) return outcome::success();
+  Result<void> gone = keys.erase_if(space, key, stored->version);
+  if (!gone && gone.error().code == Errc::unsupported) return outcome::success();
+  return gone;
+}
+
+}  // namespace
+
+Result<void> CheckpointStore::erase_keys(const JournalReading& run) {
+  const detail::RunKeys keys = detail::keys_of(run.info);
+  for (const Record& record : run.records) {
+    const std::string ticket = detail::ticket_of(record);
+    if (ticket.empty()) continue;
+    TRIAGE_TRYV(remove(*this, own_space(OwnSpace::suspensions), ticket));
+  }
+  TRIAGE_TRY(signals, list(own_space(OwnSpace::signals), keys.signals));
+  for (const std::string& key : signals) {
+    TRIAGE_TRYV(remove(*this, own_space(OwnSpace::signals), key));
+  }
+  if (keys.label.empty()) return outcome::success();
+  return remove(*this, own_space(OwnSpace::forks), keys.label, &run.info.id);
+}
+
+}  // namespace triage::inline v0_1

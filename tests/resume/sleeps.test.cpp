@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Waits inside an attempt that suspend the run: each ends once, and all who wait hear the same.
+#include "resume/durable.hpp"
+#include "triage/forwarding_store.hpp"
+
+#include <functional>
+#include <utility>
+
+using namespace triage;
+using namespace triage::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+FailurePolicy retrying() { return FailurePolicy().otherwise(always(RecoveryAction::retry())); }
+
+}  // namespace
+
+TEST_CASE("a sleep for two hours ends after two hours, whenever it is asked for", "[going on]") {
+  DurableKit kit;
+  const WallTime begin = kit.clock->wall_now();
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            ++calls;
+                            attempt.sleep_for("first", 2h);
+                            attempt.sleep_for("second", 2h);
+                            return calls;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  const auto result = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::suspended, result);
+  CHECK(*result.error().suspension()->until >= begin + 2h);
+  CHECK(*result.error().suspension()->until <= begin + 2h + 1ms);
+  kit.clock->advance(2h + 5min);
+  REQUIRE(agent.resume_due().value().size() == 1);
+  CHECK(agent.resume_due().value().empty());
+  kit.clock->advance(2h);
+  const auto resumed = agent.resume_due().value();
+  REQUIRE(resumed.size() == 1);
+  CHECK(resumed[0].result.value() == 3);
+  CHECK(stored_journal(*kit.store, "r").sleeps().size() == 2);
+}
+
+TEST_CASE("a sleep for a while is slept on the clock where the run cannot be suspended",
+          "[going on]") {
+  Kit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.sleep_for("a", 2h);
+                            attempt.sleep_for("a", 2h);
+                            attempt.sleep_for("b", -1s);
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.bare()};
+  CHECK(agent.run("x").value() == 1);
+  CHECK(kit.clock->waits == std::vector<Duration>{2h + 1ms, 1ms});
+  const TriageAgent nameless{[&](const std::string&, Attempt& attempt) {
+                               attempt.sleep_for("", 1s);
+                               return 1;
+                             },
+                             answers({RecoveryAction::escalate()}), kit.bare()};
+  CHECK_ERRC(Errc::invalid_argument, nameless.run("x"));
+}
+
+TEST_CASE("a sleep until a time that is another one at each call ends all the same", "[going on]") {
+  DurableKit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            ++calls;
+                            attempt.sleep_until(kit.clock->wall_now() + 1h);
+                            attempt.update_state({{"once", true}});
+                            attempt.sleep_until(kit.clock->wall_now() + 1h);
+                            attempt.sleep_until(kit.clock->wall_now() + 1h);
+                            return attempt.number();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  std::size_t ended = 0;
+  for (int i = 0; i < 6 && ended == 0; ++i) {
+    kit.clock->advance(1h);
+    for (const auto& resumed : agent.resume_due().value())
+      ended += resumed.result.has_value() ? 1U : 0U;
+  }
+  CHECK(ended == 1);
+  CHECK(calls >= 4);  // None of the three sleeps was left out.
+}
+
+TEST_CASE("a sleep until another time than the one that was slept for is a new one", "[going on]") {
+  DurableKit kit;
+  const WallTime begin = kit.clock->wall_now();
+  std::vector<WallTime> passed;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            passed.clear();
+                            for (const auto day : {24h, 48h, 72h}) {
+                              attempt.sleep_until(begin + day);
+                              passed.push_back(kit.clock->wall_now());
+                            }
+                            return attempt.number();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  for (int day = 1; day <= 3; ++day) {
+    kit.clock->advance(24h);
+    CHECK(agent.resume_due().value().size() == 1);
+  }
+  REQUIRE(passed.size() == 3);
+  CHECK(passed[2] >= begin + 72h);
+  CHECK(kit.store->run("r").value().status == RunStatus::finished);
+}
+
+TEST_CASE("long sleeps are no attempts that a limit counts", "[going on]") {
+  DurableKit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            for (int i = 0; i < 25; ++i) {
+                              attempt.sleep_for("sleep " + std::to_string(i), 1h);
+                            }
+                            if (attempt.number() == 26) throw std::runtime_error("timeout");
+                            return attempt.number();
+                          },
+                          retrying(), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  for (int i = 0; i < 25; ++i) {
+    kit.clock->advance(1h + 1ms);
+    const auto resumed = agent.resume_due().value();
+    REQUIRE(resumed.size() == 1);
+    if (i == 24) CHECK(resumed[0].result.value() == 27);
+  }
+}
+
+TEST_CASE("of two threads that wait for one name both get the answer of the first",
+          "[going on][signals]") {
+  Kit kit;
+  // Before one wait is told that there is no signal, another one is answered.
+  struct Racing final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    Result<std::optional<VersionedValue>> get(std::string_view space,
+                                              std::string_view key) override {
+      auto found = ForwardingStore::get(space, key);
+      if (space == "triage/signals" && race) std::exchange(race, nullptr)();
+      return found;
+    }
+    std::function<void()> race{};
+  };
+  const auto store = std::make_shared<Racing>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int other = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const WallTime now = kit.clock->wall_now();
+                            store->race = [&] {
+                              const auto value = attempt.wait("go", now);
+                              other = value ? value->get<int>() : -1;
+                            };
+                            const auto value = attempt.wait("go", now);
+                            return value ? value->get<int>() : -1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  SECTION("that there was none") {
+    CHECK(agent.run("x", {.run_id = "r"}).value() == other);
+    CHECK(other == -1);
+  }
+  SECTION("a signal that came in between") {
+    const TriageAgent late{[&](const std::string&, Attempt& attempt) {
+                             const WallTime now = kit.clock->wall_now();
+                             store->race = [&] {
+                               REQUIRE_OK(agent.signal("r", "go", 7));
+                               other = attempt.wait("go", now).value().get<int>();
+                             };
+                             const auto value = attempt.wait("go", now);
+                             return value ? value->get<int>() : -1;
+                           },
+                           answers({RecoveryAction::escalate()}), options};
+    CHECK(late.run("x", {.run_id = "r"}).value() == 7);
+    CHECK(other == 7);
+  }
+}
