@@ -254,6 +254,20 @@ void RunModel::undo_refused(List& hypotheses) const {
   for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
 }
 
+void RunModel::sleep_without_store(List& hypotheses) const {
+  List more;
+  for (const Hypothesis& h : hypotheses) {
+    if (!shaken_ || h.phase != Hypothesis::Phase::to_return) continue;
+    if (h.facts.status != Status::suspended || (h.codes & bit(Errc::suspended)) == 0) continue;
+    if (h.facts.waiting.cause != Waiting::Cause::backoff) continue;
+    Hypothesis slept = h;
+    slept.facts.cut(h.facts.size() - 1);
+    slept.facts.add({.kind = Fact::Kind::start_over});
+    attempt_next(std::move(slept), more);
+  }
+  for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
+}
+
 void RunModel::undo_failed(Hypothesis& h) const {
   if (++h.undo_calls < 3 || h.undo.empty()) return;
   h.undo.erase(h.undo.begin());
