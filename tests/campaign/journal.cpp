@@ -68,7 +68,6 @@ void Facts::apply_effect(const Fact& fact) {
       break;
     case Fact::Kind::intent:
       if (effect.first_intended == 0) effect.first_intended = size();
-      effect.last_intended = size();
       effect.status = Effect::Status::doubt;
       effect.inherited = false;  // What a branch does itself is its own.
       break;
@@ -217,6 +216,12 @@ void Facts::cut(int count) {
   for (const Fact& fact : kept) add(fact);
 }
 
+void Facts::forget_answer(int effect) {
+  const Fact& newest = facts_.back();
+  if (newest.a != effect) return;
+  if (newest.kind == Fact::Kind::done || newest.kind == Fact::Kind::withdrawn) cut(size() - 1);
+}
+
 bool Facts::is_tainted(const Position& position) const {
   return std::any_of(undone_.begin(), undone_.end(), [&](const Undone& undone) {
     return undone.intended < position.at && position.at < undone.at;
@@ -230,7 +235,8 @@ int Facts::before_undone() const {
   }
   if (first == 0 || (open_ && open_last_ < first)) return -2;
   for (auto at = branch.rbegin(); at != branch.rend(); ++at) {
-    if (at_of(*at) < first) return *at;
+    const bool tainted = is_tainted(positions[static_cast<std::size_t>(*at)]);
+    if (at_of(*at) < first && !tainted) return *at;
   }
   return -1;
 }

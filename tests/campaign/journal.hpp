@@ -102,7 +102,6 @@ struct Effect {
   Status status = Status::free;
   int generation = 1;
   int first_intended = 0;
-  int last_intended = 0;
   int result = 0;
   bool inherited = false;
 };
@@ -116,6 +115,8 @@ class Facts {
   // Forgets all but the first `count` facts.
   void cut(int count);
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
+  // Takes back the newest fact if it was the answer about an effect.
+  void forget_answer(int effect);
   // The same facts give the same number.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 

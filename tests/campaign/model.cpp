@@ -196,6 +196,8 @@ void RunModel::effect_stopped(int effect) {
 
 void RunModel::reconciled(int effect, int answer, int result) {
   each("e" + std::to_string(effect) + " is reconciled", [&](Hypothesis& h, List& out) {
+    // An answer that could not be stored is none, and it is asked again.
+    if (shaken_ && h.phase == Phase::in_attempt) h.facts.forget_answer(effect);
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const auto asked = std::find(h.ask.begin(), h.ask.end(), effect);
     const bool undoing = h.phase == Phase::undoing && asked != h.ask.end();
@@ -214,9 +216,9 @@ void RunModel::reconciled(int effect, int answer, int result) {
     }
     if (answer > 0) h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
     if (answer == 0) h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
-    if (answer >= 0 && !shaken_) acknowledge(h);
     if (!undoing) {
       h.asked_in_vain = answer < 0;
+      h.carried_out = answer > 0;  // Durable before the result is given.
       out.push_back(std::move(h));
       return;
     }
@@ -228,7 +230,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
     h.ask.erase(asked);
     const Effect& now = h.facts.effects[static_cast<std::size_t>(effect)];
     if (answer > 0 && plan(effect).compensated && !now.inherited &&
-        now.last_intended > h.facts.at_of(h.facts.undo_target)) {
+        now.first_intended > h.facts.at_of(h.facts.undo_target)) {
       h.undo.push_back(effect);
     }
     finish_undo(std::move(h), out);
@@ -280,6 +282,12 @@ void RunModel::undo_settled(int effect, bool undone) {
     if (h.phase == Phase::in_attempt && known.status == Effect::Status::undo_doubt) {
       h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up, .a = effect});
       if (!shaken_) acknowledge(h);
+      out.push_back(std::move(h));
+      return;
+    }
+    // That it was undone could not be stored.
+    if (h.phase == Phase::in_attempt && shaken_ && undone &&
+        known.status == Effect::Status::free) {
       out.push_back(std::move(h));
       return;
     }
