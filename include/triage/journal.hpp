@@ -39,7 +39,9 @@ struct EffectState {
   std::string arguments{};                    // Their hash; empty if there are none.
   std::optional<std::string> compensation{};  // Its name; empty text: a function without one.
   std::string reconciliation{};               // Its name, if it has one.
-  Sequence intended_at = 0;                   // When this generation was first intended.
+  // When this generation was first intended since its key was last free; in a branch, since the
+  // branch itself carried it out.
+  Sequence intended_at = 0;
   Sequence known_at = 0;                      // Of the newest record about it.
   bool lost = false;  // In doubt because a record that may have been about it cannot be read.
   // Under which the outside world knows this generation. Empty: it is made of the run's own id, as
@@ -283,7 +285,8 @@ class Journal {
   std::size_t attempt_first_position_ = 0;
   std::map<std::string, EffectState, std::less<>> effects_{};
   Sequence lost_intent_ = 0;
-  std::set<Sequence> undone_{};  // Intents of all effects that were undone, or may have been.
+  // When each effect was undone, or may have been, by its intent.
+  std::map<Sequence, Sequence> undone_{};
   std::vector<Cut> cuts_{};
   std::int32_t cut_ = -1;               // The newest one on the way to the current state.
   std::optional<std::size_t> begin_{};  // Index of the position that a branch begins with.

@@ -56,8 +56,9 @@ void Journal::apply_effect(RecordKind kind, const Json& body) {
   const auto generation = field<std::uint64_t>(body, "generation", 1);
   if (effect.status == Status::absent || effect.generation != generation) {
     effect = {.generation = generation, .intended_at = last_};
-  } else if (effect.status == Status::withdrawn) {
-    effect.intended_at = last_;
+  } else if (effect.status == Status::withdrawn ||
+             (kind == RecordKind::effect_intended && effect.intended_at <= start_sequence())) {
+    effect.intended_at = last_;  // What a branch carries out itself is its own.
   }
   effect.known_at = last_;
   effect.lost = false;
@@ -91,7 +92,7 @@ void Journal::apply_compensation(RecordKind kind, const Json& body) {
   }
   effect.status =
       kind == RecordKind::compensation_intended ? Status::compensating : Status::compensated;
-  undone_.insert(effect.intended_at);
+  undone_.emplace(effect.intended_at, last_);  // A doubt that is settled was undone before.
 }
 
 void Journal::doubt_effect(std::string_view key) {
@@ -169,16 +170,20 @@ EffectState Journal::effect(std::string_view key) const {
           .lost = true};
 }
 
-// What was cut off by going back is no part of what came after.
+// What was recorded between an effect and its undoing claims it, by whatever way the run came
+// there: every attempt is given the recorded result. Behind the undoing, going back to before the
+// effect takes the claim away.
 bool Journal::claims_undone(Sequence seq, std::int32_t newest_cut) const {
   const Sequence begin = start_sequence();  // What a branch inherited is its origin's to undo.
-  return std::any_of(undone_.upper_bound(begin), undone_.upper_bound(seq), [&](Sequence intent) {
+  const auto claimed = [&](const auto& undone) {
+    const auto [intent, at] = undone;
     for (std::int32_t i = newest_cut; i >= 0; i = cuts_[static_cast<std::size_t>(i)].before) {
       const Cut& cut = cuts_[static_cast<std::size_t>(i)];
-      if (cut.to < intent && intent <= cut.at) return false;
+      if (cut.to < intent && at <= cut.at) return false;
     }
     return true;
-  });
+  };
+  return std::any_of(undone_.upper_bound(begin), undone_.upper_bound(seq), claimed);
 }
 
 bool Journal::claims_undone(std::size_t position) const {

@@ -19,6 +19,11 @@ struct StoredRun {
   std::deque<Record> records{};
 
   [[nodiscard]] bool is_held() const { return info.owned && !holder.expired(); }
+  [[nodiscard]] RunInfo seen() const {
+    RunInfo all = info;
+    all.owned = is_held();
+    return all;
+  }
   Lease lend(const RunId& run) {
     std::shared_ptr<const void> held = holder.lock();
     if (!held) held = std::make_shared<char>();
@@ -186,7 +191,7 @@ Result<JournalReading> MemoryStore::read(const RunId& run, SequenceRange range) 
   auto found = data_->find(run);
   if (!found) return std::move(found).error();
   const StoredRun& stored = *found.value();
-  JournalReading reading{.info = stored.info};
+  JournalReading reading{.info = stored.seen()};
   std::copy_if(stored.records.begin(), stored.records.end(), std::back_inserter(reading.records),
                [&](const Record& record) {
                  return record.seq() >= range.first && record.seq() <= range.last;
@@ -205,7 +210,7 @@ Result<std::vector<RunInfo>> MemoryStore::runs(const RunQuery& query) {
         (!query.status || info.status == *query.status) &&
         (!query.started_since || info.started >= *query.started_since) &&
         (!query.started_until || info.started < *query.started_until)) {
-      matching.push_back(info);
+      matching.push_back(stored.seen());
     }
   }
   std::stable_sort(matching.begin(), matching.end(), [](const RunInfo& a, const RunInfo& b) {
@@ -219,7 +224,7 @@ Result<RunInfo> MemoryStore::run(const RunId& id) {
   const std::scoped_lock lock(data_->mutex);
   auto found = data_->find(id);
   if (!found) return std::move(found).error();
-  return outcome::success(found.value()->info);
+  return outcome::success(found.value()->seen());
 }
 
 Result<void> MemoryStore::erase(const RunId& run) {

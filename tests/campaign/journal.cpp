@@ -68,7 +68,6 @@ void Facts::apply_effect(const Fact& fact) {
       break;
     case Fact::Kind::intent:
       if (effect.first_intended == 0) effect.first_intended = size();
-      effect.last_intended = size();
       effect.status = Effect::Status::doubt;
       effect.inherited = false;  // What a branch does itself is its own.
       break;
@@ -76,11 +75,26 @@ void Facts::apply_effect(const Fact& fact) {
       effect.status = Effect::Status::done;
       effect.result = fact.b;
       break;
-    case Fact::Kind::withdrawn: effect.status = Effect::Status::free; break;
-    case Fact::Kind::undo_intent: effect.status = Effect::Status::undo_doubt; break;
-    case Fact::Kind::undo_given_up: effect.status = Effect::Status::done; break;
+    case Fact::Kind::withdrawn:
+      effect.status = Effect::Status::free;
+      effect.first_intended = 0;
+      break;
+    case Fact::Kind::undo_intent:
+      effect.status = Effect::Status::undo_doubt;
+      if (!effect.inherited) {
+        undone_.push_back({.effect = fact.a, .intended = effect.first_intended, .at = size()});
+      }
+      break;
+    case Fact::Kind::undo_given_up:
+      effect.status = Effect::Status::done;
+      std::erase_if(undone_, [&](const Undone& undone) {
+        return undone.effect == fact.a && undone.in_doubt;
+      });
+      break;
     case Fact::Kind::undone:
-      undone_.push_back({effect.first_intended, size(), true});
+      for (Undone& undone : undone_) {
+        if (undone.effect == fact.a) undone.in_doubt = false;
+      }
       effect = Effect{.generation = effect.generation + 1};
       break;
     default: break;
@@ -89,17 +103,22 @@ void Facts::apply_effect(const Fact& fact) {
 
 void Facts::apply_course(const Fact& fact) {
   switch (fact.kind) {
-    case Fact::Kind::started: status = Status::running; break;
+    case Fact::Kind::started:
+      status = Status::running;
+      ++not_begun;
+      break;
     case Fact::Kind::forked:
       status = Status::running;
       is_branch = true;
+      ++not_begun;
       state = start_state_ = fact.v;
       steps = start_steps_ = fact.steps;
       push(size(), -1);
       break;
     case Fact::Kind::attempt:
       close();
-      ++attempts;
+      attempts = fact.a > 0 ? fact.a : attempts + 1;
+      not_begun = 0;
       first_of_attempt_ = positions.size();
       status = Status::running;
       break;
@@ -116,7 +135,12 @@ void Facts::apply_course(const Fact& fact) {
       suspension = size();
       break;
     case Fact::Kind::going_on:
+      ++not_begun;
       if (open_) push(open_last_, -1);  // Where a run goes on it can be restored.
+      for (Undone& undone : undone_) {
+        const bool behind = !branch.empty() && undone.intended > at_of(branch.back());
+        if (behind) undone.still_contained = false;
+      }
       status = Status::running;
       break;
     case Fact::Kind::ended:
@@ -192,6 +216,12 @@ void Facts::cut(int count) {
   for (const Fact& fact : kept) add(fact);
 }
 
+void Facts::forget_answer(int effect) {
+  const Fact& newest = facts_.back();
+  if (newest.a != effect) return;
+  if (newest.kind == Fact::Kind::done || newest.kind == Fact::Kind::withdrawn) cut(size() - 1);
+}
+
 bool Facts::is_tainted(const Position& position) const {
   return std::any_of(undone_.begin(), undone_.end(), [&](const Undone& undone) {
     return undone.intended < position.at && position.at < undone.at;
@@ -203,9 +233,10 @@ int Facts::before_undone() const {
   for (const Undone& undone : undone_) {
     if (undone.still_contained && (first == 0 || undone.intended < first)) first = undone.intended;
   }
-  if (first == 0) return -2;
+  if (first == 0 || (open_ && open_last_ < first)) return -2;
   for (auto at = branch.rbegin(); at != branch.rend(); ++at) {
-    if (at_of(*at) < first) return *at;
+    const bool tainted = is_tainted(positions[static_cast<std::size_t>(*at)]);
+    if (at_of(*at) < first && !tainted) return *at;
   }
   return -1;
 }

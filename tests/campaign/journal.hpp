@@ -57,7 +57,7 @@ struct Fact {
     started,
     forked,     // v, steps: the branch point.
     inherited,  // a: effect, b: done or in doubt, c: its result, steps: its generation.
-    attempt,
+    attempt,  // a: its number, or 0: the next one.
     step,    // a: which.
     change,  // v: the keys that are set.
     forget,  // a: key.
@@ -102,7 +102,6 @@ struct Effect {
   Status status = Status::free;
   int generation = 1;
   int first_intended = 0;
-  int last_intended = 0;
   int result = 0;
   bool inherited = false;
 };
@@ -116,6 +115,8 @@ class Facts {
   // Forgets all but the first `count` facts.
   void cut(int count);
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
+  // Takes back the newest fact if it was the answer about an effect.
+  void forget_answer(int effect);
   // The same facts give the same number.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
@@ -144,6 +145,7 @@ class Facts {
   std::array<int, type_count> replans{};
   int all_failures = 0;
   int attempts = 0;
+  int not_begun = 0;  // How often it was to go on since an attempt began. Each may use a number up.
   Waiting waiting{};
   int suspension = 0;  // Of the current or the newest one: how many facts there were.
   bool is_undoing = false;
@@ -155,9 +157,11 @@ class Facts {
 
  private:
   struct Undone {
+    int effect = 0;
     int intended = 0;
-    int at = 0;
+    int at = 0;  // When it was undone, or may have been.
     bool still_contained = true;
+    bool in_doubt = true;
   };
 
   void close();

@@ -80,6 +80,7 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
   }
   ++begun_;
   undo_refused(hypotheses_);
+  sleep_without_store(hypotheses_);
   const bool anew = shaken_ && !program_->fails_with_store && number == 1 && state == Values{} &&
                     steps.count == 0;
   each(seen, [&](Hypothesis& h, List& out) {
@@ -88,10 +89,12 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
       out.push_back(detached(h));
       return;
     }
-    if (h.phase != Phase::to_attempt || number != facts.attempts + 1) return;
+    const int left_out = number - facts.attempts - 1;  // Attempts that never began.
+    if (h.phase != Phase::to_attempt || left_out < 0) return;
+    if (left_out > std::max(0, facts.not_begun - 1)) return;
     if (!(facts.state == state) || !(facts.steps == steps)) return;
     note_drained(h);
-    h.facts.add({.kind = Fact::Kind::attempt});
+    h.facts.add({.kind = Fact::Kind::attempt, .a = number});
     h.phase = Phase::in_attempt;
     h.asked_in_vain = false;
     h.carried_out = false;
@@ -193,16 +196,29 @@ void RunModel::effect_stopped(int effect) {
 
 void RunModel::reconciled(int effect, int answer, int result) {
   each("e" + std::to_string(effect) + " is reconciled", [&](Hypothesis& h, List& out) {
+    // An answer that could not be stored is none, and it is asked again.
+    if (shaken_ && h.phase == Phase::in_attempt) h.facts.forget_answer(effect);
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const auto asked = std::find(h.ask.begin(), h.ask.end(), effect);
     const bool undoing = h.phase == Phase::undoing && asked != h.ask.end();
     if (known.status != Effect::Status::doubt) return;
     if (!undoing && h.phase != Phase::in_attempt) return;
+    ++begun_;
+    if (shaken_) {  // An answer that cannot be stored is none.
+      Hypothesis unheard = h;
+      if (undoing) {
+        end_with(unheard, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
+                 out);
+      } else {
+        unheard.asked_in_vain = true;
+        out.push_back(unheard);
+      }
+    }
     if (answer > 0) h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
     if (answer == 0) h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
-    if (answer >= 0 && !shaken_) acknowledge(h);
     if (!undoing) {
       h.asked_in_vain = answer < 0;
+      h.carried_out = answer > 0;  // Durable before the result is given.
       out.push_back(std::move(h));
       return;
     }
@@ -214,7 +230,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
     h.ask.erase(asked);
     const Effect& now = h.facts.effects[static_cast<std::size_t>(effect)];
     if (answer > 0 && plan(effect).compensated && !now.inherited &&
-        now.last_intended > h.facts.at_of(h.facts.undo_target)) {
+        now.first_intended > h.facts.at_of(h.facts.undo_target)) {
       h.undo.push_back(effect);
     }
     finish_undo(std::move(h), out);
@@ -227,6 +243,7 @@ void RunModel::undo_called(int effect, int generation, int result) {
     if (h.phase != Phase::undoing || !h.ask.empty() || h.undo.empty()) return;
     if (h.undo.front() != effect || known.generation != generation) return;
     if (known.result != result) return;
+    ++begun_;
     note_drained(h);
     h.facts.add({.kind = Fact::Kind::undo_intent, .a = effect});
     acknowledge(h);
@@ -237,6 +254,12 @@ void RunModel::undo_called(int effect, int generation, int result) {
 void RunModel::undo_ended(int effect, CallEnd end) {
   each("a compensation ends", [&](Hypothesis& h, List& out) {
     if (end == CallEnd::returned) {
+      if (shaken_) {  // That it was undone may not have been stored.
+        Hypothesis unheard = h;
+        unheard.undo.erase(unheard.undo.begin());
+        unheard.undo_calls = 0;
+        finish_undo(std::move(unheard), out);
+      }
       h.facts.add({.kind = Fact::Kind::undone, .a = effect});
       h.undo.erase(h.undo.begin());
       h.undo_calls = 0;
@@ -255,7 +278,21 @@ void RunModel::undo_settled(int effect, bool undone) {
   each("the compensation of e" + std::to_string(effect) + " is settled", [&](Hypothesis& h,
                                                                              List& out) {
     const auto asked = std::find(h.ask_undo.begin(), h.ask_undo.end(), effect);
+    const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
+    if (h.phase == Phase::in_attempt && known.status == Effect::Status::undo_doubt) {
+      h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up, .a = effect});
+      if (!shaken_) acknowledge(h);
+      out.push_back(std::move(h));
+      return;
+    }
+    // That it was undone could not be stored.
+    if (h.phase == Phase::in_attempt && shaken_ && undone &&
+        known.status == Effect::Status::free) {
+      out.push_back(std::move(h));
+      return;
+    }
     if (h.phase != Phase::undoing || asked == h.ask_undo.end()) return;
+    ++begun_;
     h.ask_undo.erase(asked);
     h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up, .a = effect});
     if (!undone) h.undo.push_back(effect);

@@ -75,7 +75,7 @@ class RunModel {
   void decide(bool current, int choice, int now);
   // Whether it is due. Must be, if `surely`.
   [[nodiscard]] bool is_due(int now, bool surely) const;
-  void take_up(int now);
+  void take_up(int now, bool several);
   void erase();
   // A branch of this run at its checkpoint number `position`, as the store lists them.
   [[nodiscard]] RunModel fork(int position, int now, int edit, std::string name) const;
@@ -120,7 +120,10 @@ class RunModel {
     shaken_ = shaken;
     ever_shaken_ |= shaken;
   }
-  [[nodiscard]] int begun() const { return begun_; }  // Attempts that were seen.
+  // Attempts, and calls on the way to them, that were seen.
+  [[nodiscard]] int begun() const { return begun_; }
+  // It goes on in memory, without what the store has of it.
+  [[nodiscard]] bool is_detached() const;
 
  private:
   using List = std::vector<Hypothesis>;
@@ -153,6 +156,8 @@ class RunModel {
   void undo_failed(Hypothesis& h) const;
   // A compensation that a failing store refuses is reported, and the run goes on.
   void undo_refused(List& hypotheses) const;
+  // A wait that the store cannot keep is slept.
+  void sleep_without_store(List& hypotheses) const;
   void note_drained(Hypothesis& h) const;
   [[nodiscard]] Hypothesis detached(const Hypothesis& h) const;
   [[nodiscard]] bool is_due(const Hypothesis& h, int now) const;
@@ -163,6 +168,7 @@ class RunModel {
   List hypotheses_{};
   std::array<int, signal_count> sent_{-1, -1};
   int begun_ = 0;
+  bool several_due_ = false;
   bool ever_shaken_ = false;
   bool shaken_ = false;  // The store has failed during the current call.
 };

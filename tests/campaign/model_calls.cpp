@@ -102,6 +102,8 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
     return;
   }
   if (label >= 0) {
+    // Before anything else, what was to be undone is.
+    if (facts.is_undoing) go_on_undoing(next, out);
     const int position = facts.find_label(label);
     if (position < 0) {
       return_with(h, bit(Errc::not_found), out);
@@ -170,8 +172,10 @@ bool RunModel::is_due(int now, bool surely) const {
                 : std::any_of(hypotheses_.begin(), hypotheses_.end(), due);
 }
 
-void RunModel::take_up(int now) {
+void RunModel::take_up(int now, bool several) {
+  several_due_ = several;
   each("resume_due", [&](const Hypothesis& h, List& out) { take_up_one(h, now, out); });
+  several_due_ = false;
 }
 
 void RunModel::take_up_one(const Hypothesis& h, int now, List& out) const {
@@ -187,7 +191,9 @@ void RunModel::take_up_one(const Hypothesis& h, int now, List& out) const {
 // What has used up its attempts may be refused; how a process that died counts is not said.
 void RunModel::start(Hypothesis h, int now, List& out) const {
   const bool late = program_->deadline > 0 && now >= program_->deadline;
-  if (late || h.facts.attempts >= program_->max_attempts) {
+  // Those that are resumed before it may take until behind the deadline.
+  const bool perhaps_late = program_->deadline > 0 && several_due_;
+  if (late || perhaps_late || h.facts.attempts >= program_->max_attempts) {
     begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
   }
   if (!late) attempt_next(std::move(h), out);
@@ -256,6 +262,11 @@ bool RunModel::wants_decision() const {
   return std::all_of(hypotheses_.begin(), hypotheses_.end(), [](const Hypothesis& h) {
     return h.facts.status != Status::suspended || h.facts.waiting.cause == Waiting::Cause::policy;
   });
+}
+
+bool RunModel::is_detached() const {
+  return std::any_of(hypotheses_.begin(), hypotheses_.end(),
+                     [](const Hypothesis& h) { return h.stored != nullptr; });
 }
 
 bool RunModel::is_undoing() const {

@@ -41,7 +41,10 @@ void RunModel::attempt_failed(int type, int critical, int now) {
     const Facts& facts = h.facts;
     const bool exhausted = facts.all_failures >= program_->max_attempts ||
                            facts.failures[static_cast<std::size_t>(type)] >= program_->max_per_type;
-    if (exhausted || facts.attempts >= program_->max_attempts) act(h, Rule{}, type, now, out);
+    const bool late = program_->deadline > 0 && now >= program_->deadline;
+    if (exhausted || late || facts.attempts >= program_->max_attempts) {
+      act(h, Rule{}, type, now, out);
+    }
     if (!exhausted) act(h, decided(h, type), type, now, out);
   });
 }
@@ -75,6 +78,9 @@ void RunModel::label_refused(int label) {
   each("a checkpoint is refused", [&](Hypothesis& h, List& out) {
     if (!shaken_) return;
     out.push_back(h);
+    Hypothesis unnamed = h;  // What it ended stays a checkpoint, without the name.
+    unnamed.facts.add({.kind = Fact::Kind::label, .a = -1});
+    out.push_back(std::move(unnamed));
     h.facts.add({.kind = Fact::Kind::label, .a = label});
     out.push_back(std::move(h));
   });
@@ -103,12 +109,15 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
                       (code != success || h.value == value);
     // A store that failed may end the call at any place, with what had become durable by then.
     const bool store_error = shaken_ && (code & store_errors) != 0;
+    // One that could not be looked up was taken for a new one, which its start refuses.
+    const bool taken_for_new = shaken_ && code == bit(Errc::conflict) &&
+                               h.phase == Phase::to_return && h.facts.status != Status::absent;
     if (h.stored && code != success) {
       out.push_back(*h.stored);
       return;
     }
     if (h.stored) return;
-    if (!fits && !store_error) return;
+    if (!fits && !store_error && !taken_for_new) return;
     note_drained(h);
     const int all = h.facts.size();
     h.phase = Phase::idle;

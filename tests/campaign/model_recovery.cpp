@@ -140,7 +140,7 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   bool stays_in_doubt = false;
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
-    if (!plan(e).compensated || effect.inherited || effect.last_intended <= behind) continue;
+    if (!plan(e).compensated || effect.inherited || effect.first_intended <= behind) continue;
     if (effect.status == Effect::Status::done) h.undo.push_back(e);
     if (effect.status == Effect::Status::undo_doubt) stays_in_doubt = true;
   }
@@ -160,7 +160,7 @@ void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
     if (effect.status != Effect::Status::doubt) continue;
-    const bool concerns = plan(e).compensated && !effect.inherited && effect.last_intended > behind;
+    const bool concerns = plan(e).compensated && !effect.inherited && effect.first_intended > behind;
     if (concerns && plan(e).semantics == EffectPlan::Semantics::at_most_once) {
       asking.ask.push_back(e);
       h.ask.push_back(e);
@@ -218,7 +218,7 @@ void RunModel::go_on_undoing(Hypothesis h, List& out) const {
   bool lost = false;
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
-    if (effect.inherited || !plan(e).compensated || effect.last_intended <= behind) continue;
+    if (effect.inherited || !plan(e).compensated || effect.first_intended <= behind) continue;
     if (effect.status == Effect::Status::done) h.undo.push_back(e);
     if (effect.status != Effect::Status::undo_doubt) continue;
     if (plan(e).settled) {
@@ -250,6 +250,20 @@ void RunModel::undo_refused(List& hypotheses) const {
     refused.ask_undo.clear();
     finish_undo(refused, more);
     end_with(std::move(refused), Status::escalated, bit(Errc::escalated), 0, true, more);
+  }
+  for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
+}
+
+void RunModel::sleep_without_store(List& hypotheses) const {
+  List more;
+  for (const Hypothesis& h : hypotheses) {
+    if (!shaken_ || h.phase != Hypothesis::Phase::to_return) continue;
+    if (h.facts.status != Status::suspended || (h.codes & bit(Errc::suspended)) == 0) continue;
+    if (h.facts.waiting.cause != Waiting::Cause::backoff) continue;
+    Hypothesis slept = h;
+    slept.facts.cut(h.facts.size() - 1);
+    slept.facts.add({.kind = Fact::Kind::start_over});
+    attempt_next(std::move(slept), more);
   }
   for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
 }

@@ -2,6 +2,7 @@
 // What operators do, and what the store says afterwards.
 #include "play.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace triage::campaign {
@@ -123,8 +124,10 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
     }
   } else {
     const Error& error = result.error();
+    const bool alone = known.is_detached();
     known.returned(bit(error.code), 0, error.detail);
-    if (error.code == Errc::suspended && error.suspension() && !error.suspension()->token.empty()) {
+    if (alone) {  // What it waits for is not what the stored run waits for.
+    } else if (error.code == Errc::suspended && error.suspension() && !error.suspension()->token.empty()) {
       tokens_[place].push_back(error.suspension()->token);
       token_is_current_[place] = true;
     }
@@ -157,12 +160,15 @@ void Play::resume_due(Process& process) {
   std::vector<std::optional<RunModel>> before(runs_.size());
   std::vector<bool> must(runs_.size(), false);
   begin_call(process, -1);
+  const auto due = std::count_if(runs_.begin(), runs_.end(), [this](const RunModel& run) {
+    return run.is_due(now(), false);
+  });
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     runs_[i].shake(false);
     if (!runs_[i].is_due(now(), false)) continue;
     must[i] = runs_[i].is_due(now(), true);
     before[i] = runs_[i];
-    runs_[i].take_up(now());
+    runs_[i].take_up(now(), due > 1);
   }
   RunOptions options;
   options.stop_token = process.stop.get_token();

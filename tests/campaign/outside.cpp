@@ -2,6 +2,7 @@
 // The outside world: what effects change, who can be asked about it, and what undoes it.
 #include "play.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace triage::campaign {
@@ -27,14 +28,20 @@ void Ledger::announce(const std::string& key, int run, int effect, int generatio
   entries_[key] = {.run = run, .effect = effect, .generation = generation};
 }
 
-int Ledger::take(const std::string& key, bool idempotent, Findings& findings) {
+int Ledger::take(const std::string& key, int run, bool idempotent, Findings& findings) {
   Entry& entry = entries_.at(key);
-  if (entry.happened && !entry.undone && idempotent) return entry.result;
-  int& in_place = in_place_[{entry.run, entry.effect}];
-  if (++in_place > 1 && !may_repeat[static_cast<std::size_t>(entry.effect)]) {
-    findings.say("e" + std::to_string(entry.effect) + " of r" + std::to_string(entry.run) +
+  if (entry.happened && !entry.undone && idempotent) {
+    entry.in_place_of.insert(run);
+    return entry.result;
+  }
+  const bool is_there = std::any_of(entries_.begin(), entries_.end(), [&](const auto& known) {
+    return known.second.effect == entry.effect && known.second.in_place_of.contains(run);
+  });
+  if (is_there && !may_repeat[static_cast<std::size_t>(entry.effect)]) {
+    findings.say("e" + std::to_string(entry.effect) + " of r" + std::to_string(run) +
                  " happened twice");
   }
+  entry.in_place_of.insert(run);
   entry.happened = true;
   entry.undone = false;
   entry.result = ++next_result_;
@@ -49,7 +56,7 @@ void Ledger::undo(int result, Findings& findings) {
                    " was undone twice");
     }
     entry.undone = true;
-    --in_place_[{entry.run, entry.effect}];
+    entry.in_place_of.clear();
     return;
   }
   findings.say("an effect is undone that never happened");
@@ -57,11 +64,13 @@ void Ledger::undo(int result, Findings& findings) {
 
 // What is in place when a branch begins is in place for the branch, too.
 void Ledger::branch(int origin, int branch) {
-  for (int e = 0; e < effect_count; ++e) in_place_[{branch, e}] = in_place_[{origin, e}];
+  for (auto& [key, entry] : entries_) {
+    if (entry.in_place_of.contains(origin)) entry.in_place_of.insert(branch);
+  }
 }
 
 void Ledger::forget(int run) {
-  for (int e = 0; e < effect_count; ++e) in_place_[{run, e}] = 0;
+  for (auto& [key, entry] : entries_) entry.in_place_of.erase(run);
 }
 
 const Ledger::Entry* Ledger::find(const std::string& key) const {
@@ -80,6 +89,10 @@ const Ledger::Entry* Ledger::of_result(int result) const {
 
 int Play::run_of(const Process& process, const Ledger::Entry* entry) const {
   if (process.run >= 0) return process.run;
+  // Of runs that are resumed one after another: a branch may undo what its origin's key stands for.
+  if (process.newest >= 0 && runs_[static_cast<std::size_t>(process.newest)].is_undoing()) {
+    return process.newest;
+  }
   return entry == nullptr ? 0 : entry->run;
 }
 
@@ -131,7 +144,7 @@ int Play::carry_out(Visit& visit, int effect, const EffectCall& call,
                    findings_);
   if (is_over()) throw std::runtime_error("type 3: over");
   const auto take = [&] {
-    return ledger_.take(call.idempotency_key, plan.semantics == EffectPlan::Semantics::idempotent,
+    return ledger_.take(call.idempotency_key, visit.run, plan.semantics == EffectPlan::Semantics::idempotent,
                         findings_);
   };
   const auto die = [&] {

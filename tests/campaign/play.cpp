@@ -64,6 +64,7 @@ Result<int> Play::attempt(Attempt& attempt, Process& process) {
     throw Died();
   }
   Visit visit{attempt, process, number->second};
+  process.newest = visit.run;
   begin(visit);
   const int places = static_cast<int>(program_.plan.size());
   int place = std::max(0, values_of(attempt.state())[Key::pos]);
@@ -82,11 +83,13 @@ Result<int> Play::attempt(Attempt& attempt, Process& process) {
 }
 
 void Play::begin(Visit& visit) {
-  token_is_current_[static_cast<std::size_t>(visit.run)] = false;
   model(visit.process, visit.run)
       .attempt_began(visit.attempt.number(), values_of(visit.attempt.state()),
                      steps_of(visit.attempt.trajectory()),
                      program_.deadline > 0 && now() >= program_.deadline);
+  if (!model(visit.process, visit.run).is_detached()) {
+    token_is_current_[static_cast<std::size_t>(visit.run)] = false;
+  }
   if ((visit.attempt.recovery() == nullptr) != (visit.attempt.number() == 1) &&
       visit.attempt.number() == 1 && visit.run == 0) {
     say("the first attempt is told about a recovery");
@@ -148,12 +151,16 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
     case Trouble::Kind::slow: clock_->advance(std::chrono::seconds(trouble.n)); return;
     case Trouble::Kind::store_before:
     case Trouble::Kind::store_after:
+      process.store_fails = true;
       process.store->fail_nth(static_cast<std::uint64_t>(trouble.n),
                               trouble.kind == Trouble::Kind::store_before
                                   ? testing::FaultPoint::before
                                   : testing::FaultPoint::after);
       return;
-    case Trouble::Kind::store_breaks: process.store->fail_until_healed(); return;
+    case Trouble::Kind::store_breaks:
+      process.store_fails = true;
+      process.store->fail_until_healed();
+      return;
     default: return;  // Of effects.
   }
 }
@@ -161,7 +168,8 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
 // Another process may look, but not take.
 void Play::contend(Visit& visit) {
   Process& other = processes_[&visit.process == processes_.data() ? 1 : 0];
-  if (other.zombie || other.store->failures() > 0 || depth_ > 1) return;
+  // A run that its store does not have can be begun by everybody.
+  if (other.zombie || other.store_fails || depth_ > 1 || visit.process.shaken()) return;
   const RunId id = visit.attempt.run_id();
   other.contending = true;
   const std::uint64_t faults = other.store->failures();

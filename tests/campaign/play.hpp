@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,11 @@ struct Process {
   std::optional<Agent> agent{};
   std::stop_source stop{};
   std::uint64_t faults_before = 0;  // Of the store, when the current call began.
+  bool store_fails = false;  // It did, or is going to.
   bool dead = false;
   bool zombie = false;      // It has lost its run and does not know.
   bool contending = false;  // Its call must not run anything.
+  int newest = -1;          // The run of its newest attempt.
   int run = -1;             // Which run its current call is about; -1: several.
 
   [[nodiscard]] bool shaken() const { return store->failures() > faults_before; }
@@ -54,10 +57,11 @@ class Ledger {
     int result = 0;
     bool happened = false;
     bool undone = false;
+    std::set<int> in_place_of{};  // Runs: branches inherit it.
   };
   // Returns what the effect returns. A key that is known makes nothing happen twice if the effect
   // is idempotent.
-  int take(const std::string& key, bool idempotent, Findings& findings);
+  int take(const std::string& key, int run, bool idempotent, Findings& findings);
   void undo(int result, Findings& findings);
   // The function was called with this key.
   void announce(const std::string& key, int run, int effect, int generation, Findings& findings);
@@ -71,7 +75,6 @@ class Ledger {
 
  private:
   std::map<std::string, Entry> entries_{};
-  std::map<std::pair<int, int>, int> in_place_{};  // Run and effect.
   int next_result_ = 100;
 };
 

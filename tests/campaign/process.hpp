@@ -22,14 +22,14 @@ class MortalStore final : public ForwardingStore {
   ~MortalStore() override { stop_queue(); }
 
   void die() {
-    for (const Lease& lease : leases_) static_cast<void>(inner().release(lease));
+    for (const Held& held : leases_) static_cast<void>(inner().release(held.lease()));
     leases_.clear();
     dead_ = true;
   }
   // The run is somebody else's from now on, and this process does not know it.
   void lose(const RunId& run) {
-    for (const Lease& lease : leases_) {
-      if (lease.run == run) static_cast<void>(inner().release(lease));
+    for (const Held& held : leases_) {
+      if (held.run == run) static_cast<void>(inner().release(held.lease()));
     }
   }
 
@@ -50,7 +50,7 @@ class MortalStore final : public ForwardingStore {
   }
   Result<void> release(const Lease& lease) override {
     if (dead_) return gone();
-    std::erase_if(leases_, [&](const Lease& held) {
+    std::erase_if(leases_, [&](const Held& held) {
       return held.run == lease.run && held.epoch == lease.epoch;
     });
     return ForwardingStore::release(lease);
@@ -83,13 +83,26 @@ class MortalStore final : public ForwardingStore {
   }
 
  private:
+  // Not the lease itself: one whose answer got lost belongs to nobody.
+  struct Held {
+    RunId run{};
+    std::uint64_t epoch = 0;
+    std::int64_t handle = 0;
+    std::weak_ptr<const void> holder{};
+    [[nodiscard]] Lease lease() const {
+      return {.run = run, .epoch = epoch, .handle = handle, .holder = holder.lock()};
+    }
+  };
   static Error gone() { return {Errc::io, "this process is dead"}; }
   Result<Lease> noted(Result<Lease> lease) {
-    if (lease) leases_.push_back(lease.value());
+    if (lease) {
+      const Lease& given = lease.value();
+      leases_.push_back({given.run, given.epoch, given.handle, given.holder});
+    }
     return lease;
   }
 
-  std::vector<Lease> leases_{};
+  std::vector<Held> leases_{};
   bool dead_ = false;
 };
 

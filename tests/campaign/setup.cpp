@@ -112,6 +112,7 @@ void Play::make(Process& process) {
   process.mortal = std::make_shared<MortalStore>(process.inner);
   process.store = testing::FlakyStore::around(process.mortal);
   process.dead = false;
+  process.store_fails = false;
   process.faults_before = 0;
   FailurePolicy policy;
   for (std::size_t i = 0; i < types.size(); ++i) {

@@ -305,3 +305,24 @@ TEST_CASE("what is kept of a token or a signal is removed when nobody needs it a
     CHECK_FALSE(agent.decide(token, RecoveryAction::resume()).has_value());
   }
 }
+
+TEST_CASE("a run that waits is left alone although the answer of a lease got lost", "[due]") {
+  Kit kit;
+  const auto store = testing::FlakyStore::around(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt&) -> int {
+                            ++calls;
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::suspend("ask")}), options};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  store->only({testing::StoreOperation::acquire});
+  store->fail_nth(1, testing::FaultPoint::after);
+  CHECK_ERRC(Errc::io, agent.resume_run("r"));
+  CHECK_FALSE(kit.store->run("r").value().owned);
+  CHECK_ERRC(Errc::suspended, agent.run_or_resume("r", "x"));
+  CHECK_ERRC(Errc::conflict, agent.run("x", {.run_id = "r"}));
+  CHECK(calls == 1);
+}

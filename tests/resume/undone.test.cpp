@@ -155,3 +155,43 @@ TEST_CASE("an effect that was done again does not make the old state true", "[un
   }
   CHECK(refused >= 2);
 }
+
+TEST_CASE("a charge whose result a retry was given is not claimed when it was refunded",
+          "[undone]") {
+  Shop shop;
+  const auto agent = shop.agent({RecoveryAction::retry(""), RecoveryAction::escalate()});
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund"});
+  CHECK_ERRC(Errc::conflict, agent.resume_run("r", {.from = "behind"}));
+  CHECK(agent.resume_run("r").has_value());
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
+  CHECK(shop.truthful());
+}
+
+TEST_CASE("what a branch carries out again is its own, and is undone", "[undone][fork]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  int in_place = 0;
+  options.compensations["refund"] = [&] { --in_place; };
+  const std::string lost = "origin";  // The run whose charge is not answered.
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) -> int {
+        attempt.record_step({.action = "look"});
+        attempt.effect("charge",
+                       [&] {
+                         ++in_place;
+                         if (attempt.run_id() == lost) throw std::runtime_error("timeout");
+                       },
+                       {.semantics = EffectSemantics::at_least_once, .compensate = "refund"});
+        if (attempt.number() == 1) throw std::runtime_error("timeout");
+        return in_place;
+      },
+      answers({RecoveryAction::suspend("ask"),
+               RecoveryAction::rollback({.kind = RollbackTarget::Kind::latest})}),
+      options};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "origin"}));
+  CHECK(in_place == 1);  // Perhaps. It is the origin's, and stays.
+  const CheckpointId parent = kit.store->checkpoints("origin").value().front().id;
+  CHECK(agent.fork(to_string(parent), {.run = {.run_id = "branch"}}).value() == 2);
+  CHECK(stored_journal(*kit.store, "branch").effect("charge").generation == 2);
+}
