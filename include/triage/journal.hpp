@@ -42,8 +42,8 @@ struct EffectState {
   // When this generation was first intended since its key was last free; in a branch, since the
   // branch itself carried it out.
   Sequence intended_at = 0;
-  Sequence known_at = 0;                      // Of the newest record about it.
-  bool lost = false;  // In doubt because a record that may have been about it cannot be read.
+  Sequence known_at = 0;  // Of the newest record about it.
+  bool lost = false;      // In doubt because a record that may have been about it cannot be read.
   // Under which the outside world knows this generation. Empty: it is made of the run's own id, as
   // journals from before it was recorded take it to be.
   std::string idempotency_key{};
