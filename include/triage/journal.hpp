@@ -42,8 +42,8 @@ struct EffectState {
   // When this generation was first intended since its key was last free; in a branch, since the
   // branch itself carried it out.
   Sequence intended_at = 0;
-  Sequence known_at = 0;                      // Of the newest record about it.
-  bool lost = false;  // In doubt because a record that may have been about it cannot be read.
+  Sequence known_at = 0;  // Of the newest record about it.
+  bool lost = false;      // In doubt because a record that may have been about it cannot be read.
   // Under which the outside world knows this generation. Empty: it is made of the run's own id, as
   // journals from before it was recorded take it to be.
   std::string idempotency_key{};
@@ -72,8 +72,8 @@ class Journal {
     std::shared_ptr<detail::StepChunk> tail{};
     bool failed = false;  // It contains the step that carries a failure.
     WallTime time{};
-    std::int32_t previous = -1;  // Index of the one before it on its branch; -1: none.
-    std::int32_t cut = -1;       // Which way back led to what it continues; -1: none.
+    std::int32_t previous = -1;    // Index of the one before it on its branch; -1: none.
+    std::int32_t cut = -1;         // Which way back led to what it continues; -1: none.
     std::uint32_t delta_cost = 0;  // Rough bytes of the state changes since the last snapshot.
   };
 

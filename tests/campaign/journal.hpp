@@ -57,13 +57,13 @@ struct Fact {
     started,
     forked,     // v, steps: the branch point.
     inherited,  // a: effect, b: done or in doubt, c: its result, steps: its generation.
-    attempt,  // a: its number, or 0: the next one.
-    step,    // a: which.
-    change,  // v: the keys that are set.
-    forget,  // a: key.
-    label,   // a: which.
-    intent,  // a: effect.
-    done,    // a: effect, b: result.
+    attempt,    // a: its number, or 0: the next one.
+    step,       // a: which.
+    change,     // v: the keys that are set.
+    forget,     // a: key.
+    label,      // a: which.
+    intent,     // a: effect.
+    done,       // a: effect, b: result.
     withdrawn,
     failure,     // a: type, b: index of the step that carries it, or -1.
     start_over,  // RETRY and REPLAN. a: 1 + type, if it is a replan.

@@ -286,8 +286,7 @@ void RunModel::undo_settled(int effect, bool undone) {
       return;
     }
     // That it was undone could not be stored.
-    if (h.phase == Phase::in_attempt && shaken_ && undone &&
-        known.status == Effect::Status::free) {
+    if (h.phase == Phase::in_attempt && shaken_ && undone && known.status == Effect::Status::free) {
       out.push_back(std::move(h));
       return;
     }

@@ -160,7 +160,8 @@ void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
     if (effect.status != Effect::Status::doubt) continue;
-    const bool concerns = plan(e).compensated && !effect.inherited && effect.first_intended > behind;
+    const bool concerns =
+        plan(e).compensated && !effect.inherited && effect.first_intended > behind;
     if (concerns && plan(e).semantics == EffectPlan::Semantics::at_most_once) {
       asking.ask.push_back(e);
       h.ask.push_back(e);

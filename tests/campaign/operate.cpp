@@ -127,7 +127,8 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
     const bool alone = known.is_detached();
     known.returned(bit(error.code), 0, error.detail);
     if (alone) {  // What it waits for is not what the stored run waits for.
-    } else if (error.code == Errc::suspended && error.suspension() && !error.suspension()->token.empty()) {
+    } else if (error.code == Errc::suspended && error.suspension() &&
+               !error.suspension()->token.empty()) {
       tokens_[place].push_back(error.suspension()->token);
       token_is_current_[place] = true;
     }
@@ -160,9 +161,8 @@ void Play::resume_due(Process& process) {
   std::vector<std::optional<RunModel>> before(runs_.size());
   std::vector<bool> must(runs_.size(), false);
   begin_call(process, -1);
-  const auto due = std::count_if(runs_.begin(), runs_.end(), [this](const RunModel& run) {
-    return run.is_due(now(), false);
-  });
+  const auto due = std::count_if(runs_.begin(), runs_.end(),
+                                 [this](const RunModel& run) { return run.is_due(now(), false); });
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     runs_[i].shake(false);
     if (!runs_[i].is_due(now(), false)) continue;

@@ -144,8 +144,8 @@ int Play::carry_out(Visit& visit, int effect, const EffectCall& call,
                    findings_);
   if (is_over()) throw std::runtime_error("type 3: over");
   const auto take = [&] {
-    return ledger_.take(call.idempotency_key, visit.run, plan.semantics == EffectPlan::Semantics::idempotent,
-                        findings_);
+    return ledger_.take(call.idempotency_key, visit.run,
+                        plan.semantics == EffectPlan::Semantics::idempotent, findings_);
   };
   const auto die = [&] {
     model(process, visit.run).owner_gone();

@@ -37,7 +37,7 @@ struct Process {
   std::optional<Agent> agent{};
   std::stop_source stop{};
   std::uint64_t faults_before = 0;  // Of the store, when the current call began.
-  bool store_fails = false;  // It did, or is going to.
+  bool store_fails = false;         // It did, or is going to.
   bool dead = false;
   bool zombie = false;      // It has lost its run and does not know.
   bool contending = false;  // Its call must not run anything.
