@@ -82,7 +82,8 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // 1 for the first attempt of the run.
+  // 1 for the first attempt of the run. A number is left out where the run could not go on: its
+  // process died before the callable was called, or an effect stayed in doubt.
   [[nodiscard]] int number() const noexcept { return number_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& run_id() const;
   // Null in the first attempt of a run.
@@ -127,7 +128,8 @@ class Attempt {
   void complete_subgoal(std::string_view name);
 
   // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest
-  // one of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level.
+  // one of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level;
+  // what was recorded may be a checkpoint without the name then.
   Result<CheckpointId> checkpoint(std::string_view label);
 
   // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and

@@ -204,8 +204,9 @@ void RunModel::reconciled(int effect, int answer, int result) {
     if (known.status != Effect::Status::doubt) return;
     if (!undoing && h.phase != Phase::in_attempt) return;
     ++begun_;
-    if (shaken_) {  // An answer that cannot be stored is none.
+    if (shaken_ || undoing) {  // An answer that cannot be stored is none.
       Hypothesis unheard = h;
+      unheard.if_shaken = undoing;
       if (undoing) {
         end_with(unheard, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
                  out);
@@ -216,6 +217,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
     }
     if (answer > 0) h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
     if (answer == 0) h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
+    if (undoing && answer >= 0 && !shaken_) acknowledge(h);
     if (!undoing) {
       h.asked_in_vain = answer < 0;
       h.carried_out = answer > 0;  // Durable before the result is given.

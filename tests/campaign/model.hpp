@@ -55,6 +55,7 @@ struct Hypothesis {
   int not_listed = 0;        // Positions that the store does not list, at the beginning.
   bool carried_out = false;  // in_attempt: an effect was, and has not given its result yet.
   std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
+  bool if_shaken = false;      // Possible only if the store fails before the call returns.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
 };
 

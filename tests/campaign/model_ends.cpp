@@ -105,6 +105,8 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
                            (code == success ? " " + std::to_string(value) : " (" + detail + ")");
   undo_refused(hypotheses_);
   each(seen, [&](Hypothesis& h, List& out) {
+    if (h.if_shaken && !shaken_) return;
+    h.if_shaken = false;
     const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
                       (code != success || h.value == value);
     // A store that failed may end the call at any place, with what had become durable by then.

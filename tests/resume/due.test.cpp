@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waits that outlive the process: until a time, and for signals.
 #include "resume/durable.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 using namespace triage;
 using namespace triage::test;
