@@ -167,10 +167,11 @@ TEST_CASE("a run whose lease was taken over stops writing and says so", "[store_
   const auto on_error = GENERATE(OnStoreError::degrade, OnStoreError::fail);
   AgentOptions options = kit.options();
   options.on_store_error = on_error;
+  Lease theirs;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "mine"});
                             REQUIRE_OK(kit.store->release({.run = "r", .epoch = 1}));
-                            REQUIRE_OK(kit.store->acquire("r"));  // Somebody else's now.
+                            theirs = kit.store->acquire("r").value();  // Somebody else's now.
                             attempt.record_step({.action = "lost"});
                             CHECK_ERRC(Errc::fenced, attempt.try_effect("pay", [] { return 1; }));
                             return 1;

@@ -12,6 +12,8 @@
 #include <condition_variable>
 #include <thread>
 
+#include <set>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -73,9 +75,11 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
     ~Holding() override { stop_queue(); }
     Result<void> release(const Lease& lease) override {
       if (fails) return Error{Errc::io, "the disk is full"};
+      released.insert(lease.run);
       return ForwardingStore::release(lease);
     }
     bool fails = true;
+    std::set<RunId> released{};
   };
   Kit kit;
   const auto store = std::make_shared<Holding>(kit.store);
@@ -88,7 +92,7 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
                           },
                           answers({RecoveryAction::escalate()}), options};
   CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
-  CHECK(kit.store->run("r").value().owned);
+  CHECK_FALSE(store->released.contains("r"));
   store->fails = false;
   SECTION("with the next commit of another run") {
     REQUIRE_OK(agent.run("y", {.run_id = "other"}));
@@ -97,6 +101,7 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
   SECTION("before somebody hears that it is under way") {
     CHECK_ERRC(Errc::conflict, agent.run("x", {.run_id = "r"}));
   }
+  CHECK(store->released.contains("r"));
   CHECK_FALSE(kit.store->run("r").value().owned);
 }
 

@@ -33,7 +33,8 @@ TEST_CASE("a started run is stored with what was said about it", "[stores]") {
   INFO(in.kind.name);
   Journal journal("run-1");
   const Record first = started(journal);
-  REQUIRE_OK(in.store->start(run_info("run-1"), {&first, 1}));
+  const auto lease = in.store->start(run_info("run-1"), {&first, 1});
+  REQUIRE_OK(lease);
   const auto info = in.store->run("run-1");
   REQUIRE_OK(info);
   CHECK(info.value().agent == "crawler");
