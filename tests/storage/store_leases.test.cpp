@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <thread>
-
 #include <set>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
