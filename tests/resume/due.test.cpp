@@ -289,7 +289,8 @@ TEST_CASE("what is kept of a token or a signal is removed when nobody needs it a
                             answers({RecoveryAction::abort()}), kit.on_disk()};
     CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
     REQUIRE_OK(agent.signal("r", "paid", 5));
-    CHECK_ERRC(Errc::aborted, agent.resume_due().value().at(0).result);
+    const auto resumed = agent.resume_due().value();
+    CHECK_ERRC(Errc::aborted, resumed.at(0).result);
     CHECK(kept("triage/signals") == 0);
     CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 6));
   }

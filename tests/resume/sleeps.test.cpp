@@ -77,8 +77,8 @@ TEST_CASE("a sleep until a time that is another one at each call ends all the sa
   std::size_t ended = 0;
   for (int i = 0; i < 6 && ended == 0; ++i) {
     kit.clock->advance(1h);
-    for (const auto& resumed : agent.resume_due().value())
-      ended += resumed.result.has_value() ? 1U : 0U;
+    const auto resumed = agent.resume_due().value();
+    for (const auto& one : resumed) ended += one.result.has_value() ? 1U : 0U;
   }
   CHECK(ended == 1);
   CHECK(calls >= 4);  // None of the three sleeps was left out.

@@ -112,23 +112,27 @@ TEST_CASE("a late call does not reach the runs that came after", "[attempt][thre
 
 TEST_CASE("a run that ends waits for the calls under way, and takes none after it",
           "[attempt][threads]") {
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
-                            std::latch begun{2};
+  constexpr int runs = 500;
+  std::latch ended{2 * runs};  // An attempt may be called as long as its agent lives.
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto begun = std::make_shared<std::latch>(2);
                             for (int i = 0; i < 2; ++i) {
-                              std::thread([&attempt, &begun] {
-                                begun.count_down();
+                              std::thread([&attempt, &ended, begun] {
+                                begun->count_down();
                                 for (int step = 0; step < 50; ++step) {
                                   attempt.record_step({.action = "step"});
                                   attempt.update_state({{"step", step}});
                                   static_cast<void>(attempt.state());
                                 }
+                                ended.count_down();
                               }).detach();
                             }
-                            begun.wait();
+                            begun->wait();
                             return attempt.number();
                           },
                           FailurePolicy()};
-  for (int run = 0; run < 500; ++run) CHECK(agent.run("x").value() == 1);
+  for (int run = 0; run < runs; ++run) CHECK(agent.run("x").value() == 1);
+  ended.wait();
 }
 
 TEST_CASE("a child run whose parent has ended is refused", "[attempt][threads]") {
