@@ -17,7 +17,7 @@ constexpr std::size_t longest_expected = 400;
 constexpr std::size_t longest_found = 200;
 constexpr std::size_t most_nearest = 1'000;  // Names compared with a wrong one.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::ptrdiff_t most_stack = 4 << 20;  // Its frames are several times as large.
+constexpr std::ptrdiff_t most_stack = 6 << 20;  // Its frames are several times as large.
 #else
 constexpr std::ptrdiff_t most_stack = 2 << 20;
 #endif
