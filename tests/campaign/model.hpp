@@ -144,6 +144,8 @@ class RunModel {
   void attempt_next(Hypothesis h, List& out) const;
   // The same if deadline and limits allow it.
   void start(Hypothesis h, int now, List& out) const;
+  void begin(Hypothesis h, int now, List& out) const;  // A run that there was not.
+  void return_recorded(Hypothesis h, List& out) const;
   void go_on(const Hypothesis& h, int label, int now, List& out) const;
   void go_on_undoing(Hypothesis h, List& out) const;
   void take_up_one(const Hypothesis& h, int now, List& out) const;

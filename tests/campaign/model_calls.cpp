@@ -6,21 +6,21 @@
 
 namespace triage::campaign {
 
+void RunModel::begin(Hypothesis h, int now, List& out) const {
+  h.facts.add({.kind = Fact::Kind::started});
+  start(std::move(h), now, out);
+}
+
+void RunModel::return_recorded(Hypothesis h, List& out) const {
+  h.value = h.facts.result;
+  return_with(std::move(h), success, out);
+}
+
 void RunModel::run(int now) {
   each("run", [&](const Hypothesis& h, List& out) {
     switch (h.facts.status) {
-      case Status::absent: {
-        Hypothesis begun = h;
-        begun.facts.add({.kind = Fact::Kind::started});
-        start(std::move(begun), now, out);
-        return;
-      }
-      case Status::finished: {
-        Hypothesis known = h;
-        known.value = h.facts.result;
-        return_with(std::move(known), success, out);
-        return;
-      }
+      case Status::absent: begin(h, now, out); return;
+      case Status::finished: return_recorded(h, out); return;
       default:
         return_with(
             h,
@@ -39,18 +39,8 @@ void RunModel::run_or_resume(int now) {
   }
   each("run_or_resume", [&](const Hypothesis& h, List& out) {
     switch (h.facts.status) {
-      case Status::absent: {
-        Hypothesis begun = h;
-        begun.facts.add({.kind = Fact::Kind::started});
-        start(std::move(begun), now, out);
-        return;
-      }
-      case Status::finished: {
-        Hypothesis known = h;
-        known.value = h.facts.result;
-        return_with(std::move(known), success, out);
-        return;
-      }
+      case Status::absent: begin(h, now, out); return;
+      case Status::finished: return_recorded(h, out); return;
       case Status::suspended:
         return_with(h, bit(Errc::suspended), out);
         if (is_due(h, now)) take_up_one(h, now, out);  // It waits for nobody any more.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/json_schema.hpp"
 
+#include "contract/schema_support.hpp"
 #include "support/catch.hpp"
 #include "support/nested.hpp"
 #include "triage/clock.hpp"
@@ -8,26 +9,7 @@
 #include <limits>
 
 using namespace triage;
-
-namespace {
-
-std::optional<SchemaBreach> breach_of(const JsonSchema& schema, const Json& value) {
-  const auto checked = schema.check(value);
-  INFO((checked ? std::string() : checked.error().detail));
-  REQUIRE(checked);
-  return checked.value();
-}
-
-bool fits(const JsonSchema& schema, const Json& value) { return !breach_of(schema, value); }
-
-std::string problem_of(Json schema) {
-  const auto compiled = JsonSchema::compile(std::move(schema));
-  REQUIRE_FALSE(compiled);
-  CHECK(compiled.error().code == Errc::invalid_argument);
-  return compiled.error().detail;
-}
-
-}  // namespace
+using namespace triage::test;
 
 TEST_CASE("a breach says where, what was expected, and what was found", "[classifier][schema]") {
   const JsonSchema schema{
@@ -175,15 +157,15 @@ TEST_CASE("a definition with a condition is no riddle", "[classifier][schema]") 
 TEST_CASE("deep values are checked down to the limit and refused beyond it",
           "[classifier][schema]") {
   const JsonSchema schema(Json::parse(R"({"type": "array", "items": {"$ref": "#"}})"));
-  CHECK(fits(schema, test::nested_arrays(256)));
-  const auto refused = schema.check(test::nested_arrays(257));
+  CHECK(fits(schema, nested_arrays(256)));
+  const auto refused = schema.check(nested_arrays(257));
   REQUIRE_FALSE(refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("256"));
   CHECK_FALSE(schema.check(Json::binary({1})));
 }
 
 TEST_CASE("a schema that multiplies work is given up in time", "[classifier][schema]") {
-  const auto checked = test::schema_that_multiplies().check(test::nested_arrays(61));
+  const auto checked = schema_that_multiplies().check(nested_arrays(61));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == Errc::unsupported);
   // A long chain of schemas about one value: many levels of calls.
@@ -209,8 +191,8 @@ TEST_CASE("a chain of schemas that would use up the stack is given up", "[classi
   chain["$ref"] = "#/$defs/d0";
   const auto compiled = JsonSchema::compile(std::move(chain));
   REQUIRE(compiled);
-  CHECK(fits(compiled.value(), test::nested_arrays(2)));
-  const auto checked = compiled.value().check(test::nested_arrays(250));
+  CHECK(fits(compiled.value(), nested_arrays(2)));
+  const auto checked = compiled.value().check(nested_arrays(250));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == Errc::unsupported);
   CHECK_THAT(checked.error().detail, ContainsSubstring("MB of stack"));

@@ -2,29 +2,11 @@
 // What drafts after 7 brought.
 #include "triage/json_schema.hpp"
 
+#include "contract/schema_support.hpp"
 #include "support/catch.hpp"
 
 using namespace triage;
-
-namespace {
-
-std::optional<SchemaBreach> breach_of(const JsonSchema& schema, const Json& value) {
-  const auto checked = schema.check(value);
-  INFO((checked ? std::string() : checked.error().detail));
-  REQUIRE(checked);
-  return checked.value();
-}
-
-bool fits(const JsonSchema& schema, const Json& value) { return !breach_of(schema, value); }
-
-std::string problem_of(Json schema) {
-  const auto compiled = JsonSchema::compile(std::move(schema));
-  REQUIRE_FALSE(compiled);
-  CHECK(compiled.error().code == Errc::invalid_argument);
-  return compiled.error().detail;
-}
-
-}  // namespace
+using namespace triage::test;
 
 TEST_CASE("without a draft a schema means what it means today, old spellings included",
           "[classifier][schema]") {

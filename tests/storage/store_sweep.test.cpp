@@ -4,6 +4,7 @@
 // comes to its end.
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "support/simple_shelf.hpp"
 #include "triage/stores/simple.hpp"
 #include "triage/testing/flaky_store.hpp"
 
@@ -14,26 +15,6 @@ using namespace triage::test;
 using testing::FaultPoint;
 
 namespace {
-
-struct MapStore final : SimpleStore {
-  Result<void> save(const SavedCheckpoint& checkpoint) override {
-    saved[checkpoint.id] = checkpoint;
-    newest[checkpoint.run] = checkpoint;
-    return outcome::success();
-  }
-  Result<SavedCheckpoint> load(const std::string& id) override {
-    const auto found = saved.find(id);
-    if (found == saved.end()) return Error{Errc::not_found, "no checkpoint " + id};
-    return outcome::success(found->second);
-  }
-  Result<std::optional<SavedCheckpoint>> latest(const RunId& run) override {
-    const auto found = newest.find(run);
-    if (found == newest.end()) return outcome::success(std::optional<SavedCheckpoint>());
-    return outcome::success(std::optional<SavedCheckpoint>(found->second));
-  }
-  std::map<std::string, SavedCheckpoint> saved{};
-  std::map<RunId, SavedCheckpoint> newest{};
-};
 
 // The world outside: what happened there, and what it was told has happened.
 struct World {
@@ -119,7 +100,7 @@ TEST_CASE("whatever store operation fails, once, another process brings the run 
     REQUIRE(n < 1'000);
     Kit kit;
     const std::shared_ptr<CheckpointStore> inner =
-        simple ? make_store(std::make_shared<MapStore>()) : kit.store;
+        simple ? make_store(std::make_shared<Shelf>()) : kit.store;
     const auto world = std::make_shared<World>();
     const auto process = [&](std::uint64_t fault) {
       const auto store = testing::FlakyStore::around(inner);

@@ -20,6 +20,14 @@ struct StoreKind {
   bool erases = true;  // A simple store cannot remove anything.
 };
 
+// A store of one kind, in a folder of its own.
+struct Opened {
+  TempFolder folder{};
+  StoreKind kind{};
+  std::shared_ptr<CheckpointStore> store{};
+  explicit Opened(const StoreKind& which) : kind(which), store(which.make(folder)) {}
+};
+
 // Memory, SQLite in a file, SQLite in memory, and the adapter over a simple store.
 [[nodiscard]] std::vector<StoreKind> store_kinds();
 

@@ -13,13 +13,6 @@ using namespace triage::test;
 
 namespace {
 
-struct Opened {
-  TempFolder folder{};
-  StoreKind kind{};
-  std::shared_ptr<CheckpointStore> store{};
-  explicit Opened(const StoreKind& which) : kind(which), store(which.make(folder)) {}
-};
-
 std::vector<Sequence> sequences(const JournalReading& reading) {
   std::vector<Sequence> all;
   for (const Record& record : reading.records) all.push_back(record.seq());

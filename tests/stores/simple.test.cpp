@@ -4,6 +4,7 @@
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
+#include "support/simple_shelf.hpp"
 
 #include <algorithm>
 #include <map>
@@ -13,34 +14,6 @@ using namespace triage;
 using namespace triage::test;
 
 namespace {
-
-// What a user might write, with faults.
-struct Shelf final : SimpleStore {
-  std::map<std::string, SavedCheckpoint> saved{};
-  std::map<RunId, std::string> newest{};
-  std::vector<std::string> order{};
-  bool fail = false;
-  bool throws = false;
-
-  Result<void> save(const SavedCheckpoint& checkpoint) override {
-    if (throws) throw std::runtime_error("no such bucket");
-    if (fail) return Error{Errc::io, "bucket is full"};
-    saved[checkpoint.id] = checkpoint;
-    newest[checkpoint.run] = checkpoint.id;
-    order.push_back(checkpoint.id);
-    return outcome::success();
-  }
-  Result<SavedCheckpoint> load(const std::string& id) override {
-    const auto found = saved.find(id);
-    if (found == saved.end()) return Error{Errc::not_found, "no checkpoint " + id};
-    return outcome::success(found->second);
-  }
-  Result<std::optional<SavedCheckpoint>> latest(const RunId& run) override {
-    const auto found = newest.find(run);
-    if (found == newest.end()) return outcome::success(std::optional<SavedCheckpoint>());
-    return outcome::success(std::optional<SavedCheckpoint>(saved[found->second]));
-  }
-};
 
 bool equal_effects(const Journal& a, const Journal& b) {
   return std::equal(a.effects().begin(), a.effects().end(), b.effects().begin(), b.effects().end(),

@@ -8,17 +8,6 @@
 using namespace triage;
 using namespace triage::test;
 
-namespace {
-
-struct Opened {
-  TempFolder folder{};
-  StoreKind kind{};
-  std::shared_ptr<CheckpointStore> store{};
-  explicit Opened(const StoreKind& which) : kind(which), store(which.make(folder)) {}
-};
-
-}  // namespace
-
 TEST_CASE("a run id is used once", "[stores]") {
   Opened in(GENERATE(from_range(store_kinds())));
   INFO(in.kind.name);

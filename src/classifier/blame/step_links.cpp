@@ -32,66 +32,73 @@ std::string_view name_of(const std::string& key) {
   return key.size() <= longest_key ? std::string_view(key) : std::string_view();
 }
 
-// Collects the values of a JSON value, as far as its bounds go.
-struct Collector {
-  std::vector<StepValue>& values;
-  std::size_t members_left;
-  std::size_t room = 0;
+// Calls leaf(value, key, depth) for the values inside of a JSON value that hold no others, until
+// it returns false or as many members were looked at as `members_left` says.
+template <class Leaf>
+class LeafWalk {
+ public:
+  LeafWalk(std::size_t& members_left, Leaf leaf)
+      : members_left_(members_left), leaf_(std::move(leaf)) {}
 
-  void collect(const Json& value, std::string_view key, int depth) {
-    if (members_left == 0 || depth > deepest) return;
-    --members_left;
+  void visit(const Json& value, std::string_view key, int depth) {
+    if (stopped_ || members_left_ == 0 || depth > deepest) return;
+    --members_left_;
     if (value.is_object()) {
-      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
-        collect(it.value(), name_of(it.key()), depth + 1);
+      for (auto it = value.begin(); it != value.end() && members_left_ > 0; ++it) {
+        visit(it.value(), name_of(it.key()), depth + 1);
       }
     } else if (value.is_array()) {
-      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
-        collect(*it, key, depth + 1);
+      for (auto it = value.begin(); it != value.end() && members_left_ > 0; ++it) {
+        visit(*it, key, depth + 1);
       }
-    } else if (value.is_string()) {
-      add(value, value.get_ref<const std::string&>(), key);
-    } else if (value.is_number_integer() && value.get<std::int64_t>() >= least_number) {
-      keep(value, {.key = key});
+    } else {
+      stopped_ = !leaf_(value, key, depth);
     }
   }
 
  private:
-  void add(const Json& value, const std::string& text, std::string_view key) {
-    room += text.size();
-    if (text.size() < least_text || text.size() > longest_searched || says_nothing(value)) return;
-    keep(value, {.key = key, .text = text});
-  }
-  void keep(const Json& value, StepValue kept) {
-    if (values.size() >= most_values) return;
-    kept.hash = canonical_hash(value);
-    const bool known = std::any_of(values.begin(), values.end(), [&](const StepValue& one) {
-      return one.hash == kept.hash && one.key == kept.key;
-    });
-    if (!known) values.push_back(std::move(kept));
-  }
+  std::size_t& members_left_;
+  Leaf leaf_;
+  bool stopped_ = false;
 };
 
-struct HollowCollector {
-  std::vector<std::string_view>& keys;
-  std::size_t members_left;
+void keep(std::vector<StepValue>& values, const Json& value, StepValue kept) {
+  if (values.size() >= most_values) return;
+  kept.hash = canonical_hash(value);
+  const bool known = std::any_of(values.begin(), values.end(), [&](const StepValue& one) {
+    return one.hash == kept.hash && one.key == kept.key;
+  });
+  if (!known) values.push_back(std::move(kept));
+}
 
-  void collect(const Json& value, std::string_view key, int depth) {
-    if (members_left == 0 || keys.size() >= most_values || depth > deepest) return;
-    --members_left;
-    if (value.is_object()) {
-      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
-        collect(it.value(), name_of(it.key()), depth + 1);
-      }
-    } else if (value.is_array()) {
-      for (auto it = value.begin(); it != value.end() && members_left > 0; ++it) {
-        collect(*it, key, depth + 1);
-      }
-    } else if (depth > 0 && says_nothing(value)) {
-      keys.push_back(key);
+// Values that may tie steps together. Returns how many bytes of texts there were.
+std::size_t collect_values(const Json& root, std::size_t& members_left,
+                           std::vector<StepValue>& values) {
+  std::size_t room = 0;
+  LeafWalk walk(members_left, [&](const Json& value, std::string_view key, int) {
+    if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      room += text.size();
+      const bool fits = text.size() >= least_text && text.size() <= longest_searched;
+      if (fits && !says_nothing(value)) keep(values, value, {.key = key, .text = text});
+    } else if (value.is_number_integer() && value.get<std::int64_t>() >= least_number) {
+      keep(values, value, {.key = key});
     }
-  }
-};
+    return true;
+  });
+  walk.visit(root, {}, 0);
+  return room;
+}
+
+// Keys of members whose values say nothing.
+void collect_hollow_keys(const Json& root, std::size_t& members_left,
+                         std::vector<std::string_view>& keys) {
+  LeafWalk walk(members_left, [&](const Json& value, std::string_view key, int depth) {
+    if (depth > 0 && says_nothing(value)) keys.push_back(key);
+    return keys.size() < most_values;
+  });
+  walk.visit(root, {}, 0);
+}
 
 bool is_false(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -164,20 +171,16 @@ void StepLinks::read(const Trajectory& trajectory, std::size_t oldest) {
     facts.failed = step_failed(step);
     facts.room = step.llm_output ? step.llm_output->size() : 0;
     with_share([&](std::size_t share) {
-      Collector taken{facts.taken, share};
-      taken.collect(step.tool_input, {}, 0);
-      return taken.members_left;
+      collect_values(step.tool_input, share, facts.taken);
+      return share;
     });
     with_share([&](std::size_t share) {
-      Collector given{facts.given, share};
-      given.collect(step.tool_output, {}, 0);
-      facts.room += given.room;
-      return given.members_left;
+      facts.room += collect_values(step.tool_output, share, facts.given);
+      return share;
     });
     with_share([&](std::size_t share) {
-      HollowCollector hollow{facts.hollow_keys, share};
-      hollow.collect(step.tool_input, {}, 0);
-      return hollow.members_left;
+      collect_hollow_keys(step.tool_input, share, facts.hollow_keys);
+      return share;
     });
     with_share([&](std::size_t share) {
       facts.empty_result = holds_nothing(step.tool_output, 0, share);
