@@ -222,6 +222,19 @@ void Facts::forget_answer(int effect) {
   if (newest.kind == Fact::Kind::done || newest.kind == Fact::Kind::withdrawn) cut(size() - 1);
 }
 
+int Facts::settle(const Fact& answer, int durable) {
+  if (durable >= size() || facts_.back().kind != Fact::Kind::undoing) {
+    add(answer);
+    return size();
+  }
+  const Fact decision = facts_.back();
+  cut(size() - 1);
+  add(answer);
+  durable = size();
+  add(decision);
+  return durable;
+}
+
 bool Facts::is_tainted(const Position& position) const {
   return std::any_of(undone_.begin(), undone_.end(), [&](const Undone& undone) {
     return undone.intended < position.at && position.at < undone.at;

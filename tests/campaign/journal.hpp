@@ -117,6 +117,10 @@ class Facts {
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
   // Takes back the newest fact if it was the answer about an effect.
   void forget_answer(int effect);
+  // Adds an answer about a doubt that an undoing asked for. All doubts are settled before what is
+  // to be undone is journaled, so it goes before that fact, if that is the newest one and not among
+  // the first `durable` facts. Returns how many facts are durable then.
+  int settle(const Fact& answer, int durable);
   // The same facts give the same number.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 

@@ -215,9 +215,11 @@ void RunModel::reconciled(int effect, int answer, int result) {
         out.push_back(unheard);
       }
     }
-    if (answer > 0) h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
-    if (answer == 0) h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
-    if (undoing && answer >= 0 && !shaken_) acknowledge(h);
+    if (answer >= 0) {
+      const auto kind = answer > 0 ? Fact::Kind::done : Fact::Kind::withdrawn;
+      const int durable = h.facts.settle({.kind = kind, .a = effect, .b = result}, h.durable);
+      if (undoing && !shaken_) h.durable = durable;
+    }
     if (!undoing) {
       h.asked_in_vain = answer < 0;
       h.carried_out = answer > 0;  // Durable before the result is given.
