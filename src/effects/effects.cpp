@@ -212,10 +212,13 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
                                                         " was asked for after the "
                                                         "deadline and was not run");
   }
+  const bool in_doubt_before = status_of(key) == Status::intended;
   Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
   if (!durable) {
-    record(RecordKind::effect_withdrawn, key, next,
-           Json{{"cause", "the intent could not be stored"}});
+    if (!in_doubt_before) {  // Else it may have happened under the intent before this one.
+      record(RecordKind::effect_withdrawn, key, next,
+             Json{{"cause", "the intent could not be stored"}});
+    }
     return std::move(durable).error();
   }
   run_.emit(EventKind::effect_intended, {.text = key});
@@ -299,6 +302,11 @@ void Effects::record(RecordKind kind, std::string_view key, const EffectState& e
   fields["key"] = std::string(key);
   fields["generation"] = effect.generation;
   run_.enqueue(b.journal.add(kind, run_.core_.clock->wall_now(), std::move(fields)));
+}
+
+EffectState::Status Effects::status_of(std::string_view key) const {
+  const Lock lock(run_.mutex_);
+  return run_.body().journal.effect(key).status;
 }
 
 Result<void> Effects::record_durably(RecordKind kind, std::string_view key,

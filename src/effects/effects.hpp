@@ -87,6 +87,7 @@ class Effects {
   [[nodiscard]] Error in_doubt(std::string_view key, std::string why);
   [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
                                    bool compensation) const;
+  [[nodiscard]] EffectState::Status status_of(std::string_view key) const;
   void record(RecordKind kind, std::string_view key, const EffectState& effect, Json fields);
   [[nodiscard]] Result<void> record_durably(RecordKind kind, std::string_view key,
                                             const EffectState& effect, Json fields);

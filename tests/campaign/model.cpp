@@ -97,6 +97,7 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
     h.facts.add({.kind = Fact::Kind::attempt, .a = number});
     h.phase = Phase::in_attempt;
     h.asked_in_vain = false;
+    h.heard = -1;
     h.carried_out = false;
     if (number == 1 && !shaken_) acknowledge(h);
     out.push_back(std::move(h));
@@ -138,6 +139,10 @@ void RunModel::effect_called(int effect, int generation) {
   const std::string seen = "the function of e" + std::to_string(effect) +
                            " is called, generation " + std::to_string(generation);
   each(seen, [&](Hypothesis& h, List& out) {
+    if (shaken_ && h.heard == effect) {  // An answer that could not be stored is none.
+      h.facts.forget_answer(effect);
+      h.asked_in_vain = true;
+    }
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const EffectPlan& asked = plan(effect);
     if (h.phase != Phase::in_attempt || known.generation != generation || h.stored) return;
@@ -148,6 +153,7 @@ void RunModel::effect_called(int effect, int generation) {
     h.facts.add({.kind = Fact::Kind::intent, .a = effect});
     acknowledge(h);  // Before the function runs, under every setting.
     h.asked_in_vain = false;
+    h.heard = -1;
     h.carried_out = true;
     out.push_back(std::move(h));
   });
@@ -173,6 +179,7 @@ void RunModel::effect_gave(int effect, int result) {
     if (known.result != result) return;
     if (h.carried_out) acknowledge(h);  // A result that was known before writes nothing.
     h.carried_out = false;
+    h.heard = -1;
     out.push_back(std::move(h));
   });
 }
@@ -223,6 +230,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
     if (!undoing) {
       h.asked_in_vain = answer < 0;
       h.carried_out = answer > 0;  // Durable before the result is given.
+      h.heard = answer > 0 ? effect : -1;
       out.push_back(std::move(h));
       return;
     }

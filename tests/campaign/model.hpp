@@ -57,6 +57,7 @@ struct Hypothesis {
   std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
   bool if_shaken = false;      // Possible only if the store fails before the call returns.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
+  int heard = -1;  // in_attempt: the effect whose doubt an answer has settled; perhaps not durable.
 };
 
 // Everything so far is durable.

@@ -4,6 +4,7 @@
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -244,6 +245,22 @@ TEST_CASE("an answer of reconcile that cannot be stored is none", "[effects]") {
   };
   CHECK_ERRC(Errc::in_doubt, payer.run(store));
   CHECK(payer.paid == 1);
+}
+
+TEST_CASE("a doubt outlives a second intent that cannot be stored", "[effects]") {
+  Payer payer;
+  payer.fails_after = true;
+  payer.how.semantics = EffectSemantics::idempotent;
+  const auto store = testing::FlakyStore::around(payer.kit.store);
+  payer.how.reconcile = [&] {
+    const auto point = GENERATE(testing::FaultPoint::before, testing::FaultPoint::after);
+    store->fail_nth(1, point);
+    return Reconciled::unknown("the bank does not answer");
+  };
+  CHECK_ERRC(Errc::io, payer.run(store));
+  CHECK(payer.paid == 1);
+  const Journal journal = stored_journal(*payer.kit.store, "r");
+  CHECK(journal.effects().at("pay").status == EffectState::Status::intended);
 }
 
 TEST_CASE("a crash at every record of a run: no effect runs twice, no result is lost",
