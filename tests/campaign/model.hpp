@@ -104,6 +104,8 @@ class RunModel {
   void label_refused(int label);
   void waited(int signal, int value, bool in_time);
   void returned(Codes code, int value, const std::string& detail);
+  // It may as well stand where the other one does.
+  void or_else(const RunModel& other);
   // Its process died, or lost the run to another one.
   void owner_gone();
   // What the store lists. Each pair: steps, label.

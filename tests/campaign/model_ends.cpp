@@ -160,6 +160,11 @@ void RunModel::merge() {
   if (hypotheses_.size() > 2000) findings_->undecided = true;
 }
 
+void RunModel::or_else(const RunModel& other) {
+  hypotheses_.insert(hypotheses_.end(), other.hypotheses_.begin(), other.hypotheses_.end());
+  merge();
+}
+
 void RunModel::owner_gone() {
   each("the owner is gone", [&](Hypothesis& h, List& out) {
     if (h.stored) {

@@ -179,8 +179,9 @@ void Play::resume_due(Process& process) {
     const bool excused = process.dead || process.shaken();
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (!before[i]) continue;
-      if (runs_[i].begun() == before[i]->begun() && !runs_[i].is_undoing()) {
-        runs_[i] = *before[i];  // It had not come to this one yet.
+      if (runs_[i].begun() == before[i]->begun()) {
+        runs_[i].owner_gone();
+        runs_[i].or_else(*before[i]);  // It may not have come to this one yet.
       } else if (runs_[i].is_waiting_for_call()) {
         runs_[i].owner_gone();
       }
@@ -200,7 +201,9 @@ void Play::resume_due(Process& process) {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     if (!before[i]) continue;
     if (process.shaken()) {
+      const bool untouched = runs_[i].begun() == before[i]->begun();
       runs_[i].owner_gone();
+      if (untouched) runs_[i].or_else(*before[i]);
       continue;
     }
     if (must[i]) say(runs_[i].name() + ": resume_due leaves out a run that is due");

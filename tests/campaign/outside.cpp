@@ -42,6 +42,7 @@ int Ledger::take(const std::string& key, int run, bool idempotent, Findings& fin
                  " happened twice");
   }
   entry.in_place_of.insert(run);
+  if (entry.happened && !entry.undone) repeated_.insert(entry.result);
   entry.happened = true;
   entry.undone = false;
   entry.result = ++next_result_;
@@ -59,7 +60,7 @@ void Ledger::undo(int result, Findings& findings) {
     entry.in_place_of.clear();
     return;
   }
-  findings.say("an effect is undone that never happened");
+  if (repeated_.erase(result) == 0) findings.say("an effect is undone that never happened");
 }
 
 // What is in place when a branch begins is in place for the branch, too.

@@ -75,6 +75,7 @@ class Ledger {
 
  private:
   std::map<std::string, Entry> entries_{};
+  std::set<int> repeated_{};  // Results of what happened again under its key, and was not undone.
   int next_result_ = 100;
 };
 
