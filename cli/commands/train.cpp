@@ -2,8 +2,8 @@
 // triage train: fits the text model to the corpus and to corrections.
 
 #include "command.hpp"
-#include "output.hpp"
 #include "refit.hpp"
+#include "render/output.hpp"
 #include "triage/detail/try.hpp"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // triage policy check, triage policy show: what a policy document says, and what is wrong with it.
 
 #include "command.hpp"
-#include "output.hpp"
+#include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/limits.hpp"
 #include "triage/policies/document.hpp"

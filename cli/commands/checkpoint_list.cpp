@@ -2,9 +2,9 @@
 // triage checkpoint list: the runs of a store, or the checkpoints of one run.
 
 #include "command.hpp"
-#include "narrative.hpp"
 #include "open_store.hpp"
-#include "output.hpp"
+#include "render/narrative.hpp"
+#include "render/output.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "output.hpp"
+#include "render/output.hpp"
 
 #include <memory>
 

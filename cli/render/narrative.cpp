@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "narrative.hpp"
+#include "render/narrative.hpp"
 
-#include "output.hpp"
+#include "render/output.hpp"
 #include "triage/step.hpp"
 
 #include <algorithm>

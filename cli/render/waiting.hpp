@@ -2,7 +2,7 @@
 #pragma once
 // What a suspended run waits for, as whoever decides should see it.
 
-#include "narrative.hpp"
+#include "render/narrative.hpp"
 #include "triage/journal.hpp"
 #include "triage/json.hpp"
 

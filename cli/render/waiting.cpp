@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "waiting.hpp"
+#include "render/waiting.hpp"
 
-#include "output.hpp"
+#include "render/output.hpp"
 
 #include <algorithm>
 #include <cstdio>

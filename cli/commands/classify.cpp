@@ -4,7 +4,7 @@
 #include "command.hpp"
 #include "failure_json.hpp"
 #include "line_reader.hpp"
-#include "output.hpp"
+#include "render/output.hpp"
 
 #include <cstdio>
 #include <memory>

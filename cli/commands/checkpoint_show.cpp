@@ -2,12 +2,12 @@
 // triage checkpoint show: a run or one of its checkpoints, in full.
 
 #include "command.hpp"
-#include "narrative.hpp"
 #include "open_store.hpp"
-#include "output.hpp"
+#include "render/narrative.hpp"
+#include "render/output.hpp"
+#include "render/waiting.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
-#include "waiting.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "output.hpp"
+#include "render/output.hpp"
 
 #include <algorithm>
 #include <cstdio>

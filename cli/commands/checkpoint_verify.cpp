@@ -3,9 +3,9 @@
 // what is wrong with the file that lookups rely on.
 
 #include "command.hpp"
-#include "narrative.hpp"
 #include "open_store.hpp"
-#include "output.hpp"
+#include "render/narrative.hpp"
+#include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
