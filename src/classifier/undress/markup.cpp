@@ -133,8 +133,8 @@ class MarkupReader {
         }
       }
       const char c = text_[at_++];
-      const bool blank = is_space(c);
-      if (!blank || (!out_.empty() && !is_space(out_.back()))) out_ += blank ? ' ' : c;
+      const bool blank = is_blank(c);
+      if (!blank || (!out_.empty() && out_.back() != ' ')) out_ += blank ? ' ' : c;
     }
     return std::move(out_);
   }
@@ -184,6 +184,12 @@ class MarkupReader {
 
 // "nginx/1.22.1", "Apache/2.4.57 (Debian) Server at …"
 bool is_server_name(std::string_view line) {
+  Reader reader{line};
+  const std::string_view program = reader.take_while([](char c) { return is_word(c) || c == '-'; });
+  if (!program.empty() && reader.take('/') && is_digit(reader.next()) &&
+      line.find(' ') == std::string_view::npos) {
+    return true;
+  }
   for (const std::string_view name :
        {"nginx", "Apache/", "cloudflare", "openresty", "Microsoft-IIS", "lighttpd", "Werkzeug",
         "envoy", "gunicorn", "Caddy", "Varnish", "Powered by", "Ray ID", "Cloudflare Ray"}) {
