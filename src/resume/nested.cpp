@@ -65,7 +65,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   auto opened = open_awaited(core, awaited->first, awaited->second, own);
   if (opened) {
     opened.value()->options.parent = options.parent;
-    return proceed(std::move(opened).value(), call, degraded);
+    return detail::resume(std::move(opened).value(), call, degraded);
   }
   if (opened.error().code == Errc::not_found) return std::nullopt;
   if (opened.error().suspension()) {  // Nobody has decided yet.

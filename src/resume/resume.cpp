@@ -263,14 +263,14 @@ Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& opti
   if (auto same = check_same_task(*opened.value(), call, options.run_id); !same) {
     return std::make_unique<Error>(std::move(same).error());
   }
-  return proceed(std::move(opened).value(), call, degraded);
+  return resume(std::move(opened).value(), call, degraded);
 }
 
-Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded) {
+Outcome resume(ContinuationPtr continuation, Call call, bool* degraded) {
   if (continuation->recorded) {
     const Json& finished = *continuation->recorded;
     try {
-      if (finished.contains("result") && call.table->adopt(call.frame, finished["result"])) {
+      if (finished.contains("result") && call.table->put_result(call.frame, finished["result"])) {
         *degraded = finished.value("degraded", false);
         return nullptr;
       }

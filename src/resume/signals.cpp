@@ -121,9 +121,9 @@ Error Run::too_late_for(int attempt, std::string text) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   body().no_attempt = no_time_left;
-  body_->failure =
-      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
-  return Error{Errc::escalated, body_->failure.text};
+  Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
+  body_->reported = error.reported();
+  return error;
 }
 
 // An attempt with steps that must not be repeated cannot be made again: it waits where it is.

@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,14 +27,6 @@ inline constexpr std::string_view denied_by_guard = "denied_by_guard";
 inline constexpr std::string_view needs_approval = "needs_approval";
 // Reason of an attempt that ended with an effect in doubt.
 inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
-
-// Cheaper than assigning to a value of many members that are mostly empty.
-template <class T, class... Args>
-void renew(T& value, Args&&... args) noexcept {
-  static_assert(std::is_nothrow_constructible_v<T, Args...>);
-  std::destroy_at(&value);
-  std::construct_at(&value, std::forward<Args>(args)...);
-}
 
 // What an action asks for, if it is to be after a time below zero.
 [[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);

@@ -64,6 +64,12 @@ struct RunBody {
     return made_context.offer(std::make_unique<FailureContext>());
   }
   MadeOnce<FailureContext> made_context{};  // Null: nothing has failed yet.
+  // What the current attempt has reported; without facts if that is nothing.
+  [[nodiscard]] const Failure& failure() const noexcept {
+    static const Failure none;
+    return reported ? *reported : none;
+  }
+  void report(Failure failure) { reported = std::make_shared<const Failure>(std::move(failure)); }
 
   Journal journal{};
   RunWriter writer{};
@@ -77,7 +83,7 @@ struct RunBody {
   std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
   std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
-  Failure failure{};        // As the current attempt reported it.
+  std::shared_ptr<const Failure> reported{};      // By the current attempt; null: nothing yet.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};

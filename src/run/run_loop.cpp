@@ -73,8 +73,10 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!body().sticky && body_->failure.text.empty()) {
-      body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    if (!body().sticky && body_->failure().text.empty()) {
+      Failure stopped = body_->failure();
+      stopped.text = "the attempt was stopped";  // Thrown by hand.
+      body_->report(std::move(stopped));
     }
   } catch (const std::exception& exception) {
     capture(exception);
@@ -191,7 +193,7 @@ Input Run::invoke() {
 // Forgets what the attempt before left behind.
 void Run::prepare_attempt() {
   RunBody& b = *body_;
-  renew(b.failure);
+  b.reported.reset();
   b.child.reset();
   b.sticky.reset();
   b.escalation_asked = false;
@@ -238,9 +240,9 @@ Input Run::settle(Input result) {
     give_back_permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
-      body_->failure = Failure{.text = sticky->detail,
-                               .type = FailureType::unknown,
-                               .reason = std::string(effect_in_doubt)};
+      body_->report({.text = sticky->detail,
+                     .type = FailureType::unknown,
+                     .reason = std::string(effect_in_doubt)});
       body_->child.reset();
       return Input::failed;  // Somebody wants to be asked.
     }
@@ -258,7 +260,7 @@ Input Run::settle(Input result) {
     record_result(false);
     return Input::succeeded;
   }
-  emit(EventKind::attempt_failed, {.text = body_->failure.text});
+  emit(EventKind::attempt_failed, {.text = body_->failure().text});
   if (stop_token().stop_requested()) {
     give_back_permit();
     return cancel("the stop token was triggered");
@@ -340,7 +342,7 @@ Outcome Run::end() {
   std::shared_ptr<const FailureContext> context;
   const bool blameless =
       b.outcome && (b.outcome->code == Errc::cancelled || UnstoredEnd::announced(*b.outcome));
-  if (!blameless && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
+  if (!blameless && (b.classified_attempt >= 0 || !b.failure().text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
     collect_notes();
     context = std::make_shared<const FailureContext>(b.context());

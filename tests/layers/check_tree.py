@@ -25,7 +25,7 @@ FLOORS = [
 ROOMS = [
     {"base"},
     {"journal", "evidence"},
-    {"storage", "contract", "classifier/phrases", "classifier/times"},
+    {"storage", "contract", "classifier/phrases", "classifier/times", "classifier/undress"},
     {"classifier/codes", "classifier/text"},
     {"classifier/blame"},
     {"classifier"},
