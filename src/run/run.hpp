@@ -71,12 +71,12 @@ class Run {
   }
   Result<void> set_up(bool* recorded);
   // The first attempt of a run without options, of a plain agent. True if it was one call and
-  // nothing beside it: then the run is over. If not, drive() goes on with *result.
+  // nothing beside it: then the run is over. If not, execute() takes *result.
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
-  // Takes over what open_run or open_suspended prepared.
-  void adopt(std::unique_ptr<RunBody> body, int attempts);
-  // Drives the machine to its end.
-  Outcome drive(RunMachine::Phase phase, Input first);
+  // Of a run that is resumed.
+  void take_body(std::unique_ptr<RunBody> body, int attempts);
+  // Does what the machine asks for, to the end.
+  Outcome execute(RunMachine::Phase phase, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
@@ -239,7 +239,7 @@ class Run {
     std::string place{};  // Of a sleep until a time.
   };
   Result<void> pause(int attempt, const Pause& what);
-  [[nodiscard]] bool may_park() const;  // The caller holds mutex_.
+  [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, although it is asked for with another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
@@ -248,11 +248,11 @@ class Run {
                                             std::optional<Json> value);
 
   // --- suspension.cpp
-  Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
-  void put_aside(const std::string& hash, const RecoveryAction& action,
-                 std::optional<WallTime> expires);
+  Outcome suspended_outcome(const std::shared_ptr<const FailureContext>& context);
+  void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
+                         std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input park();  // The attempt waits for longer than a process should.
+  Input suspend_attempt();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
   // When the run ends or waits: removes what of its keys nobody will ask for again.
   void tidy_keys(bool ended);

@@ -34,12 +34,12 @@ struct RunExtras {
   std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
-  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
-  std::string proposed{};                  // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
-  std::string awaited{};                   // … and for which signal.
-  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
-  WallTime::duration parked_for{0};
+  std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
+  std::string proposed{};                 // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> suspends{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                     // … and for which signal.
+  std::string sleep_place{};  // … and where, if it sleeps until a time (sleep_until).
+  WallTime::duration sleep_length{0};
   std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
   std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.

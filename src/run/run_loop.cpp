@@ -41,7 +41,7 @@ Outcome run(const AgentCore& core, Call call, bool* degraded) {
   Input result = Input::start;
   if (run.just_called(&result)) [[likely]]
     return nullptr;
-  Outcome outcome = run.drive(RunMachine::Phase::attempting, result);
+  Outcome outcome = run.execute(RunMachine::Phase::attempting, result);
   *degraded = run.degraded();
   return outcome;
 }
@@ -63,7 +63,7 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
     }
     if (recorded) return recorded_result(core, call, options, degraded);
   }
-  Outcome outcome = run.drive(RunMachine::Phase::ready, Input::start);
+  Outcome outcome = run.execute(RunMachine::Phase::ready, Input::start);
   *degraded = run.degraded();
   return outcome;
 }
@@ -102,7 +102,7 @@ inline bool Run::just_called(Input* result) {
   return false;
 }
 
-Outcome Run::drive(RunMachine::Phase phase, Input input) {
+Outcome Run::execute(RunMachine::Phase phase, Input input) {
   struct Decisions final : Decider {
     explicit Decisions(Run& r) : run(r) {}
     Decision decide() override { return run.decide(); }
@@ -206,8 +206,8 @@ void Run::prepare_attempt() {
     b.made_extras->asking = {};
     b.made_extras->child.suspension.reset();
     b.made_extras->child.asks = false;
-    b.made_extras->parked.reset();
-    b.made_extras->parked_place.clear();
+    b.made_extras->suspends.reset();
+    b.made_extras->sleep_place.clear();
     b.made_extras->sleeps.clear();
     b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
@@ -236,7 +236,8 @@ Input Run::settle(Input result) {
   if (!body_->sticky) body_->sticky = refused_record();
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
     const RunExtras* extras = body_->made_extras.get();
-    if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
+    if (sticky->code == Errc::suspended && extras != nullptr && extras->suspends)
+      return suspend_attempt();
     give_back_permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
@@ -348,7 +349,7 @@ Outcome Run::end() {
     context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
-  Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  Outcome outcome = b.suspension ? suspended_outcome(context) : std::move(b.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (context && !outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);
