@@ -262,19 +262,32 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
+// The answer that is recorded, if there is one: the outer optional says so.
+Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
+  TRIAGE_TRYV(check_name(name, "a signal's"));
+  const std::scoped_lock lock(mutex_);
+  if (!has_store()) {
+    return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+  }
+  const auto& known = data_->journal.signals();
+  const auto answer = known.find(name);
+  const bool durable = data_->writer.durable.load() >= data_->writer.queued;
+  if (answer == known.end() || !durable) return outcome::success(std::nullopt);
+  return outcome::success(std::optional(answer->second));
+}
+
+Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
+  TRIAGE_TRY(sent, read_signal(*data_->store, id(), name));
+  if (!sent) return outcome::success(std::nullopt);
+  return record_signal(attempt, name, std::move(sent));
+}
+
 Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view name,
                                                  WallTime deadline) {
-  TRIAGE_TRYV(check_name(name, "a signal's"));
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!has_store()) {
-      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
-    }
-    const auto& known = data_->journal.signals();
-    const auto answer = known.find(name);
-    const bool durable = data_->writer.durable.load() >= data_->writer.queued;
-    if (answer != known.end() && durable) return answer->second;
-  }
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
   std::optional<Json> sent;
   TRIAGE_TRYV(pause(attempt, {.until = deadline, .signal = name}, &sent));
   return record_signal(attempt, name, std::move(sent));

@@ -114,6 +114,7 @@ class Run {
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
+  Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
@@ -248,6 +249,7 @@ class Run {
   // True if the run has already waited for this, although it is asked for with another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
+  Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);
   Result<std::optional<Json>> record_signal(int attempt, std::string_view name,
                                             std::optional<Json> value);
 
