@@ -65,7 +65,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   auto opened = open_awaited(core, awaited->first, awaited->second, own);
   if (opened) {
     opened.value()->options.parent = options.parent;
-    return proceed(std::move(opened).value(), call, degraded);
+    return detail::resume(std::move(opened).value(), call, degraded);
   }
   if (opened.error().code == Errc::not_found) return std::nullopt;
   if (opened.error().suspension()) {  // Nobody has decided yet.
@@ -79,11 +79,11 @@ std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& c
                                                               const std::string& task,
                                                               const RunId& wanted) {
   const Lock lock(mutex_);
-  std::set<RunId>& handed_over = body_->extras().child.handed_over;
+  std::set<RunId>& resumed_here = body_->extras().child.resumed_here;
   for (const auto& [id, awaited] : body_->journal.awaited()) {
     if (awaited.agent != core.options.name || (!wanted.empty() && wanted != id)) continue;
     if (!awaited.task.empty() && awaited.task != task) continue;
-    if (handed_over.insert(id).second) return std::pair(id, awaited);
+    if (resumed_here.insert(id).second) return std::pair(id, awaited);
   }
   return std::nullopt;
 }
@@ -93,7 +93,7 @@ void Run::child_suspended(int attempt, std::shared_ptr<const Suspension> waiting
   const Lock lock(mutex_);
   if (is_late(attempt)) return;
   WaitingChild& child = body().extras().child;
-  child.handed_over.erase(waiting->run_id);
+  child.resumed_here.erase(waiting->run_id);
   child.suspension = std::move(waiting);
   child.task = std::move(task);
   child.at = body_->journal.last();
@@ -140,7 +140,7 @@ Input Run::wait_for_child() {
   if (!inner.agent.empty()) awaited.agent = inner.agent;
   if (!child.task.empty()) awaited.task = child.task;
   if (!inner.token.empty()) awaited.ticket = digest(inner.token);
-  child.handed_over.erase(inner.run_id);
+  child.resumed_here.erase(inner.run_id);
   child.asks = true;
   Json fields = suspension_fields(action);
   fields["waiting"] = true;

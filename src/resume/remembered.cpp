@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Going on with runs that wait in this process, because no store can keep them.
+// Runs that wait in this process, because no store can keep them.
 #include "journal/suspension_json.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
@@ -9,46 +9,16 @@
 
 namespace triage::inline v0_1::detail {
 
-// Goes on with a run that waited in this process, with what it had. What the caller gives wins.
-static ContinuationPtr go_on_remembered(const AgentCore& core, SuspendedRun waiting,
-                                        const RunOptions& options, OutsideDecision decision) {
-  ContinuationPtr opened(new Continuation(core));
-  opened->options = std::move(waiting.options);
-  opened->options.parent = options.parent;
-  if (options.deadline) opened->options.deadline = options.deadline;
-  if (options.limits) opened->options.limits = options.limits;
-  if (options.stop_token.stop_possible()) opened->options.stop_token = options.stop_token;
-  opened->body = std::move(waiting.body);
-  opened->attempts = waiting.attempts;
-  opened->first = Input::decided;
-  RunBody& b = *opened->body;
-  opened->task = b.task;
-  b.started_at = core.clock->now() - waiting.elapsed;
-  if (b.store) {
-    b.writer.status = RunStatus::running;
-    Json fields = resumed_fields(decision);
-    Terms terms{.limits = opened->options.limits, .elapsed = waiting.elapsed};
-    if (opened->options.deadline)
-      terms.deadline = wall_time(*core.clock, *opened->options.deadline);
-    put_terms(terms, fields);
-    b.writer.pending.push_back(
-        b.journal.add(RecordKind::resumed, core.clock->wall_now(), std::move(fields)));
-    b.writer.queued = b.journal.last();
-  } else if (!decision.child.is_null()) {
-    b.journal.decide_awaited(decision.child["run"], decision.child["action"], decision.who);
-  }
-  RunExtras& extras = b.extras();
-  const RecoveryAction::Kind kind = decision.action.kind;
-  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
-  // Only what this suspension asked about, and only if somebody decided.
-  const bool asked = std::exchange(extras.asking.by_guard, false);
-  if (asked && approves && decision.reason != "due") b.journal.approve(extras.proposed);
-  b.decided = std::make_unique<RecoveryAction>(std::move(decision.action));
-  extras.decided_by = std::move(decision.who);
-  return opened;
+// A run that waited in this process, as it was.
+static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
+                                  const RunOptions& options) {
+  ContinuationPtr run(new Continuation(core, std::move(waiting.body)));
+  run->set_terms(std::move(waiting.options), options, waiting.elapsed);
+  run->attempts = waiting.attempts;
+  run->task = run->body->task;
+  return run;
 }
 
-// A run that waits in this process.
 // Whether the run still waits where this token was given out, and is no later run of that id.
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
@@ -63,15 +33,14 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
-  OutsideDecision decision;
+  Resumption decision;
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
     TRIAGE_TRYV(check_target(run.body->journal, action));
     const WaitingChild& child = run.body->extras().child;
-    decision =
-        outside_decision(child.asks ? child.suspension->run_id : RunId(), action, options.who);
-    return check_safe(core, *run.body, decision.action);
+    decision = decided(child.asks ? child.suspension->run_id : RunId(), action, options.who);
+    return check_safe(core, *run.body, *decision.action);
   }));
   RunBody& body = *waiting.body;
   if (body.store) {
@@ -95,8 +64,7 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
     body.writer.lease = std::move(lease).value();
     body.started = true;
   }
-  return outcome::success(
-      go_on_remembered(core, std::move(waiting), options.run, std::move(decision)));
+  return restore(remembered(core, std::move(waiting), options.run), std::move(decision));
 }
 
 Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
@@ -117,8 +85,8 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
     }
     return outcome::success();
   }));
-  return outcome::success(go_on_remembered(core, std::move(waiting), options,
-                                           {.action = std::move(action), .reason = "due"}));
+  return restore(remembered(core, std::move(waiting), options),
+                 {.reason = "due", .action = std::move(action)});
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -121,13 +121,13 @@ Error Run::too_late_for(int attempt, std::string text) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   body().no_attempt = no_time_left;
-  body_->failure =
-      Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"};
-  return Error{Errc::escalated, body_->failure.text};
+  Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
+  body_->reported = error.reported();
+  return error;
 }
 
 // An attempt with steps that must not be repeated cannot be made again: it waits where it is.
-bool Run::may_park() const {
+bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !body_ || !outlives_process()) return false;
   const RunBody& b = *body_;
   return !unsafe_to_rerun(core_, b.journal.trajectory(), b.restored_steps,
@@ -145,17 +145,17 @@ Result<void> Run::pause(int attempt, const Pause& what) {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
     RunBody& b = body();
-    if (left > limits().max_wait && may_park()) {
+    if (left > limits().max_wait && may_suspend()) {
       RecoveryAction waiting = RecoveryAction::suspend(
           what.signal.empty() ? "waits until a time that is named"
                               : "waits for signal \"" + printable(what.signal) + "\"");
       waiting.until = what.until;
       RunExtras& extras = b.extras();
-      extras.parked = std::move(waiting);
+      extras.suspends = std::move(waiting);
       extras.awaited = what.signal;
-      extras.parked_place = what.place;
-      extras.parked_for = length;
-      return Error{Errc::suspended, extras.parked->message};
+      extras.sleep_place = what.place;
+      extras.sleep_length = length;
+      return Error{Errc::suspended, extras.suspends->message};
     }
   }
   TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
@@ -175,7 +175,7 @@ Result<void> Run::pause(int attempt, const Pause& what) {
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
-  if (!may_park() && body().journal.served_waits().empty()) return {};
+  if (!may_suspend() && body().journal.served_waits().empty()) return {};
   std::string state = digest(show(body().journal.state().json())).substr(0, 16);
   const int before = body().extras().sleeps[state]++;
   return state + "/" + std::to_string(before);
@@ -227,19 +227,32 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
+// The answer that is recorded, if there is one: the outer optional says so.
+Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
+  TRIAGE_TRYV(check_name(name, "a signal's"));
+  const std::scoped_lock lock(mutex_);
+  if (!has_store()) {
+    return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+  }
+  const auto& known = body_->journal.signals();
+  const auto answer = known.find(name);
+  const bool durable = body_->writer.durable.load() >= body_->writer.queued;
+  if (answer == known.end() || !durable) return outcome::success(std::nullopt);
+  return outcome::success(std::optional(answer->second));
+}
+
+Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
+  TRIAGE_TRY(sent, read_signal(*body_->store, id(), name));
+  if (!sent) return outcome::success(std::nullopt);
+  return record_signal(attempt, name, std::move(sent));
+}
+
 Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view name,
                                                  WallTime deadline) {
-  TRIAGE_TRYV(check_name(name, "a signal's"));
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!has_store()) {
-      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
-    }
-    const auto& known = body_->journal.signals();
-    const auto answer = known.find(name);
-    const bool durable = body_->writer.durable.load() >= body_->writer.queued;
-    if (answer != known.end() && durable) return answer->second;
-  }
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
   for (;;) {
     const bool over = core_.clock->wall_now() >= deadline;
     TRIAGE_TRY(sent, read_signal(*body_->store, id(), name));

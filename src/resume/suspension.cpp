@@ -96,18 +96,18 @@ void Run::suspend_with(const RecoveryAction& action, Json fields) {
   body_->suspension = std::make_unique<RecoveryAction>(action);
 }
 
-Input Run::park() {
+Input Run::suspend_attempt() {
   RunBody& b = *body_;
   give_back_permit();
   RunExtras& extras = b.extras();
-  Json fields = suspension_fields(*extras.parked);
+  Json fields = suspension_fields(*extras.suspends);
   fields["waiting"] = true;
-  if (!extras.parked_place.empty()) {
-    fields["place"] = extras.parked_place;
-    fields["wait_ms"] = extras.parked_for.count();
+  if (!extras.sleep_place.empty()) {
+    fields["place"] = extras.sleep_place;
+    fields["wait_ms"] = extras.sleep_length.count();
   }
   if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
-  suspend_with(*extras.parked, std::move(fields));
+  suspend_with(*extras.suspends, std::move(fields));
   return Input::stopped;
 }
 
@@ -129,7 +129,7 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 }
 
 // Puts the run aside until somebody decides; only the returned error knows the token.
-Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
+Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& context) {
   const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
   const RecoveryAction& action = *asked;
   const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
@@ -162,14 +162,14 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
       return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
     }
   }
-  put_aside(hash, action, suspension->expires);
+  suspend_in_memory(hash, action, suspension->expires);
   suspension->token = std::move(token);
   return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
 // No store can keep the suspension: the run waits in this process.
-void Run::put_aside(const std::string& hash, const RecoveryAction& action,
-                    std::optional<WallTime> expires) {
+void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& action,
+                            std::optional<WallTime> expires) {
   const Duration elapsed = terms().elapsed;
   SuspendedRun waiting{.body = body_.take(),
                        .options = options_,
@@ -241,16 +241,16 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
   }
-  TRIAGE_TRYV(check_target(taken.value().journal, action));
+  const Journal& journal = taken.value()->journal();
+  TRIAGE_TRYV(check_target(journal, action));
   // A later run may have the id and stand at the same record.
-  const std::string expected = text_field(taken.value().journal.suspended(), "ticket");
+  const Json& suspended = journal.suspended();
+  const std::string expected = text_field(suspended, "ticket");
   if (!expected.empty() && expected != hash) return unknown_token();
-  const Json& suspended = taken.value().journal.suspended();
   const auto child = suspended.find("child");
-  OutsideDecision decision =
-      outside_decision(child == suspended.end() ? RunId() : text_field(*child, "run"),
-                       std::move(action), options.who);
-  if (auto unsafe = unsafe_now(taken.value(), decision.action)) {
+  Resumption decision = decided(child == suspended.end() ? RunId() : text_field(*child, "run"),
+                                std::move(action), options.who);
+  if (auto unsafe = unsafe_now(*taken.value(), *decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
   ticket.state = "claimed";
@@ -258,7 +258,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const auto won =
       shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
-  return carry_out(std::move(taken).value(), std::move(decision));
+  return restore(std::move(taken).value(), std::move(decision));
 }
 
 Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,

@@ -105,19 +105,18 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   }
   auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store"};
-  TRIAGE_TRY(taken,
-             take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
-  const Json suspended = taken.journal.suspended();
+  TRIAGE_TRY(run, take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
+  const Journal& journal = run->journal();
+  const Json& suspended = journal.suspended();
   const bool waiting = suspended.contains("waiting");  // Inside an attempt.
   RecoveryAction action = waiting ? RecoveryAction::resume() : action_when_due(suspended);
-  if (auto problem = unsafe_now(taken, action)) {
+  if (auto problem = unsafe_now(*run, action)) {
     action = RecoveryAction::escalate(*std::move(problem));
   } else if (waiting) {
-    const Sequence from = taken.journal.latest().info.id.sequence;
-    Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
-    return go_on(std::move(taken), from, std::move(recovery));
+    Resumption here = resumed_from(journal, journal.latest().info.id.sequence, core.contract);
+    return restore(std::move(run), std::move(here));
   }
-  return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
+  return restore(std::move(run), {.reason = "due", .action = std::move(action)});
 }
 
 // A run that waits is left alone, unless its time has come.

@@ -136,7 +136,7 @@ Decision Run::start_again(const RecoveryAction& action) {
 // Where the attempt failed, which may be behind the step that is to blame.
 std::optional<std::size_t> Run::failed_step() const {
   RunBody& b = *body_;
-  return last_failed_step({.failure = b.failure,
+  return last_failed_step({.failure = b.failure(),
                            .trajectory = b.context().trajectory,
                            .restored_steps = b.restored_steps});
 }
@@ -269,7 +269,7 @@ Decision Run::fall_back(const RecoveryAction& action) {
   std::string problem = "the agent's result cannot be made from JSON";
   try {
     if (action.value) require_copyable(*action.value, "the fallback");
-    adopted = action.value && call_.table->adopt(call_.frame, *action.value);
+    adopted = action.value && call_.table->put_result(call_.frame, *action.value);
   } catch (...) {
     problem = "its value does not convert to the agent's result: " + current_exception_text();
   }

@@ -98,14 +98,14 @@ void Run::classify() {
               {"evidence", evidence_json(found.evidence)}};
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
-  if (const std::error_code& code = b.failure.code; code) {
+  if (const std::error_code& code = b.failure().code; code) {
     fields["code"] = Json{
         {"category", code.category().name()}, {"value", code.value()}, {"text", code.message()}};
   }
-  if (b.failure.http_status) fields["http_status"] = *b.failure.http_status;
-  if (b.failure.json_rpc_code) fields["json_rpc_code"] = *b.failure.json_rpc_code;
-  if (b.failure.grpc_status) fields["grpc_status"] = *b.failure.grpc_status;
-  if (Json causes = causes_json(b.failure.causes); !causes.empty()) {
+  if (b.failure().http_status) fields["http_status"] = *b.failure().http_status;
+  if (b.failure().json_rpc_code) fields["json_rpc_code"] = *b.failure().json_rpc_code;
+  if (b.failure().grpc_status) fields["grpc_status"] = *b.failure().grpc_status;
+  if (Json causes = causes_json(b.failure().causes); !causes.empty()) {
     fields["causes"] = std::move(causes);
   }
   if (!b.context().notes.empty()) fields["notes"] = b.context().notes;
@@ -122,8 +122,8 @@ void Run::complete_context() {
   context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
   context.random = unit_interval(core_.random->next());
-  context.text = b.failure.text;
-  context.exception_type = b.failure.exception_type;
+  context.text = b.failure().text;
+  context.exception_type = b.failure().exception_type;
   context.usage = b.journal.usage();
   collect_notes();
   measure_time();
@@ -165,25 +165,25 @@ std::string Run::task_text() const {
 Classification Run::ask_classifier() {
   RunBody& b = *body_;
   if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
-  if (!b.failure.type && b.child && b.child_at == b.journal.last()) {
+  if (!b.failure().type && b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
     inherited.critical_step.reset();  // It points into the child's trajectory.
     inherited.loop_steps.clear();
     for (Evidence& one : inherited.evidence) one.step.reset();
     return inherited;
   }
-  if (b.failure.type) {
-    return {.type = *b.failure.type,
-            .reason = b.failure.reason,
+  if (b.failure().type) {
+    return {.type = *b.failure().type,
+            .reason = b.failure().reason,
             .confidence = 1.0,
             .evidence = {{.source = "reported",
-                          .suggests = *b.failure.type,
+                          .suggests = *b.failure().type,
                           .detail = "the type was named where the failure was reported",
                           .confidence = 1.0}},
-            .retry_after = find_retry_after(b.failure, core_.clock.get()).wait};
+            .retry_after = find_retry_after(b.failure(), core_.clock.get()).wait};
   }
   const ClassifierInput input{
-      .failure = b.failure,
+      .failure = b.failure(),
       .trajectory = b.context().trajectory,
       .task = b.context().task,
       .restored_steps = b.restored_steps,
@@ -206,7 +206,7 @@ Classification Run::ask_classifier() {
 
 std::optional<std::string> Run::exhausted_limit() const {
   const FailureContext& context = body_->context();
-  if (attempt_ - body_->journal.parked_attempts() >= limits().max_attempts) {
+  if (attempt_ - body_->journal.suspended_attempts() >= limits().max_attempts) {
     return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
   }
   if (context.occurrence() >= limits().max_attempts_per_type) {

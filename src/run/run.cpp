@@ -55,7 +55,7 @@ const RunId& Run::id() {
   return id_.offer(std::make_unique<RunId>(make_run_id(core_.clock->wall_now(), *core_.random)));
 }
 
-void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
+void Run::take_body(std::unique_ptr<RunBody> body, int attempts) {
   body_.offer(std::move(body));
   body_->writer.mutex = &mutex_;
   attempt_ = attempts;

@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,14 +27,6 @@ inline constexpr std::string_view denied_by_guard = "denied_by_guard";
 inline constexpr std::string_view needs_approval = "needs_approval";
 // Reason of an attempt that ended with an effect in doubt.
 inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
-
-// Cheaper than assigning to a value of many members that are mostly empty.
-template <class T, class... Args>
-void renew(T& value, Args&&... args) noexcept {
-  static_assert(std::is_nothrow_constructible_v<T, Args...>);
-  std::destroy_at(&value);
-  std::construct_at(&value, std::forward<Args>(args)...);
-}
 
 // What an action asks for, if it is to be after a time below zero.
 [[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
@@ -80,12 +71,12 @@ class Run {
   }
   Result<void> set_up(bool* recorded);
   // The first attempt of a run without options, of a plain agent. True if it was one call and
-  // nothing beside it: then the run is over. If not, drive() goes on with *result.
+  // nothing beside it: then the run is over. If not, execute() takes *result.
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
-  // Takes over what open_run or open_suspended prepared.
-  void adopt(std::unique_ptr<RunBody> body, int attempts);
-  // Drives the machine to its end.
-  Outcome drive(RunMachine::Phase phase, Input first);
+  // Of a run that is resumed.
+  void take_body(std::unique_ptr<RunBody> body, int attempts);
+  // Does what the machine asks for, to the end.
+  Outcome execute(RunMachine::Phase phase, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
@@ -121,6 +112,7 @@ class Run {
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
+  Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
@@ -247,19 +239,20 @@ class Run {
     std::string place{};  // Of a sleep until a time.
   };
   Result<void> pause(int attempt, const Pause& what);
-  [[nodiscard]] bool may_park() const;  // The caller holds mutex_.
+  [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, although it is asked for with another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
+  Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);
   Result<std::optional<Json>> record_signal(int attempt, std::string_view name,
                                             std::optional<Json> value);
 
   // --- suspension.cpp
-  Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
-  void put_aside(const std::string& hash, const RecoveryAction& action,
-                 std::optional<WallTime> expires);
+  Outcome suspended_outcome(const std::shared_ptr<const FailureContext>& context);
+  void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
+                         std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input park();  // The attempt waits for longer than a process should.
+  Input suspend_attempt();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
   // When the run ends or waits: removes what of its keys nobody will ask for again.
   void tidy_keys(bool ended);

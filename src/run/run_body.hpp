@@ -34,12 +34,12 @@ struct RunExtras {
   std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
-  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
-  std::string proposed{};                  // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
-  std::string awaited{};                   // … and for which signal.
-  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
-  WallTime::duration parked_for{0};
+  std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
+  std::string proposed{};                 // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> suspends{};  // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                     // … and for which signal.
+  std::string sleep_place{};  // … and where, if it sleeps until a time (sleep_until).
+  WallTime::duration sleep_length{0};
   std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
   std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
@@ -64,6 +64,12 @@ struct RunBody {
     return made_context.offer(std::make_unique<FailureContext>());
   }
   MadeOnce<FailureContext> made_context{};  // Null: nothing has failed yet.
+  // What the current attempt has reported; without facts if that is nothing.
+  [[nodiscard]] const Failure& failure() const noexcept {
+    static const Failure none;
+    return reported ? *reported : none;
+  }
+  void report(Failure failure) { reported = std::make_shared<const Failure>(std::move(failure)); }
 
   Journal journal{};
   RunWriter writer{};
@@ -77,7 +83,7 @@ struct RunBody {
   std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
   std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
-  Failure failure{};        // As the current attempt reported it.
+  std::shared_ptr<const Failure> reported{};      // By the current attempt; null: nothing yet.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};

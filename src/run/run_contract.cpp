@@ -82,7 +82,7 @@ Input Run::judge_return() {
                                                         .contract = &held_to,
                                                         .result = &result});
   if (!broken) return Input::succeeded;
-  b.failure = Failure{.text = broken->evidence.front().detail};
+  b.report({.text = broken->evidence.front().detail});
   b.extras().broken_return = std::move(broken);
   return Input::failed;
 }

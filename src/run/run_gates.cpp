@@ -60,7 +60,7 @@ std::optional<Input> Run::enter_attempt() {
   if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
   if (answer.reason == "cancelled") return cancel("the stop token was triggered");
   emit(EventKind::gate_refused, {.text = answer.message});
-  b.failure = refusal(answer);
+  b.report(refusal(answer));
   b.extras().broken_return.reset();
   b.gate_closed = answer.wait <= Duration::zero();
   b.child.reset();

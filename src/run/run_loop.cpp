@@ -41,7 +41,7 @@ Outcome run(const AgentCore& core, Call call, bool* degraded) {
   Input result = Input::start;
   if (run.just_called(&result)) [[likely]]
     return nullptr;
-  Outcome outcome = run.drive(RunMachine::Phase::attempting, result);
+  Outcome outcome = run.execute(RunMachine::Phase::attempting, result);
   *degraded = run.degraded();
   return outcome;
 }
@@ -63,7 +63,7 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
     }
     if (recorded) return recorded_result(core, call, options, degraded);
   }
-  Outcome outcome = run.drive(RunMachine::Phase::ready, Input::start);
+  Outcome outcome = run.execute(RunMachine::Phase::ready, Input::start);
   *degraded = run.degraded();
   return outcome;
 }
@@ -73,8 +73,10 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!body().sticky && body_->failure.text.empty()) {
-      body_->failure.text = "the attempt was stopped";  // Thrown by hand.
+    if (!body().sticky && body_->failure().text.empty()) {
+      Failure stopped = body_->failure();
+      stopped.text = "the attempt was stopped";  // Thrown by hand.
+      body_->report(std::move(stopped));
     }
   } catch (const std::exception& exception) {
     capture(exception);
@@ -100,7 +102,7 @@ inline bool Run::just_called(Input* result) {
   return false;
 }
 
-Outcome Run::drive(RunMachine::Phase phase, Input input) {
+Outcome Run::execute(RunMachine::Phase phase, Input input) {
   struct Decisions final : Decider {
     explicit Decisions(Run& r) : run(r) {}
     Decision decide() override { return run.decide(); }
@@ -191,7 +193,7 @@ Input Run::invoke() {
 // Forgets what the attempt before left behind.
 void Run::prepare_attempt() {
   RunBody& b = *body_;
-  renew(b.failure);
+  b.reported.reset();
   b.child.reset();
   b.sticky.reset();
   b.escalation_asked = false;
@@ -204,8 +206,8 @@ void Run::prepare_attempt() {
     b.made_extras->asking = {};
     b.made_extras->child.suspension.reset();
     b.made_extras->child.asks = false;
-    b.made_extras->parked.reset();
-    b.made_extras->parked_place.clear();
+    b.made_extras->suspends.reset();
+    b.made_extras->sleep_place.clear();
     b.made_extras->sleeps.clear();
     b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
@@ -234,13 +236,14 @@ Input Run::settle(Input result) {
   if (!body_->sticky) body_->sticky = refused_record();
   if (const std::optional<Error>& sticky = body_->sticky; sticky) {
     const RunExtras* extras = body_->made_extras.get();
-    if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
+    if (sticky->code == Errc::suspended && extras != nullptr && extras->suspends)
+      return suspend_attempt();
     give_back_permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
-      body_->failure = Failure{.text = sticky->detail,
-                               .type = FailureType::unknown,
-                               .reason = std::string(effect_in_doubt)};
+      body_->report({.text = sticky->detail,
+                     .type = FailureType::unknown,
+                     .reason = std::string(effect_in_doubt)});
       body_->child.reset();
       return Input::failed;  // Somebody wants to be asked.
     }
@@ -258,7 +261,7 @@ Input Run::settle(Input result) {
     record_result(false);
     return Input::succeeded;
   }
-  emit(EventKind::attempt_failed, {.text = body_->failure.text});
+  emit(EventKind::attempt_failed, {.text = body_->failure().text});
   if (stop_token().stop_requested()) {
     give_back_permit();
     return cancel("the stop token was triggered");
@@ -340,13 +343,13 @@ Outcome Run::end() {
   std::shared_ptr<const FailureContext> context;
   const bool blameless =
       b.outcome && (b.outcome->code == Errc::cancelled || UnstoredEnd::announced(*b.outcome));
-  if (!blameless && (b.classified_attempt >= 0 || !b.failure.text.empty())) {
+  if (!blameless && (b.classified_attempt >= 0 || !b.failure().text.empty())) {
     if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
     collect_notes();
     context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
-  Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  Outcome outcome = b.suspension ? suspended_outcome(context) : std::move(b.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (context && !outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
+#include "base/error_more.hpp"
 #include "contract/step_breaches.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
@@ -242,9 +243,9 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
 }
 
 Error Run::report(int attempt, Failure&& failure) {
-  Error error(Errc::escalated, failure.text.empty() ? "the attempt failed" : failure.text);
+  Error error(std::move(failure));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) renew(body().failure, std::move(failure));
+  if (!is_late(attempt)) body().reported = error.reported();
   return error;
 }
 
@@ -259,11 +260,7 @@ void Run::report_error(int attempt, Error&& error) {
     b.child = error.failure();
     b.child_at = b.journal.last();
   }
-  const bool reported = !b.failure.text.empty() ? b.failure.text == error.detail
-                                                : error.detail == "the attempt failed";
-  if (reported && error.code == Errc::escalated && !error.failure()) return;
-  if (error.detail.empty()) error.detail = to_string(error.code);
-  b.failure = Failure{.text = std::move(error.detail), .code = make_error_code(error.code)};
+  b.reported = reported_by(std::move(error));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -45,7 +45,7 @@ std::optional<Input> Run::refuse_to_start() {
 
 Input Run::refuse_attempt(Failure failure, const char* why) {
   RunBody& b = body();
-  b.failure = std::move(failure);
+  b.report(std::move(failure));
   if (b.made_extras) b.made_extras->broken_return.reset();
   b.child.reset();
   b.escalation_asked = false;

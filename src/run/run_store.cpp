@@ -120,12 +120,12 @@ Input Run::drain() {
   // Whether it has finished is decided when all that could be stored of it is.
   const bool finished = body_->writer.status == RunStatus::finished && !is_final(error.code);
   if (!body_->outcome && !finished) {
-    if (!body_->failure.text.empty()) {
+    if (!body_->failure().text.empty()) {
       if (body_->classified_attempt != attempt_) {  // The store was to be written first.
         body_->context().classification = {};
         complete_context();
       }
-      error.detail += " (while handling this failure of the agent: " + body_->failure.text + ")";
+      error.detail += " (while handling this failure of the agent: " + body_->failure().text + ")";
     }
     body_->outcome = std::make_unique<Error>(std::move(error));
   }
