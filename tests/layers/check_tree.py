@@ -65,7 +65,7 @@ FOREIGN = [
     (r"regex$", r"(?!)"),
 ]
 
-CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "llm", "training", "cli", "tests", "examples", "bench"]
+CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "llm", "training", "supervise", "cli", "tests", "examples", "bench"]
 TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
 MAX_LINES = 400
 # Files that may be longer than the house allows, up to this many lines.
@@ -156,7 +156,9 @@ def check_includes(root, file, text, problems):
             problems.append(f"{file}: must not include {target}: {why}")
         if file.startswith("include/") and (root / "src" / target).is_file():
             problems.append(f"{file}: a public header must not include the private {target}")
-        if re.match(r"(cli|examples)/", file) and (root / "src" / target).is_file() \
+        if file.startswith("supervise/") and target.startswith("cli/"):
+            problems.append(f"{file}: must not include {target}: the command stands above what it supervises with")
+        if re.match(r"(supervise|cli|examples)/", file) and (root / "src" / target).is_file() \
                 and not (root / Path(file).parent / target).is_file():
             problems.append(f"{file}: must not include the private {target}")
 
