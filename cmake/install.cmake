@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 
-install(TARGETS triage triage_testing EXPORT triageTargets FILE_SET HEADERS)
+install(TARGETS triage triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
 install(EXPORT triageTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
 if(TARGET triage_sqlite)
   install(TARGETS triage_sqlite EXPORT triageSqliteTargets FILE_SET HEADERS)

@@ -5,6 +5,7 @@
 #include "open_store.hpp"
 #include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "store_argument.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 struct ListArguments {
+  StoreArgument where{};
   std::string store{};
   std::string run{};
   std::string status{};
@@ -141,7 +143,7 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
 
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   auto given = std::make_shared<ListArguments>();
-  arguments.add_option("STORE", given->store, store_help)->required();
+  declare_store(arguments, given->where);
   arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.");
   arguments.add_option("--status", given->status,
                        "Only runs with this status: running, died, finished, escalated, aborted, "
@@ -157,6 +159,9 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
       return report({Errc::invalid_argument,
                      "--run lists checkpoints, so --status and --agent do not go with it"});
     }
+    const auto meant = meant_store(given->where);
+    if (!meant) return report(meant.error());
+    given->store = meant.value().store;
     auto store = open_store(given->store);
     if (!store) return report(store.error());
     return given->run.empty() ? list_runs(*store.value(), *given)

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "open_store.hpp"
 #include "render/output.hpp"
+#include "store_argument.hpp"
 
 #include <memory>
 
@@ -11,8 +12,7 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 struct ReleaseArguments {
-  std::string store{};
-  std::string run{};
+  StoreArgument where{};
   bool force = false;
 };
 
@@ -20,17 +20,19 @@ struct ReleaseArguments {
 
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments) {
   auto given = std::make_shared<ReleaseArguments>();
-  arguments.add_option("STORE", given->store, store_help)->required();
-  arguments.add_option("RUN", given->run, "The run that is to be free.")->required();
+  declare_store(arguments, given->where, "The run that is to be free.");
   arguments.add_flag("--force", given->force,
                      "Even if its owner seems to be alive and at work. What it appends from now on "
                      "is refused; an effect that it is just carrying out stays in doubt.");
   return [given] {
-    auto freed = free_run(given->store, given->run, given->force);
+    const auto meant = meant_run(given->where);
+    if (!meant) return report(meant.error());
+    const std::string& run = meant.value().run;
+    auto freed = free_run(meant.value().store, run, given->force);
     if (!freed) return report(freed.error());
     print(freed.value().empty()
-              ? "Run " + given->run + " was free already.\n"
-              : "Run " + given->run + " is free; it was taken from " + freed.value() + ".\n");
+              ? "Run " + run + " was free already.\n"
+              : "Run " + run + " is free; it was taken from " + freed.value() + ".\n");
     return ExitStatus::done;
   };
 }

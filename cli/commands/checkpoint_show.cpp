@@ -6,6 +6,7 @@
 #include "render/narrative.hpp"
 #include "render/output.hpp"
 #include "render/waiting.hpp"
+#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
 
@@ -22,6 +23,7 @@ constexpr std::size_t longest_value = 200;
 constexpr std::size_t most_effects = 20;
 
 struct ShowArguments {
+  StoreArgument where{};
   std::string store{};
   std::string what{};
   std::string steps = "10";
@@ -269,12 +271,15 @@ Result<Shown> gather(const ShowArguments& arguments) {
 
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments) {
   auto given = std::make_shared<ShowArguments>();
-  arguments.add_option("STORE", given->store, store_help)->required();
-  arguments.add_option("RUN", given->what, "A run, or a checkpoint as RUN@SEQUENCE.")->required();
+  declare_store(arguments, given->where, "A run, or a checkpoint as RUN@SEQUENCE.");
   arguments.add_option("--steps", given->steps, "How many steps to show, the last ones: N or all.")
       ->capture_default_str();
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
+    auto meant = meant_run(given->where);
+    if (!meant) return report(meant.error());
+    given->store = std::move(meant.value().store);
+    given->what = std::move(meant.value().run);
     const auto shown = gather(*given);
     if (!shown) return report(shown.error());
     if (given->json) {

@@ -6,6 +6,7 @@
 #include "open_store.hpp"
 #include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -16,6 +17,7 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 struct VerifyArguments {
+  StoreArgument where{};
   std::string store{};
   std::string run{};
   bool json = false;
@@ -123,10 +125,13 @@ Result<Verified> verify(const VerifyArguments& arguments) {
 
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
   auto given = std::make_shared<VerifyArguments>();
-  arguments.add_option("STORE", given->store, store_help)->required();
+  declare_store(arguments, given->where);
   arguments.add_option("--run", given->run, "Only this run.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
+    const auto meant = meant_store(given->where);
+    if (!meant) return report(meant.error());
+    given->store = meant.value().store;
     const auto result = verify(*given);
     if (!result) return report(result.error());
     const Verified& verified = result.value();

@@ -73,7 +73,7 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
       exit_status_help());
   auto model_file = std::make_shared<std::string>();
   arguments.add_option("--model", *model_file,
-                       "A model that train_classifier made, in place of the built-in one.");
+                       "A model that `triage train` made, in place of the built-in one.");
   return [model_file] {
     if (model_file->empty()) return classify_lines(stdin, *default_classifier());
     const auto classifier = EvidenceClassifier::load(*model_file);

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "open_store.hpp"
 #include "render/output.hpp"
+#include "store_argument.hpp"
 #include "triage/corrections.hpp"
 #include "triage/detail/try.hpp"
 
@@ -40,7 +41,8 @@ Result<Correction> labelled(const CorrectArguments& given) {
                  "--type is \"" + printable(given.type) + "\"; allowed are " + known_types()};
   }
   TRIAGE_TRYV(check_run_id(given.run));
-  TRIAGE_TRY(store, open_store(given.store));
+  TRIAGE_TRY(where, store_or_default(given.store));
+  TRIAGE_TRY(store, open_store(where));
   TRIAGE_TRY(reading, read_run(*store, given.run));
   TRIAGE_TRY(correction, correction_of(reading, given.failure == 0
                                                     ? std::nullopt
@@ -79,7 +81,8 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
       .add_option("--type", given->type, "What its failure really was: " + known_types() + ".")
       ->required();
   arguments.add_option("--reason", given->reason, "Why, in snake_case: tool_not_found, …");
-  arguments.add_option("--store", given->store, store_help)->required();
+  arguments.add_option("--store", given->store,
+                       store_help + std::string(" Default: the default store."));
   arguments.add_option("--corrections", given->file,
                        "The file that the labelled failure is appended to. Default: "
                        "corrections.jsonl.");

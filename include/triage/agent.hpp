@@ -63,7 +63,7 @@ class TriageAgent {
   // ended in doubt asks again.
   Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
     auto opened = detail::open_unless_waiting(*core_, id, options);
-    if (opened) return proceed(std::move(opened));
+    if (opened) return resume(std::move(opened));
     if (opened.error().code != Errc::not_found || !options.from.empty()) {
       return outcome::failure(std::move(opened).error());
     }
@@ -75,7 +75,7 @@ class TriageAgent {
   // unless it is revived: Errc::aborted, with what was recorded and who decided. Errors: not_found,
   // busy, conflict (other fingerprint), corrupt, and those of run().
   Result<Value> resume_run(const RunId& id, const ResumeOptions& options = {}) const {
-    return proceed(detail::open_run(*core_, id, options));
+    return resume(detail::open_run(*core_, id, options));
   }
   // Continues a suspended run with the action that was decided on, in any process that has the
   // same store. The token works once; of several that use it at once one wins. History, usage,
@@ -88,7 +88,7 @@ class TriageAgent {
   Result<Value> decide(std::string_view token, RecoveryAction action,
                        const DecideOptions& options = {}) const {
     if (auto fits = Traits::check_fallback(action); !fits) return std::move(fits).error();
-    return proceed(detail::open_suspended(*core_, token, std::move(action), options));
+    return resume(detail::open_suspended(*core_, token, std::move(action), options));
   }
 
   // This agent's suspended runs that may go on now without a decision. Errors: the store's.
@@ -111,7 +111,7 @@ class TriageAgent {
       bool gone = false;
       auto opened = detail::open_due(*core_, run, options, &gone);
       if (gone) continue;
-      resumed.push_back({run.run, proceed(std::move(opened))});
+      resumed.push_back({run.run, resume(std::move(opened))});
     }
     return outcome::success(std::move(resumed));
   }
@@ -124,7 +124,7 @@ class TriageAgent {
   // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint behind
   // an effect that was undone); invalid_argument; corrupt; the store's; those of run().
   Result<Value> fork(std::string_view checkpoint, const ForkOptions& options = {}) const {
-    return proceed(detail::open_fork(*core_, checkpoint, options));
+    return resume(detail::open_fork(*core_, checkpoint, options));
   }
 
   // Answers Attempt::wait(name) of a run, now or when it comes to it. A signal is sent once: the
@@ -142,7 +142,7 @@ class TriageAgent {
     auto failed = detail::run(*core_, Traits::call(frame), options..., &degraded);
     return Traits::result(frame, std::move(failed), degraded);
   }
-  Result<Value> proceed(Result<detail::ContinuationPtr> opened) const {
+  Result<Value> resume(Result<detail::ContinuationPtr> opened) const {
     detail::require_storable<Task, Value>();
     if (!opened) return outcome::failure(std::move(opened).error());
     if constexpr (JsonReadable<Task>) {
@@ -150,7 +150,7 @@ class TriageAgent {
       if (!task) return outcome::failure(std::move(task).error());
       auto frame = Traits::frame(callable_, task.value());
       bool degraded = false;
-      auto failed = detail::proceed(std::move(opened).value(), Traits::call(frame), &degraded);
+      auto failed = detail::resume(std::move(opened).value(), Traits::call(frame), &degraded);
       return Traits::result(frame, std::move(failed), degraded);
     }
   }

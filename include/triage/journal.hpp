@@ -206,7 +206,7 @@ class Journal {
     return served_waits_;
   }
   // Attempts that ended because they had to wait for long: no limit counts them.
-  [[nodiscard]] int parked_attempts() const noexcept { return parked_attempts_; }
+  [[nodiscard]] int suspended_attempts() const noexcept { return suspended_attempts_; }
   // Nested runs that it has waited for.
   [[nodiscard]] const std::map<RunId, AwaitedRun, std::less<>>& awaited() const noexcept {
     return awaited_;
@@ -314,7 +314,7 @@ class Journal {
   bool aborting_ = false;
   std::map<std::string, WallTime, std::less<>> sleeps_{};
   std::map<std::string, WallTime::duration, std::less<>> served_waits_{};
-  int parked_attempts_ = 0;
+  int suspended_attempts_ = 0;
   Sequence state_from_ = 0;  // The states of positions before it are in learned_, or not known.
   std::map<Sequence, State> learned_{};
   std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.

@@ -16,6 +16,7 @@ namespace triage::inline v0_1 {
 
 namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
 
+struct Failure;         // failure.hpp
 struct FailureContext;  // policy.hpp
 struct Suspension;      // policy.hpp
 
@@ -42,13 +43,7 @@ enum class Errc {
 [[nodiscard]] std::error_code make_error_code(Errc code) noexcept;
 
 namespace detail {
-// What few errors carry, apart so that a Result stays small.
-struct ErrorMore {
-  std::shared_ptr<const Suspension> suspension{};
-  bool finished = false;          // The run came to a good end that could not be stored …
-  std::shared_ptr<void> value{};  // … with this value,
-  const std::type_info* value_type = nullptr;  // which is one of these.
-};
+struct ErrorMore;
 struct UnstoredEnd;
 }  // namespace detail
 
@@ -62,16 +57,19 @@ struct Error {
   Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context)
       : code(c), detail(std::move(text)), failure_(std::move(context)) {}
   Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context,
-        std::shared_ptr<const Suspension> token)
-      : code(c), detail(std::move(text)), failure_(std::move(context)) {
-    if (token)
-      more_ = std::make_shared<const detail::ErrorMore>(detail::ErrorMore{std::move(token)});
-  }
+        std::shared_ptr<const Suspension> token);
+  // Reports how an attempt failed, for code that has no Attempt at hand; as Attempt::fail does. The
+  // code is Errc::escalated, the detail the failure's text.
+  explicit Error(Failure reported);
 
   // The failure that ended a run (escalated, aborted, suspended), else null.
   [[nodiscard]] const std::shared_ptr<const FailureContext>& failure() const noexcept {
     return failure_;
   }
+  // What Attempt::fail was given, else null. It stays with the error's copies, so a callable may
+  // put something before `detail` and return the error: the agent sees that text and all other
+  // facts.
+  [[nodiscard]] std::shared_ptr<const Failure> reported() const noexcept;
   // The token of a suspended run, else null. It appears nowhere else: in no text, event or record.
   [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept;
   // What the agent returned, if its run came to a good end that could not be stored; else null. T
@@ -79,12 +77,13 @@ struct Error {
   // share the value.
   template <class T>
   [[nodiscard]] std::shared_ptr<T> unstored_value() const noexcept {
-    if (!more_ || more_->value_type == nullptr || *more_->value_type != typeid(T)) return nullptr;
-    return std::static_pointer_cast<T>(more_->value);
+    return std::static_pointer_cast<T>(unstored(typeid(T)));
   }
 
  private:
   friend struct detail::UnstoredEnd;
+  [[nodiscard]] std::shared_ptr<void> unstored(const std::type_info& type) const noexcept;
+
   std::shared_ptr<const FailureContext> failure_{};
   std::shared_ptr<const detail::ErrorMore> more_{};
 };
@@ -93,9 +92,7 @@ namespace detail {
 // How the run loop says that there is a value, and its caller's frame gives it. Not public API.
 struct UnstoredEnd {
   static void announce(Error& error);
-  [[nodiscard]] static bool announced(const Error& error) noexcept {
-    return error.more_ && error.more_->finished;
-  }
+  [[nodiscard]] static bool announced(const Error& error) noexcept;
   static void give(Error& error, std::shared_ptr<void> value, const std::type_info& type);
 };
 }  // namespace detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/result.hpp"
 
+#include "base/error_more.hpp"
+
 namespace triage::inline v0_1 {
 namespace {
 
@@ -45,19 +47,75 @@ BadResult::BadResult(const Error& error)
 
 void outcome_throw_as_system_error_with_payload(const Error& error) { throw BadResult(error); }
 
+namespace {
+
+constexpr std::string_view nothing_said = "the attempt failed";
+
+}  // namespace
+
+Error::Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context,
+             std::shared_ptr<const Suspension> token)
+    : code(c), detail(std::move(text)), failure_(std::move(context)) {
+  if (!token) return;
+  more_ =
+      std::make_shared<const detail::ErrorMore>(detail::ErrorMore{.suspension = std::move(token)});
+}
+
+Error::Error(Failure reported)
+    : code(Errc::escalated), detail(reported.text.empty() ? nothing_said : reported.text) {
+  auto more = std::make_shared<detail::ErrorMore>();
+  more->reported = std::move(reported);
+  more->is_report = true;
+  more_ = std::move(more);
+}
+
+std::shared_ptr<const Failure> Error::reported() const noexcept {
+  if (!more_ || !more_->is_report) return nullptr;
+  return {more_, &more_->reported};
+}
+
 const std::shared_ptr<const Suspension>& Error::suspension() const noexcept {
   static constinit const std::shared_ptr<const Suspension> none{};
   return more_ ? more_->suspension : none;
 }
 
-void detail::UnstoredEnd::announce(Error& error) {
+std::shared_ptr<void> Error::unstored(const std::type_info& type) const noexcept {
+  if (!more_ || more_->value_type == nullptr || *more_->value_type != type) return nullptr;
+  return more_->value;
+}
+
+namespace detail {
+
+std::shared_ptr<const Failure> reported_by(Error&& error) {
+  std::shared_ptr<const Failure> reported = error.reported();
+  const bool coded = error.code != Errc::escalated;
+  if (reported) {
+    const bool same =
+        error.detail == (reported->text.empty() ? nothing_said : std::string_view(reported->text));
+    if (same && !coded) return reported;
+    Failure changed = *reported;
+    if (!same) changed.text = std::move(error.detail);
+    if (coded && !changed.code) changed.code = make_error_code(error.code);
+    return std::make_shared<const Failure>(std::move(changed));
+  }
+  if (error.detail.empty()) error.detail = to_string(error.code);
+  return std::make_shared<const Failure>(
+      Failure{.text = std::move(error.detail), .code = make_error_code(error.code)});
+}
+
+void UnstoredEnd::announce(Error& error) {
   error.more_ = std::make_shared<const ErrorMore>(ErrorMore{.finished = true});
 }
 
-void detail::UnstoredEnd::give(Error& error, std::shared_ptr<void> value,
-                               const std::type_info& type) {
+bool UnstoredEnd::announced(const Error& error) noexcept {
+  return error.more_ && error.more_->finished;
+}
+
+void UnstoredEnd::give(Error& error, std::shared_ptr<void> value, const std::type_info& type) {
   error.more_ = std::make_shared<const ErrorMore>(
       ErrorMore{.finished = true, .value = std::move(value), .value_type = &type});
 }
+
+}  // namespace detail
 
 }  // namespace triage::inline v0_1

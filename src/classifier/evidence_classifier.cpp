@@ -51,7 +51,7 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
 }
 
 // How many there are, up to more than a few.
-std::size_t words_of(const Failure& failure) {
+std::size_t words_of(const Failure& failure, const detail::Findings& findings) {
   constexpr std::size_t enough = 100;
   std::size_t words = 0;
   const auto add = [&](std::string_view text) {
@@ -62,9 +62,9 @@ std::size_t words_of(const Failure& failure) {
       inside = !blank;
     }
   };
-  add(failure.text);
+  add(findings.plain_of(failure.text));
   for (const Cause& cause : failure.causes) {
-    if (words < enough) add(cause.text);
+    if (words < enough) add(findings.plain_of(cause.text));
   }
   return words;
 }
@@ -96,7 +96,7 @@ struct EvidenceClassifier::Body {
     detail::collect_model_input(input, findings, {}, *model_input);
     detail::ModelOpinion opinion =
         opinion_of(model ? *model : detail::built_in_model(), *model_input);
-    opinion.words = words_of(input.failure);
+    opinion.words = words_of(input.failure, findings);
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);

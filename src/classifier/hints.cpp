@@ -5,6 +5,7 @@
 #include "classifier/codes/text_codes.hpp"
 #include "classifier/phrases/rules.hpp"
 #include "classifier/times/retry_after.hpp"
+#include "classifier/undress/undress.hpp"
 #include "evidence/authority.hpp"
 #include "evidence/codes.hpp"
 #include "evidence/findings.hpp"
@@ -64,8 +65,9 @@ class HintCollector {
     add_hits(place, "exception_type", "The exception is a ", name);
   }
 
-  void text(const Place& place, std::string_view text) {
-    if (text.empty()) return;
+  void text(const Place& place, std::string_view given) {
+    if (given.empty()) return;
+    const std::string_view text = plain(given);
     const std::size_t first = findings_.list.size();
     hits_.clear();
     rules_.match_text(text, hits_);
@@ -82,6 +84,20 @@ class HintCollector {
   }
 
  private:
+  // What a text says without what it came in; that is told.
+  std::string_view plain(std::string_view given) {
+    auto undressed = undress(given);
+    if (!undressed) return given;
+    const std::string what = undressed->told();
+    findings_.plain.push_back({given.data(), std::move(undressed->text)});
+    const std::string& text = findings_.plain.back().text;
+    findings_.notes.push_back(
+        {.source = "text",
+         .detail = "Read without " + what + ": " +
+                   printable(std::string_view(text).substr(0, 2 * longest_quote_bytes))});
+    return text;
+  }
+
   void add_hits(const Place& place, std::string_view source, std::string_view words,
                 std::string_view text) {
     std::optional<Duration> wait;
@@ -255,7 +271,9 @@ void find_step_hints(const ClassifierInput& input, HintCollector& hints, Finding
   read_step(step, codes, place, input.failure, hints);
   const bool same = survived_by == 0 && is_failure_of(step, input.failure);
   if (same && findings.authority.empty()) codes.limit(findings.authority);
-  if (input.failure.text.empty() && step.error) read_stated_status(*step.error, findings);
+  if (input.failure.text.empty() && step.error) {
+    read_stated_status(findings.plain_of(*step.error), findings);
+  }
 }
 
 }  // namespace
@@ -264,7 +282,7 @@ void find_hints(const ClassifierInput& input, Findings& findings) {
   HintCollector hints(built_in_rules(), input, findings);
   read_failure(input.failure, hints, findings.authority);
   find_step_hints(input, hints, findings);
-  read_stated_status(input.failure.text, findings);
+  read_stated_status(findings.plain_of(input.failure.text), findings);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -6,6 +6,7 @@
 #include "triage/classifier.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct Finding {
   Teller teller = Teller::failure;
 };
 
+// A text as it is read, and where it was found: without the escapes, envelopes, logs and traces
+// that it came in.
+struct PlainText {
+  const char* original = nullptr;
+  std::string text{};
+};
+
 // Everything that one classification finds out, before it decides.
 struct Findings {
   std::vector<Finding> list{};
@@ -45,6 +53,15 @@ struct Findings {
   // The status that the text states, where nobody reported a code. It decides only what the words
   // may not: a text without any number says its type as well as one that has it.
   std::optional<Finding> stated{};
+  std::vector<PlainText> plain{};  // Of the texts that came in something.
+
+  // What is read of a text of the failure or of the failed step.
+  [[nodiscard]] std::string_view plain_of(std::string_view text) const noexcept {
+    for (const PlainText& known : plain) {
+      if (known.original == text.data()) return known.text;
+    }
+    return text;
+  }
 };
 
 // Deadline, loops, repetition after a rollback: what the library knows itself.

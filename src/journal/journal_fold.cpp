@@ -254,7 +254,7 @@ void Journal::apply_suspended(const std::shared_ptr<const Json>& body) {
   suspended_ = *body;
   end_checkpoint();
   stopped_ = *body;
-  if (field(*body, "waiting", false)) ++parked_attempts_;
+  if (field(*body, "waiting", false)) ++suspended_attempts_;
   count_crash(false);
   const auto child = body->find("child");
   if (child == body->end() || !child->is_object()) return;

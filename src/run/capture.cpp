@@ -27,20 +27,27 @@ std::error_code code_of(const std::exception& exception) {
   return system == nullptr ? std::error_code() : system->code();
 }
 
-std::shared_ptr<const FailureContext> failure_of(const std::exception& exception) {
-  const auto* bad = dynamic_cast<const BadResult*>(&exception);
-  return bad == nullptr ? nullptr : bad->error().failure();
-}
+// What the chain of exceptions carries beside its texts: the outermost one of each counts.
+struct Carried {
+  std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent.
+  std::shared_ptr<const Failure> reported{};      // What Attempt::fail was given.
 
-void collect_causes(const std::exception& exception, std::vector<Cause>& causes,
-                    std::shared_ptr<const FailureContext>& child) {
+  void take(const std::exception& exception) {
+    const auto* bad = dynamic_cast<const BadResult*>(&exception);
+    if (bad == nullptr) return;
+    if (!child) child = bad->error().failure();
+    if (!reported) reported = bad->error().reported();
+  }
+};
+
+void collect_causes(const std::exception& exception, std::vector<Cause>& causes, Carried& carried) {
   if (causes.size() >= most_causes) return;
   try {
     std::rethrow_if_nested(exception);
   } catch (const std::exception& nested) {
     causes.push_back({type_name(typeid(nested)), nested.what(), code_of(nested)});
-    if (!child) child = failure_of(nested);
-    collect_causes(nested, causes, child);
+    carried.take(nested);
+    collect_causes(nested, causes, carried);
   } catch (...) {
     causes.push_back({"unknown", "an exception that is no std::exception", {}});
   }
@@ -49,29 +56,38 @@ void collect_causes(const std::exception& exception, std::vector<Cause>& causes,
 }  // namespace
 
 void Run::capture(const std::exception& exception) {
-  std::shared_ptr<const FailureContext> child = failure_of(exception);
-  Failure failure{.text = exception.what(), .code = code_of(exception)};
+  const auto* bad = dynamic_cast<const BadResult*>(&exception);
+  Carried carried;
+  carried.take(exception);
+  std::vector<Cause> causes;
+  collect_causes(exception, causes, carried);
+  Failure failure = carried.reported ? *carried.reported : Failure{};
   // Our own wrapper says nothing beside the error it carries.
-  if (dynamic_cast<const BadResult*>(&exception) == nullptr) {
+  if (bad != nullptr && bad->error().reported()) {
+    failure.text = bad->error().detail;
+  } else {
+    failure.text = exception.what();
+    if (const std::error_code code = code_of(exception)) failure.code = code;
+  }
+  if (bad == nullptr && failure.exception_type.empty()) {
     failure.exception_type = type_name(typeid(exception));
   }
-  collect_causes(exception, failure.causes, child);
-  const auto* bad = dynamic_cast<const BadResult*>(&exception);
+  failure.causes.insert(failure.causes.begin(), causes.begin(), causes.end());
   const std::scoped_lock lock(mutex_);
-  RunBody& b = body();
+  RunData& b = data();
   if (bad != nullptr) note_child(bad->error().suspension());
-  if (child) {
-    b.child = std::move(child);
+  if (carried.child) {
+    b.child = std::move(carried.child);
     b.child_at = b.journal.last();
   }
-  b.failure = std::move(failure);
+  b.report(std::move(failure));
 }
 
 void Run::capture_unknown() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   const std::scoped_lock lock(mutex_);
-  body().failure = Failure{.text = "an exception that is no std::exception",
-                           .exception_type = type == nullptr ? "unknown" : type_name(*type)};
+  data().report({.text = "an exception that is no std::exception",
+                 .exception_type = type == nullptr ? "unknown" : type_name(*type)});
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -33,7 +33,7 @@ struct StoredRun {
 };
 
 Error no_such_run(const RunId& run) {
-  return {Errc::not_found, "no run \"" + run + "\" in this memory store"};
+  return {Errc::not_found, "no run \"" + printable(run) + "\" in this memory store"};
 }
 
 // True if the same record is there: its append is tried again because an answer got lost.

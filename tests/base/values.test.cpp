@@ -116,7 +116,7 @@ TEST_CASE("checkpoint ids are RUN@SEQUENCE both ways", "[run_id]") {
   }
 }
 
-TEST_CASE("seeded numbers repeat, and unit_interval is in [0, 1)", "[clock]") {
+TEST_CASE("seeded numbers repeat, and unit_interval is at least 0 and below 1", "[clock]") {
   const auto a = seeded_random(7);
   const auto b = seeded_random(7);
   const auto c = seeded_random(8);

@@ -109,7 +109,6 @@ TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cl
   refused({"checkpiont", "list", store}, "checkpiont");
   refused({"checkpoint"}, "list");
   refused({"checkpoint", "lsit", store}, "lsit");
-  refused({"checkpoint", "list"}, "STORE");
   refused({"checkpoint", "list", "redis://localhost"}, "sqlite:PATH");
   refused({"checkpoint", "list", ":memory:"}, "memory");
   refused({"checkpoint", "list", ""}, "PATH");

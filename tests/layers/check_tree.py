@@ -17,13 +17,15 @@ FLOORS = [
     {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections"},
     {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
+    # The wing of many agents: nothing below knows it, and it names no plug-in.
+    {"workflow/context", "workflow/executor", "workflow/message", "workflow/run", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those
 # of the mechanism: a run, its effects and its resumption are one thing in three rooms.
 ROOMS = [
     {"base"},
     {"journal", "evidence"},
-    {"storage", "contract", "classifier/phrases", "classifier/times"},
+    {"storage", "contract", "classifier/phrases", "classifier/times", "classifier/undress"},
     {"classifier/codes", "classifier/text"},
     {"classifier/blame"},
     {"classifier"},
@@ -63,7 +65,7 @@ FOREIGN = [
     (r"regex$", r"(?!)"),
 ]
 
-CODE_DIRS = ["include", "src", "policies", "stores", "testing", "llm", "training", "cli", "tests", "examples", "bench"]
+CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "llm", "training", "supervise", "cli", "tests", "examples", "bench"]
 TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
 MAX_LINES = 400
 # Files that may be longer than the house allows, up to this many lines.
@@ -90,6 +92,8 @@ def may_include(file, header):
     if (file, header) in EXCEPTIONS:
         return None
     floor = FLOOR_OF.get(header, MECHANISM + 1)
+    if re.match(r"(include/triage/)?workflow/", file) and (plugin or header == "triage"):
+        return "a workflow names no store, policy or other plug-in"
     own = re.fullmatch(r"include/triage/(.+)\.hpp", file)
     if own and own[1] in FLOOR_OF:
         if floor > FLOOR_OF[own[1]]:
@@ -113,7 +117,7 @@ def may_include(file, header):
         if plugin and f"{kind}/{name}" not in COMBINERS and header not in SHARED \
                 and kind not in {"testing", "llm"}:
             return "siblings never meet"
-        if header == "triage" or (floor == MECHANISM and kind != "testing"):
+        if header == "triage" or floor > MECHANISM and not plugin or (floor == MECHANISM and kind != "testing"):
             return "a plug-in sees nothing above the seams"
         return None
     if own:
@@ -152,7 +156,9 @@ def check_includes(root, file, text, problems):
             problems.append(f"{file}: must not include {target}: {why}")
         if file.startswith("include/") and (root / "src" / target).is_file():
             problems.append(f"{file}: a public header must not include the private {target}")
-        if re.match(r"(cli|examples)/", file) and (root / "src" / target).is_file() \
+        if file.startswith("supervise/") and target.startswith("cli/"):
+            problems.append(f"{file}: must not include {target}: the command stands above what it supervises with")
+        if re.match(r"(supervise|cli|examples)/", file) and (root / "src" / target).is_file() \
                 and not (root / Path(file).parent / target).is_file():
             problems.append(f"{file}: must not include the private {target}")
 

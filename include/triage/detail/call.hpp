@@ -235,7 +235,7 @@ struct CallTraits {
       return false;
     }
   }
-  static bool adopt(void* erased, const Json& result) {
+  static bool put_result(void* erased, const Json& result) {
     Frame& frame = *static_cast<Frame*>(erased);
     if constexpr (std::is_void_v<Value>) {
       frame.out.emplace();
@@ -266,7 +266,8 @@ struct CallTraits {
     }
     return outcome::success();
   }
-  static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json, &adopt};
+  static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json,
+                                   &put_result};
 
   static Error with_value(Frame& frame, Error error) {
     if (!UnstoredEnd::announced(error) || !frame.out) return error;

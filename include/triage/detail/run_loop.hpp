@@ -19,9 +19,9 @@ namespace triage::inline v0_1::detail {
 struct CallTable {
   bool (*invoke)(void* frame, Attempt& attempt);  // True: the result is in the frame.
   std::string (*task_text)(const void* frame);
-  bool (*task_json)(const void* frame, Json& out);    // False: the task has no conversion.
-  bool (*result_json)(const void* frame, Json& out);  // False: the result has no conversion.
-  bool (*adopt)(void* frame, const Json& result);     // Puts a stored result in the frame.
+  bool (*task_json)(const void* frame, Json& out);      // False: the task has no conversion.
+  bool (*result_json)(const void* frame, Json& out);    // False: the result has no conversion.
+  bool (*put_result)(void* frame, const Json& result);  // A stored one, into the frame.
 };
 struct Call {
   void* frame;
@@ -66,7 +66,7 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<void> send_signal(const AgentCore& core, const RunId& run,
                                        std::string_view name, const Json& value);
 [[nodiscard]] const Json& task_of(const Continuation& continuation) noexcept;
-[[nodiscard]] Outcome proceed(ContinuationPtr continuation, Call call, bool* degraded);
+[[nodiscard]] Outcome resume(ContinuationPtr continuation, Call call, bool* degraded);
 
 // Hands an Error that the callable returned to the run loop.
 void report_failure(Attempt& attempt, Error&& error);

@@ -2,6 +2,7 @@
 #pragma once
 // All of triage::testing. It needs no test framework.
 
+#include "triage/testing/conformance.hpp"
 #include "triage/testing/context.hpp"
 #include "triage/testing/decision_table.hpp"
 #include "triage/testing/failures.hpp"

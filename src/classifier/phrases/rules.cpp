@@ -138,10 +138,11 @@ struct RuleBook::Compiled {
   [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const RE2* guard,
                                                      std::string_view line) const {
     const RE2& pattern = phrases[phrase].GetRE2(0);
+    const re2::StringPiece whole(line.data(), line.size());  // Abseil's own view in newer RE2.
     std::size_t from = 0;
     for (int place = 0; place < most_places_per_rule && from <= line.size(); ++place) {
       re2::StringPiece found;
-      if (!pattern.Match(line, from, line.size(), RE2::UNANCHORED, &found, 1)) return {};
+      if (!pattern.Match(whole, from, whole.size(), RE2::UNANCHORED, &found, 1)) return {};
       const std::string_view match(found.data(), found.size());
       if (!forbidden(guard, line, match)) return match;
       from = static_cast<std::size_t>(match.data() - line.data()) +

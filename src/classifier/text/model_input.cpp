@@ -17,12 +17,13 @@ void read_codes(const Source& source, FeatureBuffer& features) {
   if (source.grpc_status) extract_code_features("grpc", *source.grpc_status, features);
 }
 
-void read_texts(const Failure& failure, const Lexicon& lexicon, FeatureBuffer& features) {
-  extract_features(failure.text, lexicon, features);
+void read_texts(const Failure& failure, const Findings& findings, const Lexicon& lexicon,
+                FeatureBuffer& features) {
+  extract_features(findings.plain_of(failure.text), lexicon, features);
   extract_type_features(failure.exception_type, lexicon, features);
   const std::size_t depth = failure.causes.size();
   for (std::size_t i = depth - std::min(depth, most_causes_read); i < depth; ++i) {
-    extract_features(failure.causes[i].text, lexicon, features);
+    extract_features(findings.plain_of(failure.causes[i].text), lexicon, features);
     extract_type_features(failure.causes[i].exception_type, lexicon, features);
   }
 }
@@ -54,9 +55,9 @@ void collect_model_input(const ClassifierInput& input, const Findings& findings,
   const bool silent = input.failure.text.empty() && input.failure.causes.empty();
   const Step* step = failed && (recent || silent) ? &input.trajectory[*failed] : nullptr;
   if (parts.text) {
-    read_texts(input.failure, lexicon, model_input.features);
+    read_texts(input.failure, findings, lexicon, model_input.features);
     if (step != nullptr && step->error && *step->error != input.failure.text) {
-      extract_features(*step->error, lexicon, model_input.features);
+      extract_features(findings.plain_of(*step->error), lexicon, model_input.features);
     }
     if (step != nullptr && step->exception_type) {
       extract_type_features(*step->exception_type, lexicon, model_input.features);

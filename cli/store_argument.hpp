@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Where a subcommand finds its store: as an argument, as --store, or in the user's state folder.
+
+#include "triage/result.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace triage::inline v0_1::cli {
+
+// The store that is meant when none is named: triage/runs.db in $XDG_STATE_HOME, or in
+// $HOME/.local/state if that is not set. A value that is no absolute path counts as not set.
+// Source: the XDG Base Directory Specification, version 0.8.
+// Errors: Errc::not_found if neither says where.
+[[nodiscard]] Result<std::string> default_store();
+
+// Makes the folder of the default store, for its owner alone (0700), if it is missing.
+// Errors: those of default_store; Errc::io.
+[[nodiscard]] Result<std::string> make_default_store();
+
+// What is parsed into: `[STORE]`, or `[STORE] RUN` where the command is about one run. An empty
+// text is a store that does not exist; null is none.
+struct StoreArgument {
+  CLI::Option* first = nullptr;   // STORE, or RUN if it is the only one.
+  CLI::Option* second = nullptr;  // RUN; null for commands without it.
+  CLI::Option* option = nullptr;  // --store.
+};
+
+// Declares --store and the positional STORE; with run_help also RUN.
+void declare_store(CLI::App& arguments, StoreArgument& given, const char* run_help = nullptr);
+
+// What the arguments mean. `run` is empty for commands without RUN.
+struct StoreAndRun {
+  std::string store{};
+  std::string run{};
+};
+// Errors: Errc::invalid_argument (a store is named twice, RUN is missing); those of default_store.
+[[nodiscard]] Result<StoreAndRun> meant_store(const StoreArgument& given);
+[[nodiscard]] Result<StoreAndRun> meant_run(const StoreArgument& given);
+// The store named by an option that may be empty.
+[[nodiscard]] Result<std::string> store_or_default(const std::string& option);
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Executors: what a workflow's nodes do with the messages that reach them.
+
+#include "triage/detail/call.hpp"
+#include "triage/policy.hpp"
+#include "triage/workflow/context.hpp"
+#include "triage/workflow/message.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::workflow {
+
+struct ExecutorOptions {
+  std::string version = "1";  // Part of the fingerprint: change it when old runs must not go on.
+  // What happens when a handler fails, within this one delivery. Empty: the run fails at once, and
+  // is resumable. Attempts go on counting after a crash.
+  std::optional<FailurePolicy> policy{};
+  Duration timeout{0};  // Of one attempt at one delivery, as Context::deadline; 0: none.
+};
+
+// Says that a callable's members hold no state of the run: clients, settings, references.
+template <class F>
+struct Stateless {
+  F call;
+};
+template <class F>
+[[nodiscard]] Stateless<std::decay_t<F>> stateless(F&& call) {
+  return {std::forward<F>(call)};
+}
+
+// Several handlers of one executor, told apart by the type of their first parameter.
+template <class... F>
+struct Handlers {
+  std::tuple<F...> calls;
+};
+template <class... F>
+[[nodiscard]] Handlers<std::decay_t<F>...> handlers(F&&... calls) {
+  return {std::tuple<std::decay_t<F>...>(std::forward<F>(calls)...)};
+}
+
+template <class T>
+concept HasHooks = requires(T& executor, const T& fixed, const Json& saved) {
+  { fixed.save() } -> std::convertible_to<Json>;
+  { executor.restore(saved) } -> std::same_as<Result<void>>;
+};
+
+namespace detail {
+
+// One run's copy of an executor. Used by one thread at a time.
+class Instance {
+ public:
+  virtual ~Instance() = default;
+  // Errors: what the handler returned; Errc::invalid_argument if none takes the message.
+  // Exceptions of the handler pass through.
+  virtual Result<void> handle(const Message& message, Context& context) = 0;
+  [[nodiscard]] virtual bool has_state() const { return false; }
+  [[nodiscard]] virtual Json save() const { return nullptr; }
+  virtual Result<void> restore(const Json&) { return outcome::success(); }
+};
+
+// What a Workflow knows of an executor. Immutable.
+struct ExecutorType {
+  std::vector<std::string> handles{};  // Names of types; "json" takes everything.
+  std::function<std::unique_ptr<Instance>()> make{};
+};
+
+[[nodiscard]] Error unreadable(const Message& message, const std::string& why);
+[[nodiscard]] Error unhandled(const Message& message, const std::vector<std::string>& handled);
+[[nodiscard]] bool takes(const std::string& handled, const std::string& type);
+
+template <class F>
+using input_of = typename triage::detail::FirstParameter<std::remove_cvref_t<F>>::type;
+
+template <class F>
+Result<void> call_handler(F& call, const Message& message, Context& context) {
+  using In = input_of<F>;
+  std::optional<In> in;
+  try {
+    in.emplace(message.json().get<In>());
+  } catch (const std::exception& e) {
+    return unreadable(message, e.what());
+  }
+  static_assert(std::is_invocable_v<F&, const In&, Context&> || std::is_invocable_v<F&, const In&>,
+                "triage: a handler takes (const In&, workflow::Context&) or (const In&)");
+  const auto invoke = [&]() -> decltype(auto) {
+    if constexpr (std::is_invocable_v<F&, const In&, Context&>) {
+      return call(*in, context);
+    } else {
+      return call(*in);
+    }
+  };
+  using Returned = std::remove_cv_t<decltype(invoke())>;
+  if constexpr (std::is_void_v<Returned>) {
+    invoke();
+  } else if constexpr (triage::detail::Unwrapped<Returned>::is_result) {
+    Returned returned = invoke();
+    if (!returned) return std::move(returned).error();
+    if constexpr (!std::is_void_v<typename triage::detail::Unwrapped<Returned>::type>) {
+      send_returned(context, make_message(returned.value()));
+    }
+  } else {
+    send_returned(context, make_message(invoke()));
+  }
+  return outcome::success();
+}
+
+template <class F>
+class CallInstance final : public Instance {
+ public:
+  explicit CallInstance(F call) : call_(std::move(call)) {}
+  Result<void> handle(const Message& message, Context& context) override {
+    const std::string handled = type_name<input_of<F>>();
+    if (!takes(handled, message.type)) return unhandled(message, {handled});
+    return call_handler(call_, message, context);
+  }
+  [[nodiscard]] bool has_state() const override { return HasHooks<F>; }
+  [[nodiscard]] Json save() const override {
+    if constexpr (HasHooks<F>) {
+      return Json(call_.save());
+    } else {
+      return nullptr;
+    }
+  }
+  Result<void> restore(const Json& saved) override {
+    if constexpr (HasHooks<F>) {
+      return call_.restore(saved);
+    } else {
+      return outcome::success();
+    }
+  }
+
+ private:
+  F call_;
+};
+
+template <class... F>
+class PackInstance final : public Instance {
+ public:
+  explicit PackInstance(std::tuple<F...> calls) : calls_(std::move(calls)) {}
+  Result<void> handle(const Message& message, Context& context) override {
+    std::optional<Result<void>> done;
+    for (const bool exact : {true, false}) {
+      const auto try_one = [&](auto& call) {
+        const std::string handled = type_name<input_of<decltype(call)>>();
+        const bool fits = exact ? handled == message.type : takes(handled, message.type);
+        if (!done && fits) done = call_handler(call, message, context);
+      };
+      std::apply([&](auto&... call) { (try_one(call), ...); }, calls_);
+      if (done) return *std::move(done);
+    }
+    return unhandled(message, {type_name<input_of<F>>()...});
+  }
+
+ private:
+  std::tuple<F...> calls_;
+};
+
+template <class F>
+constexpr void require_no_lost_state() {
+  static_assert(std::is_empty_v<F> || std::is_pointer_v<F> || HasHooks<F>,
+                "triage: this executor has data members, which a checkpoint would lose: give it "
+                "`Json save() const` and `Result<void> restore(const Json&)`, keep its state in "
+                "context.state(), or wrap it in workflow::stateless(…) if they hold no state");
+}
+
+template <class F>
+[[nodiscard]] ExecutorType executor_type(F call) {
+  require_no_lost_state<F>();
+  return {{type_name<input_of<F>>()},
+          [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); }};
+}
+template <class F>
+[[nodiscard]] ExecutorType executor_type(Stateless<F> marked) {
+  return {{type_name<input_of<F>>()},
+          [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); }};
+}
+template <class... F>
+[[nodiscard]] ExecutorType executor_type(Handlers<F...> pack) {
+  (require_no_lost_state<F>(), ...);
+  return {{type_name<input_of<F>>()...},
+          [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); }};
+}
+template <class... F>
+[[nodiscard]] ExecutorType executor_type(Stateless<Handlers<F...>> marked) {
+  return {{type_name<input_of<F>>()...}, [calls = std::move(marked.call.calls)] {
+            return std::make_unique<PackInstance<F...>>(calls);
+          }};
+}
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1::workflow

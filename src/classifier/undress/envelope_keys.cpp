@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/undress/envelope_keys.hpp"
+
+#include "classifier/undress/layers.hpp"
+#include "classifier/undress/letters.hpp"
+
+#include <array>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using namespace undressing;
+
+struct KnownKey {
+  std::string_view name;  // In lower case, without "_", "-", "@".
+  Role role;
+};
+
+// What servers, SDKs and loggers call what they say.
+constexpr KnownKey known_keys[] = {
+    {"body", Role::message},
+    {"cause", Role::message},
+    {"causes", Role::message},
+    {"content", Role::message},
+    {"data", Role::message},
+    {"desc", Role::message},
+    {"description", Role::message},
+    {"detail", Role::message},
+    {"details", Role::message},
+    {"developermessage", Role::message},
+    {"diagnostics", Role::message},
+    {"err", Role::message},
+    {"error", Role::message},
+    {"errordescription", Role::message},
+    {"errordetail", Role::message},
+    {"errordetails", Role::message},
+    {"errormessage", Role::message},
+    {"errormsg", Role::message},
+    {"errors", Role::message},
+    {"event", Role::message},
+    {"exception", Role::message},
+    {"exceptionmessage", Role::message},
+    {"failure", Role::message},
+    {"fault", Role::message},
+    {"faultstring", Role::message},
+    {"friendlymessage", Role::message},
+    {"innererror", Role::message},
+    {"jsonpayload", Role::message},
+    {"lasterror", Role::message},
+    {"log", Role::message},
+    {"logmessage", Role::message},
+    {"message", Role::message},
+    {"messages", Role::message},
+    {"msg", Role::message},
+    {"output", Role::message},
+    {"payload", Role::message},
+    {"problem", Role::message},
+    {"reason", Role::message},
+    {"response", Role::message},
+    {"result", Role::message},
+    {"statusmessage", Role::message},
+    {"statustext", Role::message},
+    {"stderr", Role::message},
+    {"text", Role::message},
+    {"textpayload", Role::message},
+    {"title", Role::message},
+    {"usermessage", Role::message},
+    {"class", Role::code},
+    {"code", Role::code},
+    {"errorcode", Role::code},
+    {"errortype", Role::code},
+    {"exceptiontype", Role::code},
+    {"finishreason", Role::code},
+    {"httpcode", Role::code},
+    {"httpstatus", Role::code},
+    {"httpstatuscode", Role::code},
+    {"status", Role::code},
+    {"statuscode", Role::code},
+    {"stopreason", Role::code},
+    {"subtype", Role::code},
+    {"type", Role::code},
+    {"retryafter", Role::wait},
+    {"retryafterms", Role::wait},
+    {"retryafterseconds", Role::wait},
+    {"retryin", Role::wait},
+    {"retrydelay", Role::wait},
+};
+
+}  // namespace
+
+Role role_of(std::string_view key) {
+  std::array<char, 24> buffer{};
+  std::size_t length = 0;
+  for (const char c : key) {
+    if (c == '_' || c == '-' || c == '@' || c == '.') continue;
+    if (length == buffer.size()) return Role::other;
+    buffer[length++] = lowered(c);
+  }
+  const std::string_view name(buffer.data(), length);
+  for (const KnownKey& known : known_keys) {
+    if (known.name == name) return known.role;
+  }
+  return Role::other;
+}
+
+bool is_common_code(std::string_view code) {
+  for (const std::string_view common : {"error",
+                                        "errors",
+                                        "err",
+                                        "fail",
+                                        "failed",
+                                        "failure",
+                                        "exception",
+                                        "api_error",
+                                        "apierror",
+                                        "server_error",
+                                        "internal_error",
+                                        "internal",
+                                        "internal_server_error",
+                                        "unknown",
+                                        "unknown_error",
+                                        "unexpected_error",
+                                        "invalid_request_error",
+                                        "bad_request",
+                                        "badrequest",
+                                        "general_error",
+                                        "about:blank",
+                                        "none",
+                                        "null",
+                                        "text",
+                                        "object",
+                                        "string",
+                                        "message",
+                                        "log",
+                                        "runtime_error",
+                                        "tool_error",
+                                        "tool_result",
+                                        "function",
+                                        "default",
+                                        "request_error",
+                                        "agent_error",
+                                        "service_error",
+                                        "err_unknown",
+                                        "internalservererror",
+                                        "critical",
+                                        "fatal",
+                                        "warning",
+                                        "info",
+                                        "response",
+                                        "result",
+                                        "failed_request",
+                                        "application_error"}) {
+    if (same_word(code, common)) return true;
+  }
+  return is_common_exception(code);
+}
+
+}  // namespace triage::inline v0_1::detail

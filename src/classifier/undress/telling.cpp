@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Which lines and names say something about a failure.
+#include "classifier/undress/layers.hpp"
+#include "classifier/undress/letters.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using namespace undressing;
+
+constexpr std::size_t longest_little = 120;
+constexpr std::size_t longest_name = 160;
+
+// What says no more than that something failed, and where. In alphabetical order.
+constexpr std::array<std::string_view, 106> little_words{"a",
+                                                         "abort",
+                                                         "aborted",
+                                                         "action",
+                                                         "activity",
+                                                         "agent",
+                                                         "an",
+                                                         "and",
+                                                         "app",
+                                                         "at",
+                                                         "attempt",
+                                                         "been",
+                                                         "body",
+                                                         "by",
+                                                         "call",
+                                                         "callable",
+                                                         "caught",
+                                                         "chain",
+                                                         "code",
+                                                         "command",
+                                                         "during",
+                                                         "encountered",
+                                                         "err",
+                                                         "error",
+                                                         "errors",
+                                                         "event",
+                                                         "exception",
+                                                         "exceptions",
+                                                         "execute",
+                                                         "executing",
+                                                         "execution",
+                                                         "failed",
+                                                         "failing",
+                                                         "failure",
+                                                         "fatal",
+                                                         "flow",
+                                                         "for",
+                                                         "from",
+                                                         "function",
+                                                         "got",
+                                                         "graph",
+                                                         "handled",
+                                                         "handler",
+                                                         "handling",
+                                                         "has",
+                                                         "have",
+                                                         "in",
+                                                         "invocation",
+                                                         "invoke",
+                                                         "invoking",
+                                                         "is",
+                                                         "it",
+                                                         "iteration",
+                                                         "its",
+                                                         "job",
+                                                         "last",
+                                                         "main",
+                                                         "message",
+                                                         "node",
+                                                         "occurred",
+                                                         "occured",
+                                                         "of",
+                                                         "on",
+                                                         "oops",
+                                                         "operation",
+                                                         "our",
+                                                         "phase",
+                                                         "pipeline",
+                                                         "problem",
+                                                         "process",
+                                                         "processing",
+                                                         "raised",
+                                                         "run",
+                                                         "runner",
+                                                         "running",
+                                                         "script",
+                                                         "something",
+                                                         "stage",
+                                                         "step",
+                                                         "sub",
+                                                         "subtask",
+                                                         "sub-exception",
+                                                         "sub-exceptions",
+                                                         "task",
+                                                         "tasks",
+                                                         "terminated",
+                                                         "the",
+                                                         "there",
+                                                         "this",
+                                                         "thread",
+                                                         "threw",
+                                                         "thrown",
+                                                         "to",
+                                                         "tool",
+                                                         "traceback",
+                                                         "uncaught",
+                                                         "unexpected",
+                                                         "unhandled",
+                                                         "was",
+                                                         "went",
+                                                         "were",
+                                                         "while",
+                                                         "with",
+                                                         "worker",
+                                                         "workflow",
+                                                         "wrong"};
+
+// Parts of names that any failure may have. In alphabetical order.
+constexpr std::array<std::string_view, 46> common_parts{
+    "abstract",     "agent",     "aggregate", "app",       "application", "base",     "chain",
+    "crew",         "custom",    "e",         "err",       "error",       "errors",   "exception",
+    "exceptions",   "execution", "flow",      "framework", "general",     "generic",  "graph",
+    "group",        "handler",   "illegal",   "job",       "library",     "my",       "node",
+    "orchestrator", "pipeline",  "program",   "run",       "runner",      "runtime",  "script",
+    "state",        "step",      "system",    "task",      "throwable",   "uncaught", "unexpected",
+    "unhandled",    "value",     "worker",    "workflow"};
+
+template <std::size_t Count>
+bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {
+  std::array<char, 16> buffer{};
+  if (word.size() > buffer.size()) return false;
+  std::transform(word.begin(), word.end(), buffer.begin(), lowered);
+  return std::find(words.begin(), words.end(), std::string_view(buffer.data(), word.size())) !=
+         words.end();
+}
+
+// 400 and 500 are sent for whatever happens.
+bool is_telling_status(std::string_view number) {
+  return number.size() == 3 && (number[0] == '4' || number[0] == '5') && number != "400" &&
+         number != "500";
+}
+
+// A line of JSON that is laid out in lines.
+bool is_bracket(std::string_view line) {
+  line = trimmed(line);
+  if (line.empty()) return false;
+  return line.find_first_not_of("{}[],") == std::string_view::npos ||
+         (line.front() == '"' && line.find("\":") != std::string_view::npos);
+}
+
+}  // namespace
+
+bool says_little(std::string_view line) {
+  line = trimmed(line);
+  if (line.size() > longest_little) return false;
+  Reader reader{line};
+  while (!reader.done()) {
+    reader.take_while([](char c) { return !is_word(c) && !is_high(c); });
+    const std::string_view word =
+        reader.take_while([](char c) { return is_word(c) || is_high(c) || c == '-'; });
+    if (word.empty()) continue;
+    const bool number = std::all_of(word.begin(), word.end(), is_digit);
+    if (number ? is_telling_status(word)
+               : !is_one_of(little_words, word) && !is_common_exception(word)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_common_exception(std::string_view name) {
+  const std::size_t dot = name.find_last_of(".:$\\/");
+  if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  std::size_t parts = 0;
+  for (std::size_t begin = 0; begin < name.size(); ++parts) {
+    std::size_t end = begin + 1;
+    while (end < name.size() && !is_upper(name[end]) && name[end] != '_') ++end;
+    if (!is_one_of(common_parts, name.substr(begin, end - begin))) return false;
+    begin = end;
+    while (begin < name.size() && name[begin] == '_') ++begin;
+  }
+  return parts > 0;
+}
+
+std::size_t exception_name_at_start(std::string_view line) {
+  std::size_t end = 0;
+  while (end < line.size() && end < longest_name &&
+         (is_word(line[end]) || line[end] == '.' || line[end] == '$' || line[end] == '\\' ||
+          (line[end] == ':' && end + 2 < line.size() && line[end + 1] == ':' &&
+           is_word(line[end + 2])) ||
+          (line[end] == ':' && end > 0 && line[end - 1] == ':'))) {
+    ++end;
+  }
+  if (end < line.size() && line[end] != ':') return 0;
+  const std::string_view name = line.substr(0, end);
+  const std::size_t dot = name.find_last_of(".:$\\");
+  const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  if (last.size() < 5 || !is_letter(last.front())) return 0;
+  for (const std::string_view ending :
+       {"Error", "Exception", "Failure", "Fault", "Warning", "Exit", "Interrupt", "Timeout",
+        "ExceptionGroup", "Failed", "Err", "Throwable", "NotFound", "Invalid", "Exceeded"}) {
+    if (last.ends_with(ending)) return end;
+  }
+  return dot != std::string_view::npos && is_upper(last.front()) ? end : 0;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string telling_lines(const std::vector<std::string_view>& lines) {
+  constexpr std::size_t most_compared = 16;  // Envelopes say things twice, not hundreds of times.
+  std::vector<std::string_view> kept;
+  for (const bool all : {false, true}) {
+    for (const std::string_view given : lines) {
+      const std::string_view line = all ? trimmed(given) : given;
+      const bool bracket = is_bracket(line);
+      if (!bracket && (!has_letter(line) || (!all && says_little(line)))) continue;
+      const std::size_t from = kept.size() - std::min(kept.size(), most_compared);
+      const bool known = std::find(kept.begin() + static_cast<std::ptrdiff_t>(from), kept.end(),
+                                   line) != kept.end();
+      if (!known || bracket) kept.push_back(line);
+    }
+    if (!std::all_of(kept.begin(), kept.end(), is_bracket)) break;
+    kept.clear();
+  }
+  std::string text;
+  for (const std::string_view line : kept) {
+    if (!text.empty()) text += '\n';
+    text += line;
+  }
+  return text;
+}
+
+}  // namespace triage::inline v0_1::detail

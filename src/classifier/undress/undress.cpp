@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/undress/undress.hpp"
+
+#include "classifier/undress/layers.hpp"
+#include "classifier/undress/letters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t window_bytes = 32 * 1024;  // As much as the rest of the classifier reads.
+constexpr int most_rounds = 8;                   // Clothes under clothes.
+
+struct Layer {
+  Garment garment;
+  bool (*take_off)(std::string&);
+  std::string_view name;
+};
+// From what hides the others to what is hidden by them.
+constexpr Layer layers[] = {
+    {Garment::escapes, remove_escapes, "terminal escapes"},
+    {Garment::log_head, cut_log_heads, "the head of a log line"},
+    {Garment::envelope, unwrap_envelope, "an envelope"},
+    {Garment::markup, unwrap_markup, "markup"},
+    {Garment::escapes, unfold_written_lines, "terminal escapes"},
+    {Garment::trace, unfold_trace, "a stack trace"},
+    {Garment::log_tail, cut_log_tails, "the tail of a log line"},
+    {Garment::progress, cut_progress, "a prefix"},
+    {Garment::line_wraps, join_wrapped_lines, "line wraps"},
+};
+
+bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
+  bool any = false;
+  for (int round = 0; round < most_rounds; ++round) {
+    bool changed = false;
+    for (const Layer& layer : layers) {
+      if (!layer.take_off(text)) continue;
+      garments.set(static_cast<std::size_t>(layer.garment));
+      changed = true;
+    }
+    if (!changed) break;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+std::string Undressed::told() const {
+  std::string names;
+  for (const Layer& layer : layers) {
+    if (!garments.test(static_cast<std::size_t>(layer.garment))) continue;
+    if (layer.take_off == unfold_written_lines) continue;  // Told with the first escapes.
+    if (!names.empty()) names += ", ";
+    names += layer.name;
+  }
+  return names;
+}
+
+std::optional<Undressed> undress(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const bool is_long = text.size() > 2 * window_bytes;
+  Undressed result{.text = std::string(is_long ? text.substr(0, window_bytes) : text)};
+  bool changed = take_off_all(result.text, result.garments);
+  if (is_long) {
+    std::string tail(text.substr(text.size() - window_bytes));
+    changed = take_off_all(tail, result.garments) || changed;
+    result.text += '\n';
+    result.text += tail;
+  }
+  if (!changed || !undressing::has_letter(result.text)) return std::nullopt;
+  return result;
+}
+
+}  // namespace triage::inline v0_1::detail

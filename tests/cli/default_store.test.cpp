@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The store that is meant when none is named.
+#include "cli/stores.hpp"
+
+#include <cstdlib>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Sets a variable of this process, and so of the commands it runs, as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_{};
+};
+
+}  // namespace
+
+TEST_CASE("without a store, every command means the one in the user's state folder", "[cli]") {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path() / "triage");
+  make_store(folder.file("triage/runs.db"));
+  const Environment state("XDG_STATE_HOME", folder.path().string());
+  CHECK_THAT(triage_command({"checkpoint", "list"}).out, ContainsSubstring("crawler"));
+  CHECK_THAT(triage_command({"checkpoint", "show", "good"}).out, ContainsSubstring("crawler"));
+  CHECK(triage_command({"checkpoint", "verify"}).status == 0);
+  CHECK_THAT(triage_command({"checkpoint", "release", "good"}).out, ContainsSubstring("free"));
+  const std::string corrections = folder.file("corrections.jsonl");
+  CHECK(triage_command({"correct", "lost", "--type", "timeout", "--corrections", corrections})
+            .status == 0);
+}
+
+TEST_CASE("a relative state folder counts as not set, and the home folder is used", "[cli]") {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path() / ".local/state/triage");
+  make_store(folder.file(".local/state/triage/runs.db"));
+  const Environment home("HOME", folder.path().string());
+  const Environment state("XDG_STATE_HOME", "somewhere");
+  CHECK_THAT(triage_command({"checkpoint", "show", "good"}).out, ContainsSubstring("crawler"));
+}
+
+TEST_CASE("a store is named once, as an argument or as an option", "[cli]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const std::string store = folder.file("a.db");
+  CHECK(triage_command({"checkpoint", "show", "--store", store, "good"}).status == 0);
+  CHECK(triage_command({"checkpoint", "list", "--store", store}).status == 0);
+  for (const std::vector<std::string>& wrong :
+       {std::vector<std::string>{"checkpoint", "list", store, "--store", store},
+        std::vector<std::string>{"checkpoint", "show", store, "good", "--store", store},
+        std::vector<std::string>{"checkpoint", "show", "--store", store}}) {
+    const Printed refused = triage_command(wrong);
+    CHECK(refused.status == 2);
+    CHECK_FALSE(refused.error.empty());
+  }
+}

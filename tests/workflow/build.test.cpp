@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/workflow/workflow.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace triage;
+using namespace triage::workflow;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Plan {
+  static constexpr const char* message_type = "plan";
+  std::string goal{};
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Plan, goal)
+};
+
+const auto echo = [](const Json& json) { return json; };
+
+WorkflowBuilder three() {
+  WorkflowBuilder builder("three");
+  builder.executor("a", echo).executor("b", echo).executor("c", echo).start("a");
+  return builder;
+}
+
+void check_refused(const WorkflowBuilder& builder, const std::vector<std::string>& says) {
+  const auto built = builder.build();
+  CHECK_ERRC(Errc::invalid_argument, built);
+  for (const std::string& part : says) CHECK_THAT(built.error().detail, ContainsSubstring(part));
+}
+
+}  // namespace
+
+TEST_CASE("a workflow is built of executors and edges", "[workflow][build]") {
+  const auto built = three().chain({"a", "b", "c"}).build();
+  REQUIRE_OK(built);
+  CHECK(built.value().id() == "three");
+  CHECK(built.value().executors() == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("messages have names that survive a change of the compiler", "[workflow][build]") {
+  CHECK(type_name<std::string>() == "string");
+  CHECK(type_name<int>() == "integer");
+  CHECK(type_name<bool>() == "boolean");
+  CHECK(type_name<double>() == "number");
+  CHECK(type_name<std::vector<int>>() == "list");
+  CHECK(type_name<Json>() == "json");
+  CHECK(type_name<Plan>() == "plan");
+}
+
+TEST_CASE("an executor that does not exist is refused, with the nearest name",
+          "[workflow][build]") {
+  check_refused(three().chain({"a", "b", "c"}).edge("a", "cc"), {"\"cc\"", "did you mean \"c\""});
+  check_refused(three().chain({"a", "b", "c"}).start("aa"), {"start", "\"aa\""});
+}
+
+TEST_CASE("an executor that nothing reaches is refused", "[workflow][build]") {
+  check_refused(three().edge("a", "b"), {"\"c\"", "cannot be reached"});
+}
+
+TEST_CASE("ids that are twice there, empty or reserved are refused", "[workflow][build]") {
+  check_refused(three().executor("a", echo), {"\"a\"", "twice"});
+  check_refused(three().executor("", echo), {"\"\"", "1 to 128"});
+  check_refused(three().executor("a/b", echo), {"\"a/b\"", "A-Z"});
+  check_refused(three().executor("triage", echo), {"reserved"});
+  check_refused(WorkflowBuilder("triage/x").executor("a", echo).start("a"), {"reserved"});
+}
+
+TEST_CASE("a fan-in of one source is refused", "[workflow][build]") {
+  check_refused(three().edge("a", "b").fan_in({"b"}, "c"), {"fan-in", "2 or more"});
+  check_refused(three().edge("a", "b").fan_in({"b", "b"}, "c"), {"twice"});
+  check_refused(three().edge("a", "b").fan_in({"a", "b"}, "c", Join::of(3)), {"3", "1 to 2"});
+}
+
+TEST_CASE("a choice needs cases and a default", "[workflow][build]") {
+  const Condition yes = [](const Message&) { return true; };
+  check_refused(three().choice("a", {}, "b"), {"no cases"});
+  check_refused(three().choice("a", {{yes, "b"}}, ""), {"no default"});
+  check_refused(three().choice("a", {{{}, "b"}}, "c"), {"without a condition"});
+}
+
+TEST_CASE("an edge from an executor to itself needs a condition", "[workflow][build]") {
+  check_refused(three().chain({"a", "b", "c"}).edge("b", "b"), {"itself"});
+  const auto bounded = three()
+                           .chain({"a", "b", "c"})
+                           .edge("b", "b", when<Plan>([](const Plan& p) { return p.goal == "x"; }))
+                           .build();
+  REQUIRE_OK(bounded);
+}
+
+TEST_CASE("two edges of one name are refused", "[workflow][build]") {
+  check_refused(three().chain({"a", "b", "c"}).edge("a", "b"), {"\"a->b\"", "twice"});
+}
+
+TEST_CASE("a workflow without a start, or with an impossible limit, is refused",
+          "[workflow][build]") {
+  check_refused(WorkflowBuilder("w").executor("a", echo), {"nothing to start"});
+  check_refused(WorkflowBuilder("w", {.max_supersteps = 0}).executor("a", echo).start("a"),
+                {"max_supersteps is 0"});
+}
+
+TEST_CASE("an eager workflow refuses what would depend on time", "[workflow][build]") {
+  const auto eager = [] {
+    return WorkflowBuilder("w", {.schedule = Schedule::eager})
+        .executor("a", echo)
+        .executor("b", echo)
+        .executor("c", echo)
+        .start("a");
+  };
+  check_refused(eager().chain({"a", "b", "c"}).edge("a", "c"), {"\"c\"", "two ways in"});
+  check_refused(eager().edge("a", "b").fan_in({"a", "b"}, "c", Join::any()), {"supersteps"});
+  REQUIRE_OK(eager().edge("a", "b").fan_in({"a", "b"}, "c").build());
+}
+
+TEST_CASE("the fingerprint names each part, lambdas through their version", "[workflow][build]") {
+  const auto with_version = [](const std::string& version) {
+    return WorkflowBuilder("w")
+        .executor("a", echo, {.version = version})
+        .executor("b", echo)
+        .start("a")
+        .edge("a", "b")
+        .build()
+        .value();
+  };
+  const auto one = with_version("1").fingerprint();
+  const auto two = with_version("2").fingerprint();
+  CHECK(one == with_version("1").fingerprint());
+  CHECK(one.at("executor a") != two.at("executor a"));
+  CHECK(one.at("executor b") == two.at("executor b"));
+  CHECK(one.at("edge a->b") == two.at("edge a->b"));
+}
+
+TEST_CASE("a nested workflow brings its executors under its own path", "[workflow][build]") {
+  const auto inner = three().chain({"a", "b", "c"}).build().value();
+  const auto outer = WorkflowBuilder("outer")
+                         .executor("first", echo)
+                         .executor("inner", inner)
+                         .start("first")
+                         .edge("first", "inner")
+                         .build();
+  REQUIRE_OK(outer);
+  CHECK(outer.value().executors() ==
+        std::vector<std::string>{"first", "inner/a", "inner/b", "inner/c"});
+  CHECK(outer.value().fingerprint().contains("edge inner/a->b"));
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "plan.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/workflow/workflow.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+EdgeOptions named(EdgeOptions options, const std::vector<std::string>& from,
+                  const std::vector<std::string>& to) {
+  if (options.name.empty()) options.name = listed(from) + "->" + listed(to);
+  return options;
+}
+
+Json as_list(const Json& value) { return value.is_array() ? value : Json(Json::array_t{value}); }
+
+}  // namespace
+
+WorkflowBuilder& WorkflowBuilder::executor(std::string id, const Workflow& nested,
+                                           ExecutorOptions options) {
+  spec_.nodes.push_back({std::move(id), {}, std::move(options), nested.body()});
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::start(std::string id) {
+  if (std::find(spec_.starts.begin(), spec_.starts.end(), id) == spec_.starts.end()) {
+    spec_.starts.push_back(std::move(id));
+  }
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::edge(std::string from, std::string to, Condition condition,
+                                       EdgeOptions options) {
+  detail::EdgeSpec edge{.options = named(std::move(options), {from}, {to}),
+                        .sources = {std::move(from)},
+                        .targets = {std::move(to)}};
+  if (condition) edge.conditions.push_back(std::move(condition));
+  spec_.edges.push_back(std::move(edge));
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::chain(const std::vector<std::string>& executors) {
+  for (std::size_t i = 1; i < executors.size(); ++i) edge(executors[i - 1], executors[i]);
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::choice(std::string from, std::vector<Case> cases,
+                                         std::string otherwise, EdgeOptions options) {
+  detail::EdgeSpec edge{.kind = detail::EdgeSpec::Kind::choice, .sources = {std::move(from)}};
+  for (Case& one : cases) {
+    edge.conditions.push_back(std::move(one.condition));
+    edge.targets.push_back(std::move(one.target));
+  }
+  edge.targets.push_back(std::move(otherwise));
+  edge.options = named(std::move(options), edge.sources, edge.targets);
+  spec_.edges.push_back(std::move(edge));
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::fan_out(std::string from, std::vector<std::string> to,
+                                          Selector selector, EdgeOptions options) {
+  detail::EdgeSpec edge{.kind = detail::EdgeSpec::Kind::fan_out,
+                        .options = named(std::move(options), {from}, to),
+                        .sources = {std::move(from)},
+                        .targets = std::move(to),
+                        .selector = std::move(selector)};
+  spec_.edges.push_back(std::move(edge));
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::fan_in(std::vector<std::string> from, std::string to, Join join,
+                                         EdgeOptions options) {
+  detail::EdgeSpec edge{.kind = detail::EdgeSpec::Kind::fan_in,
+                        .options = named(std::move(options), from, {to}),
+                        .sources = std::move(from),
+                        .targets = {std::move(to)},
+                        .join = join};
+  spec_.edges.push_back(std::move(edge));
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::add_port(std::string name, detail::PortSpec port) {
+  spec_.ports.insert_or_assign(std::move(name), std::move(port));
+  return *this;
+}
+
+WorkflowBuilder& WorkflowBuilder::reducer(std::string key, detail::Reducer reduce) {
+  spec_.reducers.insert_or_assign(std::move(key), std::move(reduce));
+  return *this;
+}
+
+Result<Workflow> WorkflowBuilder::build() const {
+  TRIAGE_TRYV(detail::check_workflow(spec_));
+  return outcome::success(Workflow(std::make_shared<const detail::WorkflowBody>(spec_)));
+}
+
+const std::string& Workflow::id() const noexcept { return body_->spec().id; }
+
+const std::map<std::string, std::string>& Workflow::fingerprint() const noexcept {
+  return body_->fingerprint();
+}
+
+std::vector<std::string> Workflow::executors() const {
+  std::vector<std::string> paths;
+  for (const detail::PlanNode& node : body_->plan().nodes) paths.push_back(node.path);
+  return paths;
+}
+
+namespace reduce {
+
+detail::Reducer append() {
+  return [](const Json& before, const Json& written) {
+    Json list = before.is_null() ? Json::array() : as_list(before);
+    for (const Json& one : as_list(written)) list.push_back(one);
+    return list;
+  };
+}
+detail::Reducer sum() {
+  return [](const Json& before, const Json& written) -> Json {
+    if (before.is_null()) return written;
+    if (before.is_number_integer() && written.is_number_integer()) {
+      return before.get<std::int64_t>() + written.get<std::int64_t>();
+    }
+    return before.get<double>() + written.get<double>();
+  };
+}
+detail::Reducer max() {
+  return [](const Json& before, const Json& written) {
+    return before.is_null() || before < written ? written : before;
+  };
+}
+detail::Reducer merge() {
+  return [](const Json& before, const Json& written) {
+    Json merged = before.is_null() ? Json::object() : before;
+    merged.update(written);
+    return merged;
+  };
+}
+
+}  // namespace reduce
+
+namespace detail {
+
+Error unreadable(const Message& message, const std::string& why) {
+  return {Errc::invalid_argument, "a message of type \"" + printable(message.type) +
+                                      "\" does not convert to what the handler takes: " + why};
+}
+
+Error unhandled(const Message& message, const std::vector<std::string>& handled) {
+  std::string names;
+  for (const std::string& name : handled) names += (names.empty() ? "" : ", ") + name;
+  return {Errc::invalid_argument, "a message of type \"" + printable(message.type) +
+                                      "\" has no handler; there are handlers for " + names};
+}
+
+bool takes(const std::string& handled, const std::string& type) {
+  return handled == type || handled == "json" || type == "json";
+}
+
+Result<void> answers_as(const Json& answer, const std::function<void()>& convert) {
+  try {
+    convert();
+    return outcome::success();
+  } catch (const std::exception& e) {
+    return Error{Errc::invalid_argument, "the answer " + show(answer).substr(0, 200) +
+                                             " is not of the port's type: " + e.what()};
+  }
+}
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One call of a handler, as its Context sees it: the seam between the public Context and whoever
+// drives the run.
+
+#include "triage/workflow/context.hpp"
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::workflow::detail {
+
+class Call {
+ public:
+  Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  virtual ~Call() = default;
+
+  [[nodiscard]] virtual const std::string& executor() const noexcept = 0;
+  [[nodiscard]] virtual int occurrence() const noexcept = 0;
+  [[nodiscard]] virtual int superstep() const noexcept = 0;
+  virtual void send(Message message, std::optional<std::string_view> target) = 0;
+  virtual void output(Message message) = 0;
+  // Whether what a handler returns has somewhere to go.
+  [[nodiscard]] virtual bool has_edges() const noexcept = 0;
+  [[nodiscard]] virtual std::shared_ptr<const Json> input(std::string_view key) = 0;
+  // Names of scopes: see scope_name().
+  [[nodiscard]] virtual std::shared_ptr<const Json> read(const std::string& scope,
+                                                         std::string_view key) = 0;
+  virtual void write(const std::string& scope, std::string_view key, Json value) = 0;
+  [[nodiscard]] virtual std::string private_scope() const = 0;
+  [[nodiscard]] virtual std::string shared_scope(std::string_view name) const = 0;
+  // Nothing: there is no answer yet. Errors stop the call.
+  [[nodiscard]] virtual Result<std::optional<Json>> request(std::string_view port,
+                                                            const std::string& type,
+                                                            const Json& payload,
+                                                            const RequestOptions& options) = 0;
+  [[nodiscard]] virtual Attempt& attempt() const noexcept = 0;
+  // The attempt that steps and usage belong to: of the executor's own policy, if it has one.
+  [[nodiscard]] virtual Attempt& inner_attempt() const noexcept = 0;
+  [[nodiscard]] virtual std::optional<TimePoint> deadline() const = 0;
+  [[nodiscard]] virtual std::stop_token stop_token() const = 0;
+  [[nodiscard]] virtual Error fail(Failure failure) = 0;
+  // The first error sticks: the call fails with it, whatever its handler returns.
+  virtual void stick(Error error) = 0;
+  virtual void park() = 0;  // The handler is to be called again when there is an answer.
+
+ protected:
+  [[nodiscard]] static Context context_of(Call& call) noexcept { return Context(&call); }
+};
+
+}  // namespace triage::inline v0_1::workflow::detail

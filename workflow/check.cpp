@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// What a workflow must be like before anything runs.
+#include "base/nearest.hpp"
+#include "plan.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+constexpr std::size_t longest_id = 128;
+constexpr int most_supersteps = 1'000'000;
+
+Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+
+std::string in_quotes(std::string_view text) { return "\"" + printable(text) + "\""; }
+
+Result<void> check_id(const std::string& id, const std::string& what) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == ':' || c == '-';
+  };
+  if (id == "triage" || id.rfind("triage/", 0) == 0) {
+    return wrong(what + " " + in_quotes(id) + " is reserved for the library");
+  }
+  if (id.empty() || id.size() > longest_id || id.front() == '.' ||
+      !std::all_of(id.begin(), id.end(), allowed)) {
+    return wrong(what + " " + in_quotes(id) +
+                 " is not allowed: an id has 1 to 128 of A-Z a-z 0-9 . _ : - and does not begin "
+                 "with a dot");
+  }
+  return outcome::success();
+}
+
+using Ids = std::set<std::string, std::less<>>;
+
+std::string did_you_mean(const std::string& wrong_id, const Ids& ids) {
+  const std::vector<std::string> names(ids.begin(), ids.end());
+  const std::string_view near = triage::detail::nearest(wrong_id, names);
+  return near.empty() ? "" : "; did you mean " + in_quotes(near) + "?";
+}
+
+Result<void> check_end(const Ids& ids, const std::string& edge, const std::string& end) {
+  if (ids.contains(end)) return outcome::success();
+  return wrong("edge " + in_quotes(edge) + " names executor " + in_quotes(end) +
+               ", which does not exist" + did_you_mean(end, ids));
+}
+
+Result<void> check_fan_in(const EdgeSpec& edge) {
+  const std::string name = "fan-in " + in_quotes(edge.options.name);
+  const Ids sources(edge.sources.begin(), edge.sources.end());
+  if (sources.size() != edge.sources.size()) return wrong(name + " names one source twice");
+  if (sources.size() < 2) {
+    return wrong(name + " has " + std::to_string(sources.size()) +
+                 " source; it needs 2 or more: use an edge");
+  }
+  if (edge.join.kind == Join::Kind::count &&
+      (edge.join.count < 1 || edge.join.count > sources.size())) {
+    return wrong(name + " waits for " + std::to_string(edge.join.count) +
+                 " sources; allowed are 1 to " + std::to_string(sources.size()));
+  }
+  return outcome::success();
+}
+
+Result<void> check_edge(const Ids& ids, const EdgeSpec& edge) {
+  const std::string& name = edge.options.name;
+  if (edge.kind == EdgeSpec::Kind::choice) {
+    if (edge.conditions.empty()) return wrong("choice " + in_quotes(name) + " has no cases");
+    if (edge.targets.back().empty()) return wrong("choice " + in_quotes(name) + " has no default");
+    for (const Condition& condition : edge.conditions) {
+      if (!condition) return wrong("choice " + in_quotes(name) + " has a case without a condition");
+    }
+  }
+  for (const auto* ends : {&edge.sources, &edge.targets}) {
+    for (const std::string& end : *ends) {
+      TRIAGE_TRYV(check_end(ids, name, end));
+    }
+  }
+  if (edge.kind == EdgeSpec::Kind::fan_in) return check_fan_in(edge);
+  if (edge.kind == EdgeSpec::Kind::direct && edge.sources == edge.targets &&
+      edge.conditions.empty()) {
+    return wrong("edge " + in_quotes(name) +
+                 " leads from an executor to itself and has no condition "
+                 "that ends the loop");
+  }
+  if (edge.kind == EdgeSpec::Kind::fan_out) {
+    const Ids targets(edge.targets.begin(), edge.targets.end());
+    if (targets.size() != edge.targets.size()) {
+      return wrong("fan-out " + in_quotes(name) + " names one target twice");
+    }
+    if (targets.empty()) return wrong("fan-out " + in_quotes(name) + " has no targets");
+  }
+  return outcome::success();
+}
+
+Result<void> check_reached(const WorkflowSpec& spec) {
+  std::map<std::string, std::vector<const EdgeSpec*>, std::less<>> leaving;
+  for (const EdgeSpec& edge : spec.edges) {
+    for (const std::string& source : edge.sources) leaving[source].push_back(&edge);
+  }
+  Ids reached(spec.starts.begin(), spec.starts.end());
+  std::vector<std::string> next = spec.starts;
+  while (!next.empty()) {
+    const std::string from = std::move(next.back());
+    next.pop_back();
+    for (const EdgeSpec* edge : leaving[from]) {
+      for (const std::string& target : edge->targets) {
+        if (reached.insert(target).second) next.push_back(target);
+      }
+    }
+  }
+  for (const NodeSpec& node : spec.nodes) {
+    if (!reached.contains(node.id)) {
+      return wrong("executor " + in_quotes(node.id) + " cannot be reached from a start");
+    }
+  }
+  return outcome::success();
+}
+
+// Else the order of deliveries would be a matter of time.
+Result<void> check_ways_in(const WorkflowSpec& spec) {
+  Ids entered(spec.starts.begin(), spec.starts.end());
+  for (const EdgeSpec& edge : spec.edges) {
+    if (edge.kind == EdgeSpec::Kind::fan_in && edge.join.kind != Join::Kind::all) {
+      return wrong("fan-in " + in_quotes(edge.options.name) +
+                   " does not wait for all its sources, which an eager workflow cannot do in the "
+                   "same way each time; use Schedule::supersteps");
+    }
+    for (const std::string& target : Ids(edge.targets.begin(), edge.targets.end())) {
+      if (entered.insert(target).second) continue;
+      return wrong("executor " + in_quotes(target) +
+                   " has two ways in, which in an eager workflow would come in any order; join "
+                   "them by a fan-in, or use Schedule::supersteps");
+    }
+  }
+  for (const NodeSpec& node : spec.nodes) {
+    if (node.nested && node.nested->spec().options.schedule != Schedule::eager) {
+      return wrong("executor " + in_quotes(node.id) +
+                   " is a workflow of supersteps, which an eager one cannot contain");
+    }
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<void> check_workflow(const WorkflowSpec& spec) {
+  TRIAGE_TRYV(check_id(spec.id, "workflow id"));
+  if (spec.options.max_supersteps < 1 || spec.options.max_supersteps > most_supersteps) {
+    return wrong("max_supersteps is " + std::to_string(spec.options.max_supersteps) +
+                 "; allowed are 1 to 1000000");
+  }
+  Ids ids;
+  for (const NodeSpec& node : spec.nodes) {
+    TRIAGE_TRYV(check_id(node.id, "executor id"));
+    if (!ids.insert(node.id).second)
+      return wrong("executor " + in_quotes(node.id) + " is twice there");
+    if (node.options.timeout < Duration::zero()) {
+      return wrong("executor " + in_quotes(node.id) + " has a timeout below 0");
+    }
+    if (node.options.policy) {
+      if (auto checked = check_policy(*node.options.policy); !checked) {
+        return wrong("executor " + in_quotes(node.id) + ": " + checked.error().detail);
+      }
+    }
+  }
+  if (spec.starts.empty()) return wrong("workflow " + in_quotes(spec.id) + " has nothing to start");
+  for (const std::string& start : spec.starts) {
+    if (!ids.contains(start)) {
+      return wrong("start names executor " + in_quotes(start) + ", which does not exist" +
+                   did_you_mean(start, ids));
+    }
+  }
+  Ids names;
+  for (const EdgeSpec& edge : spec.edges) {
+    if (!names.insert(edge.options.name).second) {
+      return wrong("edge " + in_quotes(edge.options.name) + " is twice there; give one a name");
+    }
+    TRIAGE_TRYV(check_edge(ids, edge));
+  }
+  for (const auto& [name, port] : spec.ports) {
+    TRIAGE_TRYV(check_id(name, "port"));
+  }
+  TRIAGE_TRYV(check_reached(spec));
+  if (spec.options.schedule == Schedule::eager) {
+    TRIAGE_TRYV(check_ways_in(spec));
+  }
+  return outcome::success();
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/context.hpp"
+#include "call.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+constexpr std::size_t longest_key = 256;
+
+}  // namespace
+
+std::shared_ptr<const Json> Scope::find(std::string_view key) const {
+  return call_->read(name_, key);
+}
+
+void Scope::set(std::string_view key, Json value) {
+  if (key.empty() || key.size() > longest_key || key.rfind("triage/", 0) == 0) {
+    call_->stick({Errc::invalid_argument,
+                  "state key \"" + printable(key) +
+                      "\" is not allowed: 1 to 256 bytes that do not begin with \"triage/\""});
+    return;
+  }
+  if (auto checked = check_json(value, "a value of the state"); !checked) {
+    call_->stick(std::move(checked).error());
+    return;
+  }
+  call_->write(name_, key, std::move(value));
+}
+
+const std::string& Context::executor() const noexcept { return call_->executor(); }
+const std::string& Context::run_id() const { return attempt().run_id(); }
+int Context::occurrence() const noexcept { return call_->occurrence(); }
+int Context::superstep() const noexcept { return call_->superstep(); }
+
+void Context::send_message(Message message) { call_->send(std::move(message), std::nullopt); }
+void Context::send_message_to(std::string_view target, Message message) {
+  call_->send(std::move(message), target);
+}
+void Context::output_message(Message message) { call_->output(std::move(message)); }
+
+std::shared_ptr<const Json> Context::find_input(std::string_view key) const {
+  return call_->input(key);
+}
+Scope Context::state() { return {call_, call_->private_scope()}; }
+Scope Context::shared(std::string_view name) { return {call_, call_->shared_scope(name)}; }
+
+Json Context::request_json(std::string_view port, std::string type, const Json& payload,
+                           const RequestOptions& options) {
+  auto answer = call_->request(port, type, payload, options);
+  if (!answer) give_up(std::move(answer).error());
+  if (!answer.value()) {
+    call_->park();
+    throw RequestPending{};
+  }
+  return *std::move(answer).value();
+}
+
+Attempt& Context::attempt() const { return call_->attempt(); }
+
+std::string Context::effect_key(std::string_view key) const {
+  return call_->executor() + "/" + std::string(key);
+}
+
+void Context::record_step(Step step) {
+  if (!step.agent_id) step.agent_id = call_->executor();
+  call_->inner_attempt().record_step(std::move(step));
+}
+void Context::record_usage(const Usage& usage) { call_->inner_attempt().record_usage(usage); }
+std::stop_token Context::stop_token() const { return call_->stop_token(); }
+std::optional<TimePoint> Context::deadline() const { return call_->deadline(); }
+Error Context::fail(Failure failure) { return call_->fail(std::move(failure)); }
+
+void Context::give_up(Error error) {
+  call_->stick(std::move(error));
+  throw AttemptStopped{};
+}
+
+namespace detail {
+
+void send_returned(Context& context, Message message) {
+  Call& call = *context.call_;
+  if (call.has_edges()) {
+    call.send(std::move(message), std::nullopt);
+  } else {
+    call.output(std::move(message));
+  }
+}
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "plan.hpp"
+#include "base/digest.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+std::string within(const std::string& path, const std::string& id) {
+  return path.empty() ? id : path + "/" + id;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all += part + "\n";
+  return all;
+}
+
+std::string short_digest(const std::string& text) {
+  return triage::detail::digest(text).substr(0, 16);
+}
+
+}  // namespace
+
+WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
+  plan_.scopes.push_back({.spec = &spec_});
+  lay_out(spec_, 0);
+  for (std::size_t scope = 0; scope < plan_.scopes.size(); ++scope) {
+    connect(*plan_.scopes[scope].spec, scope);
+  }
+  print(spec_, "");
+}
+
+// Nodes first: edges may lead to workflows that come later.
+void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
+  const std::string path = plan_.scopes[scope].path;
+  for (const NodeSpec& node : spec.nodes) {
+    const std::string inner = within(path, node.id);
+    if (!node.nested) {
+      plan_.node_of.emplace(inner, plan_.nodes.size());
+      plan_.nodes.push_back({.path = inner, .scope = scope, .spec = &node, .edges = {}});
+      continue;
+    }
+    const WorkflowSpec& below = node.nested->spec();
+    plan_.scopes.push_back({.path = inner,
+                            .parent = static_cast<std::ptrdiff_t>(scope),
+                            .starts = {},
+                            .edges = {},
+                            .spec = &below});
+    lay_out(below, plan_.scopes.size() - 1);
+  }
+}
+
+void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
+  const std::string path = plan_.scopes[scope].path;
+  std::map<std::string, std::size_t, std::less<>> scope_of;
+  for (std::size_t i = 0; i < plan_.scopes.size(); ++i) scope_of.emplace(plan_.scopes[i].path, i);
+  // The nodes that a message to `id` reaches.
+  const auto entries = [&](const std::string& id) {
+    std::vector<std::size_t> nodes;
+    const auto enter = [&](const auto& self, const std::string& inner) -> void {
+      if (const auto node = plan_.node_of.find(inner); node != plan_.node_of.end()) {
+        nodes.push_back(node->second);
+        return;
+      }
+      for (const std::string& start : plan_.scopes[scope_of.at(inner)].spec->starts) {
+        self(self, within(inner, start));
+      }
+    };
+    enter(enter, within(path, id));
+    return nodes;
+  };
+  for (const std::string& start : spec.starts) {
+    for (const std::size_t node : entries(start)) plan_.scopes[scope].starts.push_back(node);
+  }
+  for (const EdgeSpec& edge : spec.edges) {
+    PlanEdge planned{.name = within(path, edge.options.name), .spec = &edge, .targets = {}};
+    for (const std::string& target : edge.targets) planned.targets.push_back(entries(target));
+    const std::size_t index = plan_.edges.size();
+    for (std::size_t source = 0; source < edge.sources.size(); ++source) {
+      const std::string inner = within(path, edge.sources[source]);
+      const auto node = plan_.node_of.find(inner);
+      auto& leaving = node != plan_.node_of.end() ? plan_.nodes[node->second].edges
+                                                  : plan_.scopes[scope_of.at(inner)].edges;
+      leaving.push_back({index, source});
+    }
+    plan_.edge_of.emplace(planned.name, index);
+    plan_.edges.push_back(std::move(planned));
+  }
+}
+
+void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
+  fingerprint_["workflow" + (prefix.empty() ? "" : " " + prefix)] = short_digest(
+      spec.id + "\n" + spec.options.version + "\n" +
+      std::to_string(static_cast<int>(spec.options.schedule)) + "\n" + joined(spec.starts));
+  for (const NodeSpec& node : spec.nodes) {
+    const std::string path = within(prefix, node.id);
+    if (node.nested) {
+      print(node.nested->spec(), path);
+    } else {
+      fingerprint_["executor " + path] =
+          short_digest(node.options.version + "\n" + joined(node.type.handles));
+    }
+  }
+  for (const EdgeSpec& edge : spec.edges) {
+    fingerprint_["edge " + within(prefix, edge.options.name)] = short_digest(
+        std::to_string(static_cast<int>(edge.kind)) + "\n" + edge.options.version + "\n" +
+        joined(edge.sources) + "\n" + joined(edge.targets) + "\n" +
+        std::to_string(static_cast<int>(edge.join.kind)) + " " + std::to_string(edge.join.count));
+  }
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
