@@ -158,12 +158,14 @@ struct Repetitions {
 };
 
 // Steps are visited newest first: one that is no call may be what the call behind it was told. Who
-// runs what another agent writes has no input of its own.
+// runs what another agent writes, or code that was written in words, has no input of its own.
 void hear(std::size_t index, const Step& step, std::vector<Call>& calls) {
   if (calls.empty() || is_call(step) || !step.llm_output) return;
   Call& call = calls.back();
   if (call.index != index + 1 || !is_call(*call.step) || has_input(*call.step)) return;
-  if (call.step->agent_id != step.agent_id) call.heard = &*step.llm_output;
+  const std::string& said = *step.llm_output;
+  const bool code = said.find("```") != std::string::npos;
+  if (code || call.step->agent_id != step.agent_id) call.heard = &said;
 }
 
 // calls[0] is the newest.
