@@ -14,6 +14,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
+// Of the critical step of a conversation. Less is wrong more often than right.
+constexpr double least_guess_acted_on = 0.5;
+
 // Steps that were restored failed in an earlier attempt, if they did.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
   std::size_t index = trajectory.size();
@@ -124,7 +127,12 @@ void Run::classify() {
   Classification& found = b.context().classification;
   found = ask_classifier();
   b.classified_attempt = attempt_;
+  // A guess is told among the evidence; what was reached is given up for a good one only.
+  if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
+    found.critical_step.reset();
+  }
   if (!found.critical_step) {
+    found.critical_step_confidence.reset();
     found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
   if (found.critical_step && *found.critical_step >= b.context().trajectory.size()) {
