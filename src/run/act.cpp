@@ -11,20 +11,23 @@
 
 namespace triage::inline v0_1::detail {
 
-// What the machine asks for after a failure.
-Input Run::recover(Do what) {
+// What the machine had to say about the failure.
+void Run::take_notes() {
   Situation& s = data_->situation();
   for (std::string& text : s.notes) note(std::move(text));
   s.notes.clear();
+}
+
+// What the machine asks for after a failure, but for the two that every recovery needs.
+Input Run::recover(Do what) {
+  take_notes();
   switch (what) {
     case Do::tell_failure: return tell_failure();
-    case Do::ask_policy: return ask_policy();
     case Do::ask_escalation: return ask_escalation();
     case Do::announce: return announce();
     case Do::find_target: return find_target();
     case Do::learn_target: return learn_target();
     case Do::undo: return undo();
-    case Do::apply: return apply();
     case Do::suspend_wait: return suspend_wait();
     case Do::end_run: return end_run();
     default: return Input::stopped;

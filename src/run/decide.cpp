@@ -7,6 +7,8 @@
 #include "run/run.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -88,10 +90,14 @@ Input Run::tell_failure() {
 }
 
 Input Run::ask_policy() {
-  RecoveryAction& action = data_->situation().action;
+  Failing& failing = data_->failing();
+  RecoveryAction& action = failing.situation.action;
+  // Made in its place: moving an action costs more than asking for it.
+  std::destroy_at(&action);
   try {
-    action = core_.policy.decide(data_->context());
+    ::new (&action) RecoveryAction(core_.policy.decide(failing.context));
   } catch (...) {
+    ::new (&action) RecoveryAction();
     const std::string text = current_exception_text();
     note("the strategy for " + std::string(to_string(data_->context().type())) + " threw: " + text);
     action = RecoveryAction::escalate("the strategy threw: " + text);

@@ -71,8 +71,8 @@ Terms Run::terms() const {
 }
 
 RunData& Run::make_data() {
-  auto made = std::make_unique<RunData>();
-  made->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
+  auto made =
+      std::make_unique<RunData>(options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
   made->started_at = began_;
   if (attempt_ > 0) made->journal.begin_attempt(attempt_);
   return data_.offer(std::move(made));
@@ -95,6 +95,7 @@ void Run::deliver(EventKind kind, Event& event) {
 }
 
 void Run::collect_notes() {
+  if (!has_store() && observer() == nullptr) return;  // Then nobody has any.
   std::vector<std::string> collected;
   {
     const std::scoped_lock lock(mutex_);

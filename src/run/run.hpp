@@ -307,6 +307,7 @@ class Run {
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
+  void take_notes();
   Input recover(Do what);
   Input refuse_action(std::string problem);
   Input apply();

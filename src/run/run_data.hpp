@@ -50,6 +50,7 @@ struct RareRunData {
 
 // What a run needs when something fails.
 struct Failing {
+  Failing() noexcept {}      // Provided, so that make_unique does not clear the memory first.
   FailureContext context{};  // Its history grows with each failure.
   Situation situation{};     // What the driver and the machine tell each other about it.
 };
@@ -58,6 +59,9 @@ inline constexpr const char* no_time_left = "the deadline leaves no time for an 
 
 // What a run has beside its frame. Outlives it when the run is suspended.
 struct RunData {
+  RunData() {}  // Provided, so that make_unique does not clear the memory first.
+  explicit RunData(bool auto_checkpoint) : journal({}, auto_checkpoint) {}
+
   // Made under the run's lock while an attempt is open.
   [[nodiscard]] RareRunData& extras() {
     if (!made_extras) made_extras = std::make_unique<RareRunData>();

@@ -131,6 +131,11 @@ Outcome Run::execute(RunMachine::Begins begins, Input input) {
         if (input == Input::held) machine.meet(data_->situation());
         break;
       case Do::refuse_entry: input = refuse_held(); break;
+      case Do::ask_policy: input = ask_policy(); break;
+      case Do::apply:
+        take_notes();
+        input = apply();
+        break;
       default: input = recover(next.what); break;
     }
   }
@@ -242,7 +247,7 @@ Input Run::settle(Input result) {
     data_->journal.end_checkpoint();
   }
   if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
-  if (!data_->sticky) data_->sticky = refused_record();
+  if (!data_->sticky && has_store()) data_->sticky = refused_record();
   if (const std::optional<Error>& sticky = data_->sticky; sticky) {
     const RareRunData* extras = data_->made_extras.get();
     if (sticky->code == Errc::suspended && extras != nullptr && extras->wait)
