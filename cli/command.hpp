@@ -27,6 +27,8 @@ std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
 std::function<ExitStatus()> correct(CLI::App& arguments);
+std::function<ExitStatus()> resume(CLI::App& arguments);
+std::function<ExitStatus()> run(CLI::App& arguments);
 std::function<ExitStatus()> train(CLI::App& arguments);
 std::function<ExitStatus()> policy_check(CLI::App& arguments);
 std::function<ExitStatus()> policy_show(CLI::App& arguments);

@@ -24,6 +24,9 @@ constexpr std::array groups{
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
+    Command{"", "run", "Runs a program, and brings it to its end whatever goes wrong.", &run},
+    Command{"", "resume", "Goes on with runs whose supervisor died, or whose time has come.",
+            &resume},
     Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
     Command{"", "correct", "Labels a failure of a run that was taken for something else.",
             &correct},

@@ -42,6 +42,12 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(store)));
 }
 
+Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url) {
+  TRIAGE_TRYV(check_url(url));
+  TRIAGE_TRY(store, SqliteStore::open(url));
+  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(store)));
+}
+
 Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
   // Looked at first: what is not there must not be made.
   TRIAGE_TRY(looked_at, open_store(url));

@@ -15,6 +15,9 @@ inline constexpr const char* store_help = "Where the checkpoints are: sqlite:PAT
 // Errors: Errc::invalid_argument for a scheme this build does not know; those of the store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
+// Opens it for runs: it is made if it is missing. Errors: as open_store.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
+
 // Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.
 [[nodiscard]] Result<std::string> free_run(const std::string& url, const RunId& run, bool force);
 
