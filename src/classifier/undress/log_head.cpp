@@ -274,7 +274,9 @@ bool cut_log_heads(std::string& text) {
     if (!out.empty()) out += '\n';
     HeadReader head(line);
     const std::size_t begin = head.run();
-    std::string_view words = trimmed(line.substr(begin));
+    // What is indented behind a container's name may be a stack trace.
+    std::string_view words = line.substr(begin);
+    while (!words.empty() && is_space(words.back())) words.remove_suffix(1);
     const std::string said = said_by_pairs(words);
     if (begin == 0 && said.empty()) {
       out += line;

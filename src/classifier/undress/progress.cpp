@@ -14,12 +14,10 @@ constexpr int most_prefixes = 4;
 constexpr std::size_t longest_prefix = 140;
 constexpr std::size_t most_words = 20;
 
-constexpr std::array<std::string_view, 33> work_nouns{
-    "step",    "steps",    "stage",     "phase",     "task",    "subtask",  "job",
-    "attempt", "try",      "item",      "run",       "node",    "action",   "worker",
-    "agent",   "batch",    "part",      "section",   "round",   "workflow", "pipeline",
-    "flow",    "activity", "graph",     "chain",     "process", "command",  "stage",
-    "episode", "chapter",  "iteration", "operation", "unit"};
+constexpr std::array<std::string_view, 25> work_nouns{
+    "step", "steps",    "stage", "phase",  "task",    "subtask", "job",      "attempt",  "try",
+    "item", "run",      "node",  "worker", "agent",   "batch",   "round",    "workflow", "pipeline",
+    "flow", "activity", "graph", "chain",  "episode", "chapter", "iteration"};
 constexpr std::array<std::string_view, 13> failing_verbs{
     "failed",  "errored", "crashed", "raised", "threw",  "broke",       "died",
     "failure", "failing", "fails",   "error",  "errors", "unsuccessful"};

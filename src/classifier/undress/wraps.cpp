@@ -54,8 +54,14 @@ bool is_wrapped(const Lines& lines) {
 bool is_cut(const Lines& lines) {
   const std::size_t width = lines.front().size();
   if (lines.size() < 3 || width < least_width || lines.back().size() > width) return false;
-  return std::all_of(lines.begin(), lines.end() - 1,
-                     [&](std::string_view line) { return line.size() == width; });
+  const bool equal = std::all_of(lines.begin(), lines.end() - 1,
+                                 [&](std::string_view line) { return line.size() == width; });
+  // Sentences that are broken between words lose the blanks there.
+  constexpr std::size_t many = 5;
+  const bool blank = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    return is_blank(line.front()) || is_blank(line.back());
+  });
+  return equal && (blank || lines.size() >= many);
 }
 
 class Joiner {
