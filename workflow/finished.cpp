@@ -18,16 +18,18 @@ Message message_from(const Json& json) {
 
 Result<Sent> sent_from(const Plan& plan, const Json& json) {
   Sent sent{message_from(json), {}};
-  for (const Json& route : json.at("to")) {
-    const auto edge = plan.edge_of.find(route.at(0).get_ref<const std::string&>());
-    const auto target = route.at(1).get<std::size_t>();
+  for (const Json& along : json.at("to")) {
+    const auto edge = plan.edge_of.find(along.at(0).get_ref<const std::string&>());
     const EdgeSpec* spec = edge == plan.edge_of.end() ? nullptr : plan.edges[edge->second].spec;
     const bool joined = spec != nullptr && spec->kind == EdgeSpec::Kind::fan_in;
-    if (spec == nullptr || target >= (joined ? spec->sources : spec->targets).size()) {
-      return Error{Errc::conflict, "a stored message went along edge " + show(route) +
-                                       ", which the workflow does not have"};
+    for (std::size_t i = 1; i < along.size(); ++i) {
+      const auto target = along[i].get<std::size_t>();
+      if (spec == nullptr || target >= (joined ? spec->sources : spec->targets).size()) {
+        return Error{Errc::conflict, "a stored message went along edge " + show(along[0]) +
+                                         ", which the workflow does not have"};
+      }
+      sent.routes.push_back({edge->second, target});
     }
-    sent.routes.push_back({edge->second, target});
   }
   return outcome::success(std::move(sent));
 }
@@ -85,8 +87,11 @@ Json to_stored(const Plan& plan, const Finished& finished) {
   for (const Sent& sent : finished.sent) {
     Json json = message_json(sent.message);
     Json& to = json["to"] = Json::array();
+    // [edge, target, target, …]: a wide fan-out names its edge once.
     for (const Route& route : sent.routes) {
-      to.push_back(Json::array({plan.edges[route.edge].name, route.target}));
+      const std::string& name = plan.edges[route.edge].name;
+      if (to.empty() || to.back().front() != name) to.push_back(Json::array({name}));
+      to.back().push_back(route.target);
     }
     stored["sent"].push_back(std::move(json));
   }

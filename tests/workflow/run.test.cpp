@@ -208,6 +208,27 @@ TEST_CASE("a message that no handler takes is an error that names it", "[workflo
   }
 }
 
+TEST_CASE("a fan-out to very many executors is stored in little room", "[workflow][run]") {
+  WorkflowBuilder builder("wide");
+  std::vector<std::string> names;
+  builder.executor("start", [](const int& n) { return n; }).start("start");
+  for (int i = 0; i < 500; ++i) {
+    names.push_back("n" + std::to_string(i));
+    builder.executor(names.back(), add_one);
+  }
+  builder.executor("join", [](const std::vector<int>& all) { return all.size(); });
+  const auto graph = built(builder.fan_out("start", names).fan_in(names, "join"));
+  const auto store = memory();
+  REQUIRE_OK(WorkflowRun(graph, {.run_id = "w", .store = store}).run(1));
+  const auto state = store->latest("w");
+  REQUIRE_OK(state);
+  CHECK(show(*state.value().state.find("triage/done/start/1")).size() < 4000);
+  WorkflowRun again(graph, {.run_id = "w", .store = store});
+  const auto result = again.resume();
+  REQUIRE_OK(result);
+  CHECK(result.value().value() == 500);
+}
+
 TEST_CASE("a nested workflow's outputs travel on as its messages", "[workflow][run]") {
   const auto inner = built(WorkflowBuilder("inner")
                                .executor("a", add_one)
