@@ -14,6 +14,7 @@ DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery,
       node_(around.body.plan().nodes[delivery.node]),
       inner_(inner) {
   if (node_.spec->options.timeout > Duration::zero()) begun_ = around.clock.now();
+  finished_.superstep = delivery.superstep;
   if (around.stored) finished_.input = digest_of(delivery.message);
 }
 
@@ -83,7 +84,7 @@ JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
   const std::pair<std::string, std::string> wanted{scope, std::string(key)};
   const auto own = own_.find(wanted);
   JsonPtr before = around_.values.read(delivery_, scope, key);
-  if (around_.stored) finished_.reads.emplace(scope + "|" + wanted.second, digest_of(before));
+  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of(before));
   if (own == own_.end()) return before;
   JsonPtr now = around_.values.combined(scope, wanted.second, before, own->second);
   return now && now->is_null() ? nullptr : now;
@@ -139,13 +140,6 @@ std::optional<TimePoint> DeliveryCall::deadline() const {
   std::optional<TimePoint> until = inner_.deadline();
   if (timeout > Duration::zero() && (!until || begun_ + timeout < *until)) until = begun_ + timeout;
   return until;
-}
-
-Error DeliveryCall::fail(Failure failure) {
-  const std::scoped_lock lock(mutex_);
-  Error error(Errc::escalated, failure.text.empty() ? "the executor failed" : failure.text);
-  failure_ = std::move(failure);
-  return error;
 }
 
 void DeliveryCall::stick(Error error) {

@@ -4,6 +4,7 @@
 
 #include "call.hpp"
 #include "finished.hpp"
+#include "triage/failure.hpp"
 
 #include <map>
 #include <mutex>
@@ -38,15 +39,13 @@ class DeliveryCall final : public Call {
  public:
   DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner);
 
-  // Calls the executor. Errors: what it ended with; see failure(). Exceptions of the handler pass
-  // through, but for AttemptStopped and RequestPending.
+  // Calls the executor. Errors: what it ended with. Exceptions of the handler pass through, but for
+  // AttemptStopped and RequestPending.
   [[nodiscard]] Result<void> perform(Instance& executor);
   // After perform() has gone well, or the call was parked.
   [[nodiscard]] Finished& finished() noexcept { return finished_; }
   [[nodiscard]] bool parked() const noexcept { return parked_; }
   [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
-  // What fail() was given, if that is what the call ended with.
-  [[nodiscard]] std::optional<Failure>& failure() noexcept { return failure_; }
 
   [[nodiscard]] const std::string& executor() const noexcept override { return node_.path; }
   [[nodiscard]] int occurrence() const noexcept override { return delivery_.occurrence; }
@@ -66,7 +65,7 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
   [[nodiscard]] std::optional<TimePoint> deadline() const override;
   [[nodiscard]] std::stop_token stop_token() const override { return inner_.stop_token(); }
-  [[nodiscard]] Error fail(Failure failure) override;
+  [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
   void park() override { parked_ = true; }
 
@@ -85,9 +84,8 @@ class DeliveryCall final : public Call {
   std::vector<Asked> asked_{};
   std::map<std::string, int, std::less<>> requests_{};  // By port, how many there were.
   std::optional<Error> sticky_{};
-  std::optional<Failure> failure_{};
   bool parked_ = false;
-  mutable std::mutex mutex_{};  // For fail() and stick() on threads of the handler.
+  std::mutex mutex_{};  // For stick() on threads of the handler.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

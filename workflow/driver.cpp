@@ -72,6 +72,17 @@ Result<void> Driver::load() {
       found(one->first.substr(prefix.size()), *one->second);
     }
   };
+  if (const Json* edits = before_.find(edits_key)) {
+    verify_ = true;
+    if (edits->contains("state")) {
+      for (const auto& [key, value] : edits->at("state").items()) {
+        values_.begin_with(shared_scope("", ""), key, value);
+      }
+    }
+  }
+  each(finished_prefix, [&](const std::string&, const Json& finished) {
+    if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
+  });
   each(answer_prefix, [&](const std::string& id, const Json& answer) {
     answers_.emplace(id, answer.at("value"));
   });
@@ -88,7 +99,7 @@ Result<void> Driver::load() {
 
 Result<Json> Driver::run(Driven& driven) {
   TRIAGE_TRYV(load());
-  scheduler_.start(message_of(inputs_));
+  scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
   while (scheduler_.running() > 0) {  // It broke off; what runs may finish.
     work_.help();
@@ -96,6 +107,7 @@ Result<Json> Driver::run(Driven& driven) {
   }
   driven.state = values_.json();
   driven.asked = asked_;
+  driven.deliveries = std::move(views_);
   if (!driven_on) {
     driven.error = driven_on.error();
     return std::move(driven_on).error();
@@ -106,6 +118,7 @@ Result<Json> Driver::run(Driven& driven) {
   }
   if (!asked_.empty()) return waiting();
   if (scheduler_.at_limit()) return at_limit();
+  if (!failed_tasks_.empty()) return failed_tasks();
   return outcome::success(result(driven));
 }
 
@@ -114,8 +127,11 @@ Result<void> Driver::drive() {
     while (failed_.empty() && !attempt_.stop_token().stop_requested()) {
       auto delivery = scheduler_.next();
       if (!delivery) break;
-      TRIAGE_TRY(known, replay(*delivery));
-      if (!known) begin(*std::move(delivery));
+      const std::size_t running = scheduler_.running();
+      auto known = replay(*delivery);
+      if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
+      if (!known) return std::move(known).error();
+      if (!known.value()) begin(*std::move(delivery));
     }
     if (scheduler_.running() > 0) {
       work_.help();
@@ -124,22 +140,15 @@ Result<void> Driver::drive() {
     }
     if (!failed_.empty() || attempt_.stop_token().stop_requested() || scheduler_.left() > 0) break;
     TRIAGE_TRYV(values_.commit());
+    if (called_) save_checkpoint("triage/superstep/" + std::to_string(scheduler_.superstep()));
+    called_ = false;
     if (!scheduler_.advance()) break;
   }
   return outcome::success();
 }
 
-// What has finished is not run again. True if this has.
-Result<bool> Driver::replay(const Delivery& delivery) {
-  const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
-  const Json* stored = before_.find(key);
-  if (stored == nullptr || stored->is_null()) return outcome::success(false);
-  TRIAGE_TRY(finished, from_stored(plan_, key, *stored));
-  TRIAGE_TRYV(settle({.delivery = delivery, .finished = std::move(finished)}));
-  return outcome::success(true);
-}
-
 void Driver::begin(Delivery delivery) {
+  called_ = true;
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
     perform(ended);
@@ -155,6 +164,7 @@ void Driver::perform(Ended& ended) {
     call_once(ended, attempt_);
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
+  if (ended.status == Status::failed) take_instead(ended);
   store_finished(ended);
 }
 
@@ -172,7 +182,6 @@ Result<Instance*> Driver::instance_of(std::size_t node) {
 // One try at a delivery. Never throws.
 void Driver::call_once(Ended& ended, Attempt& inner) {
   ended.status = Status::failed;
-  ended.failure.reset();
   ended.error.reset();
   ended.thrown = nullptr;
   try {
@@ -182,7 +191,6 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     Result<void> done = instance ? call.perform(*instance.value()) : instance.error();
     ended.asked = call.asked();
     if (!done) {
-      ended.failure = std::move(call.failure());
       ended.error = std::move(done).error();
       kept_[ended.delivery.node].instance.reset();
       return;
@@ -210,6 +218,9 @@ void Driver::store_finished(const Ended& ended) {
   if (ended.status == Status::done) {
     attempt_.update_state(
         Json{{finished_key(path, ended.delivery.occurrence), to_stored(plan_, ended.finished)}});
+    if (body_.spec().options.schedule == Schedule::eager) {
+      save_checkpoint("triage/task/" + path + "/" + std::to_string(ended.delivery.occurrence));
+    }
   } else if (ended.status == Status::parked) {
     Json patch = Json::object();
     for (const Asked& asked : ended.asked) {
@@ -244,12 +255,19 @@ Result<void> Driver::settle(Ended ended) {
                                           "\" asks somebody outside, and a run without a store "
                                           "cannot be answered; a MemoryStore will do"};
     }
+    note(ended, Ran::waits);
     for (Asked& asked : ended.asked) asked_.push_back(std::move(asked));
     return outcome::success();
   }
   if (ended.status == Status::failed) {
+    note(ended, Ran::failed);
     failed_.push_back(std::move(ended));
     return outcome::success();
+  }
+  note(ended, ended.reused ? Ran::reused : Ran::done);
+  if (!ended.finished.failed.empty()) {
+    failed_tasks_.push_back("executor \"" + plan_.nodes[delivery.node].path +
+                            "\": " + ended.finished.failed);
   }
   if (ended.finished.saved) kept_[delivery.node].saved = *ended.finished.saved;
   for (std::size_t i = 0; i < ended.finished.outputs.size(); ++i) {

@@ -35,6 +35,7 @@ struct Driven {
   std::vector<Asked> asked{};
   Json state{};
   std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
+  std::vector<DeliveryView> deliveries{};
 };
 
 struct DriverOptions {
@@ -44,6 +45,7 @@ struct DriverOptions {
   std::shared_ptr<CheckpointStore> store{};
   std::shared_ptr<Clock> clock{};
   std::atomic<std::size_t>* calls = nullptr;
+  bool retry_failed = true;  // Tries again what had failed and was recorded as that.
 };
 
 // The name of the signal that answers a request.
@@ -66,9 +68,9 @@ class Driver {
     Status status = Status::done;
     Finished finished{};
     std::vector<Asked> asked{};
-    std::optional<Failure> failure{};
     std::optional<Error> error{};
     std::exception_ptr thrown{};
+    bool reused = false;
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
@@ -78,6 +80,12 @@ class Driver {
   [[nodiscard]] Result<void> load();
   [[nodiscard]] Result<void> drive();
   [[nodiscard]] Result<bool> replay(const Delivery& delivery);
+  [[nodiscard]] bool still_true(const Delivery& delivery, const Finished& finished) const;
+  [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
+  void take_instead(Ended& ended);
+  void save_checkpoint(const std::string& label);
+  void note(const Ended& ended, Ran how);
+  [[nodiscard]] Error failed_tasks() const;
   void begin(Delivery delivery);
   void perform(Ended& ended);
   void call_once(Ended& ended, Attempt& inner);
@@ -105,6 +113,10 @@ class Driver {
   std::vector<Emitted> outputs_{};
   std::vector<Asked> asked_{};
   std::vector<Ended> failed_{};
+  std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
+  std::vector<DeliveryView> views_{};
+  bool called_ = false;  // Something was called in this superstep.
+  bool verify_ = false;  // Some of what is stored may not be true any more.
   std::mutex mutex_{};
   std::vector<Ended> ended_{};  // By workers; under mutex_.
   Work work_;                   // Last: its jobs see all of the above.

@@ -32,7 +32,6 @@ void Driver::call_under_policy(Ended& ended) {
   const Inner try_once = [&](const Json&, Attempt& inner) -> Result<Json> {
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
-    if (ended.failure) return inner.fail(*ended.failure);
     if (ended.error) return *ended.error;
     if (ended.status == Status::parked) return Json();
     return to_stored(plan_, ended.finished);
@@ -59,7 +58,6 @@ void Driver::call_under_policy(Ended& ended) {
           : agent.run(task, options);
   if (!done) {
     ended.status = Status::failed;
-    ended.failure.reset();
     ended.thrown = nullptr;
     ended.error = std::move(done).error();
     return;
@@ -83,22 +81,22 @@ Error Driver::first_failure(Driven& driven) {
   });
   for (const Ended& one : failed_) {
     Step step{.action = "fail", .agent_id = plan_.nodes[one.delivery.node].path};
-    if (one.failure) step.error = one.failure->text;
-    if (one.error && !one.failure) step.error = one.error->detail;
+    if (one.error) step.error = one.error->detail;
     attempt_.record_step(std::move(step));
   }
   Ended& first = failed_.front();
   if (first.thrown) std::rethrow_exception(first.thrown);
-  const std::string who = "executor \"" + plan_.nodes[first.delivery.node].path + "\": ";
-  if (first.failure) {
-    Failure failure = *std::move(first.failure);
-    failure.text = who + failure.text;
-    return attempt_.fail(std::move(failure));
-  }
   Error error = *std::move(first.error);
-  error.detail = who + error.detail;
+  error.detail = "executor \"" + plan_.nodes[first.delivery.node].path + "\": " + error.detail;
   if (error.code != Errc::escalated) driven.error = error;
   return error;
+}
+
+// The failures are results here: what they stand for has been told to those that depend on them.
+Error Driver::failed_tasks() const {
+  std::string text;
+  for (const std::string& task : failed_tasks_) text += (text.empty() ? "" : "; ") + task;
+  return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
 }
 
 Error Driver::waiting() {

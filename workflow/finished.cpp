@@ -45,10 +45,15 @@ Result<Finished> parse(const Plan& plan, const Json& stored) {
     finished.writes.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
                                std::make_shared<const Json>(one.at(2))});
   }
-  for (const auto& [key, digest] : stored.value("read", Json::object()).items()) {
-    finished.reads.emplace(key, digest.get<std::string>());
+  if (stored.contains("read")) {
+    for (const auto& [key, digest] : stored.at("read").items()) {
+      finished.reads.emplace(key, digest.get<std::string>());
+    }
   }
   if (stored.contains("saved")) finished.saved = stored.at("saved");
+  finished.failed = stored.value("failed", std::string());
+  finished.edited = stored.value("edited", false);
+  finished.superstep = stored.value("step", 0);
   return outcome::success(std::move(finished));
 }
 
@@ -56,6 +61,15 @@ Result<Finished> parse(const Plan& plan, const Json& stored) {
 
 std::string finished_key(const std::string& path, int occurrence) {
   return std::string(finished_prefix) + path + "/" + std::to_string(occurrence);
+}
+
+std::string read_name(const std::string& scope, std::string_view key) {
+  return std::to_string(scope.size()) + ":" + scope + std::string(key);
+}
+std::pair<std::string, std::string> split_read(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::size_t length = std::stoul(name);
+  return {name.substr(colon + 1, length), name.substr(colon + 1 + length)};
 }
 
 std::string digest_of(const JsonPtr& value) {
@@ -83,6 +97,9 @@ Json to_stored(const Plan& plan, const Finished& finished) {
   }
   for (const auto& [key, digest] : finished.reads) stored["read"][key] = digest;
   if (finished.saved) stored["saved"] = *finished.saved;
+  if (!finished.failed.empty()) stored["failed"] = finished.failed;
+  if (finished.edited) stored["edited"] = true;
+  if (finished.superstep != 0) stored["step"] = finished.superstep;
   return stored;
 }
 

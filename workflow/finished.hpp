@@ -15,15 +15,24 @@ struct Finished {
   std::vector<Sent> sent{};
   std::vector<Message> outputs{};  // Out of the run.
   std::vector<Write> writes{};
-  std::map<std::string, std::string> reads{};  // Scope and key → digest of what was there.
-  std::optional<Json> saved{};                 // What the executor's hook gave, if it changed.
+  // What was read, as read_name() says it → digest of what was there.
+  std::map<std::string, std::string> reads{};
+  std::optional<Json> saved{};  // What the executor's hook gave, if it changed.
+  std::string failed{};         // It failed, this is why, and `sent` tells the others.
+  bool edited = false;          // A person has changed what it sent or wrote.
+  int superstep = 0;
 };
 
 // Reserved keys of the run's state. A value under finished_key() is one Finished.
 inline constexpr std::string_view finished_prefix = "triage/done/";
 inline constexpr std::string_view request_prefix = "triage/request/";
 inline constexpr std::string_view answer_prefix = "triage/answer/";
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
+
+// Of a value of the state: the length of the scope tells where the key begins.
+[[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
+[[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);
 
 // A short hash of a value; "" for none.
 [[nodiscard]] std::string digest_of(const JsonPtr& value);

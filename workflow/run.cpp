@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/run.hpp"
+#include "base/shield.hpp"
+#include "branch.hpp"
 #include "driver.hpp"
 #include "stored_run.hpp"
 #include "triage/agent.hpp"
@@ -70,8 +72,12 @@ class WorkflowRun::Body {
     }
     driven_ = {};
     TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs));
+    if (!options_.retry_failed && inputs != nullptr) {
+      return finish(agent_.run_or_resume(id_, task(*inputs), {.run = run_options()}));
+    }
     return finish(agent_.resume_run(id_, {.run = run_options()}));
   }
+  Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
 
   Result<std::vector<detail::Asked>> asked() const {
     if (!options_.store || id_.empty()) return outcome::success(driven_.asked);
@@ -83,7 +89,11 @@ class WorkflowRun::Body {
     return Error{Errc::not_found, "the run has not been looked at yet"};
   }
 
-  WorkflowRunOptions& options() noexcept { return options_; }
+  Result<std::vector<DeliveryView>> deliveries() const {
+    if (looked_) return outcome::success(driven_.deliveries);
+    return Error{Errc::not_found, "the run has not been gone on with in this process"};
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints() const;
   [[nodiscard]] const RunId& id() const noexcept { return id_; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
 
@@ -101,14 +111,18 @@ class WorkflowRun::Body {
   }
   Result<Json> drive(const Json& task, Attempt& attempt) {
     id_ = attempt.run_id();
+    looked_ = true;
+    driven_ = {};
     const auto& own = workflow_.body()->spec().options;
-    detail::Driver driver(*workflow_.body(), task.at("inputs"), attempt,
+    const Json inputs = detail::edited_inputs(task.at("inputs"), attempt.state());
+    detail::Driver driver(*workflow_.body(), inputs, attempt,
                           {.threads = options_.threads,
                            .pool = options_.pool,
                            .max_supersteps = options_.max_supersteps.value_or(own.max_supersteps),
                            .store = options_.store,
                            .clock = options_.clock,
-                           .calls = &calls_});
+                           .calls = &calls_,
+                           .retry_failed = options_.retry_failed});
     return driver.run(driven_);
   }
   Result<WorkflowResult> finish(Result<Json> done);
@@ -117,6 +131,7 @@ class WorkflowRun::Body {
   WorkflowRunOptions options_;
   RunId id_;
   detail::Driven driven_{};
+  bool looked_ = false;
   std::atomic<std::size_t> calls_{0};
   TriageAgent<Callable> agent_;
 };
@@ -125,6 +140,30 @@ Result<void> WorkflowRun::Body::check() const {
   if (options_.threads >= 1 && options_.threads <= 256) return outcome::success();
   return Error{Errc::invalid_argument,
                "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+}
+
+Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
+  TRIAGE_TRYV(check());
+  if (!options_.store) return Error{Errc::not_found, "there is no store to fork in"};
+  TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRYV(detail::check_stored_task(*options_.store, parent.run, workflow_, nullptr));
+  TRIAGE_TRY(state, triage::detail::shielded([&] { return options_.store->load_state(parent); }));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.body()->plan(), state, edits));
+  driven_ = {};
+  return finish(agent_.fork(checkpoint, {.label = edits.label,
+                                         .state = std::move(changed),
+                                         .who = edits.author,
+                                         .run = run_options()}));
+}
+
+Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
+  if (!options_.store || id_.empty()) return Error{Errc::not_found, "the run has no store"};
+  TRIAGE_TRY(all, triage::detail::shielded([&] { return options_.store->checkpoints(id_); }));
+  std::vector<CheckpointInfo> ours;
+  for (CheckpointInfo& one : all) {
+    if (one.label.rfind("triage/", 0) == 0) ours.push_back(std::move(one));
+  }
+  return outcome::success(std::move(ours));
 }
 
 Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
@@ -185,6 +224,10 @@ Result<WorkflowResult> WorkflowRun::start_or_resume(const Json& inputs) {
   return body_->run(inputs);
 }
 
+Result<WorkflowResult> WorkflowRun::fork(std::string_view checkpoint, const Fork& edits) {
+  return body_->fork(checkpoint, edits);
+}
+
 Result<std::vector<PendingRequest>> WorkflowRun::pending_requests() const {
   TRIAGE_TRY(asked, body_->asked());
   std::vector<PendingRequest> pending;
@@ -199,6 +242,10 @@ Result<void> WorkflowRun::answer(std::string_view request, const Json& answer) {
   return body_->answer(request, answer);
 }
 Result<Json> WorkflowRun::state() const { return body_->state(); }
+Result<std::vector<DeliveryView>> WorkflowRun::deliveries() const { return body_->deliveries(); }
+Result<std::vector<CheckpointInfo>> WorkflowRun::checkpoints() const {
+  return body_->checkpoints();
+}
 std::size_t WorkflowRun::handler_calls() const noexcept { return body_->calls(); }
 const RunId& WorkflowRun::id() const noexcept { return body_->id(); }
 

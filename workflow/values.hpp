@@ -40,6 +40,10 @@ class Values {
   // What the reader would see if it had written this itself.
   [[nodiscard]] JsonPtr combined(const std::string& scope, const std::string& key,
                                  const JsonPtr& before, const JsonPtr& written) const;
+  // A value that was there before anything ran.
+  void begin_with(const std::string& scope, const std::string& key, const Json& value) {
+    committed_[{scope, key}] = std::make_shared<const Json>(value);
+  }
   // A delivery has finished. Errors: Errc::conflict, naming the key and both writers.
   [[nodiscard]] Result<void> add(const Delivery& writer, std::span<const Write> writes);
   // Ends a superstep. Errors: Errc::conflict; exceptions of reducers pass through.

@@ -15,7 +15,7 @@ void Continuation::set_terms(RunOptions own, const RunOptions& given, Duration e
   if (given.deadline) options.deadline = given.deadline;
   if (given.limits) options.limits = given.limits;
   if (given.stop_token.stop_possible()) options.stop_token = given.stop_token;
-  body->started_at = core.clock->now() - elapsed;
+  data->started_at = core.clock->now() - elapsed;
 }
 
 void ContinuationDeleter::operator()(Continuation* continuation) const noexcept {
@@ -28,7 +28,7 @@ Terms Continuation::terms() const {
   Clock& clock = *core.clock;
   Terms terms{.limits = options.limits};
   if (options.deadline) terms.deadline = wall_time(clock, *options.deadline);
-  terms.elapsed = clock.now() - body->started_at.value_or(clock.now());
+  terms.elapsed = clock.now() - data->started_at.value_or(clock.now());
   return terms;
 }
 
@@ -110,7 +110,7 @@ Json resumed_fields(const Resumption& with) {
 
 // A decision must not be lost once its token is spent. Anything else is durable before the callable
 // runs.
-Result<void> record_decision(RunBody& b, const Record& resumed, const std::string& ticket) {
+Result<void> record_decision(RunData& b, const Record& resumed, const std::string& ticket) {
   TRIAGE_TRYV(shielded([&] {
     return b.store->append(b.writer.lease, {&resumed, 1}, RunStatus::running);
   }));
@@ -120,7 +120,7 @@ Result<void> record_decision(RunBody& b, const Record& resumed, const std::strin
 }
 
 Result<void> record(Continuation& run, const Resumption& with) {
-  RunBody& b = *run.body;
+  RunData& b = *run.data;
   if (with.recorded) return outcome::success();
   if (!b.store) {
     if (!with.child.is_null()) {
@@ -153,15 +153,15 @@ Result<void> record(Continuation& run, const Resumption& with) {
 // Its newest failure is the one that was decided about.
 void restore_newest_failure(Continuation& run) {
   if (!run.was_read()) return;
-  RunBody& b = *run.body;
+  RunData& b = *run.data;
   restore_context(run, b.context());
   b.classified_attempt = run.attempts;
   b.restored_steps = number_field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
 }
 
 // A step that a guard asked about is approved by whoever decides to go on with it.
-void approve_asked(RunBody& b, const Resumption& with) {
-  RunExtras& extras = b.extras();
+void approve_asked(RunData& b, const Resumption& with) {
+  RareRunData& extras = b.extras();
   const RecoveryAction::Kind kind = with.action->kind;
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   // Only what this suspension asked about, and only if somebody decided.
@@ -172,7 +172,7 @@ void approve_asked(RunBody& b, const Resumption& with) {
 }  // namespace
 
 Result<ContinuationPtr> restore(ContinuationPtr run, Resumption with) {
-  RunBody& b = *run->body;
+  RunData& b = *run->data;
   if (with.action) {
     restore_newest_failure(*run);
   } else if (!with.recorded) {

@@ -19,14 +19,14 @@ namespace triage::inline v0_1::detail {
 class Continuation {
  public:
   // A run that has not ended.
-  explicit Continuation(const AgentCore& agent, std::unique_ptr<RunBody> run = nullptr)
-      : core(agent), body(run ? std::move(run) : std::make_unique<RunBody>()) {}
+  explicit Continuation(const AgentCore& agent, std::unique_ptr<RunData> run = nullptr)
+      : core(agent), data(run ? std::move(run) : std::make_unique<RunData>()) {}
   // A run that has ended with this result.
   Continuation(const AgentCore& agent, Json its_task, Json finished)
       : core(agent), task(std::move(its_task)), recorded(std::move(finished)) {}
   ~Continuation() {
-    if (body && body->store && body->started) {
-      body->store->queue().release(std::move(body->writer.lease));
+    if (data && data->store && data->started) {
+      data->store->queue().release(std::move(data->writer.lease));
     }
   }
   Continuation(const Continuation&) = delete;
@@ -37,14 +37,14 @@ class Continuation {
   // `own` is what the run had, `elapsed` how long it was at work before it stood still. What the
   // caller who continues it has set wins: deadline, limits, stop token and parent.
   void set_terms(RunOptions own, const RunOptions& given, Duration elapsed);
-  [[nodiscard]] Journal& journal() const noexcept { return body->journal; }
-  // Else it waited in this process, which still knows all that is in its body.
+  [[nodiscard]] Journal& journal() const noexcept { return data->journal; }
+  // Else it waited in this process, which still knows all of it.
   [[nodiscard]] bool was_read() const noexcept { return !reading.records.empty(); }
 
   const AgentCore& core;
   RunOptions options{};
   Json task{};
-  std::unique_ptr<RunBody> body{};
+  std::unique_ptr<RunData> data{};
   std::optional<Json> recorded{};  // Body of `finished`, if the run has ended with a result.
   JournalReading reading{};        // Until restore(), if the run was read from a store.
   Input first = Input::start;

@@ -224,7 +224,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   ContinuationPtr run(new Continuation(core));
   run->set_terms(std::move(own), options.run, Duration::zero());
   run->task = origin.start().at("task");
-  RunBody& b = *run->body;
+  RunData& b = *run->data;
   Journal branch(id, origin.auto_checkpoint());
   const std::vector<Record> records = first_records(options, origin, parent, *core.clock, branch);
 

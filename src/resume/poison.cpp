@@ -18,7 +18,7 @@ Error quarantined(const RunId& run, int crashes) {
 Result<void> check_poison(Continuation& run, bool revive) {
   if (revive) return outcome::success();
   const RunInfo& info = run.reading.info;
-  RunBody& b = *run.body;
+  RunData& b = *run.data;
   const int allowed = run.core.options.max_crashes;
   if (info.status == RunStatus::poisoned) {
     const Json& stopped = run.journal().stopped();

@@ -12,10 +12,10 @@ namespace triage::inline v0_1::detail {
 // A run that waited in this process, as it was.
 static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
                                   const RunOptions& options) {
-  ContinuationPtr run(new Continuation(core, std::move(waiting.body)));
+  ContinuationPtr run(new Continuation(core, std::move(waiting.data)));
   run->set_terms(std::move(waiting.options), options, waiting.elapsed);
   run->attempts = waiting.attempts;
-  run->task = run->body->task;
+  run->task = run->data->task;
   return run;
 }
 
@@ -37,23 +37,23 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
-    TRIAGE_TRYV(check_target(run.body->journal, action));
-    const WaitingChild& child = run.body->extras().child;
+    TRIAGE_TRYV(check_target(run.data->journal, action));
+    const WaitingChild& child = run.data->extras().child;
     decision = decided(child.asks ? child.suspension->run_id : RunId(), action, options.who);
-    return check_safe(core, *run.body, *decision.action);
+    return check_safe(core, *run.data, *decision.action);
   }));
-  RunBody& body = *waiting.body;
-  if (body.store) {
+  RunData& data = *waiting.data;
+  if (data.store) {
     const RunId& id = waiting.options.run_id;
-    body.store->queue().retry_releases();
-    auto lease = shielded([&] { return body.store->acquire(id); });
+    data.store->queue().retry_releases();
+    auto lease = shielded([&] { return data.store->acquire(id); });
     if (!lease) {
       core.suspended.put_back(hash, std::move(waiting));
       return std::move(lease).error();
     }
-    const auto info = shielded([&] { return body.store->run(id); });
-    if (!info || !stands_at(*body.store, info.value(), body.journal.last(), hash)) {
-      body.store->queue().release(std::move(lease).value());
+    const auto info = shielded([&] { return data.store->run(id); });
+    if (!info || !stands_at(*data.store, info.value(), data.journal.last(), hash)) {
+      data.store->queue().release(std::move(lease).value());
       if (!info) {
         core.suspended.put_back(hash, std::move(waiting));
         return info.error();
@@ -61,8 +61,8 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
       return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
                                        std::string(to_string(info.value().status))};
     }
-    body.writer.lease = std::move(lease).value();
-    body.started = true;
+    data.writer.lease = std::move(lease).value();
+    data.started = true;
   }
   return restore(remembered(core, std::move(waiting), options.run), std::move(decision));
 }
@@ -77,10 +77,10 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
   RecoveryAction action;
   TRIAGE_TRY(waiting, core.suspended.take(found->hash, [&](SuspendedRun& run) -> Result<void> {
     action = action_when_due(Json{{"allowed_actions", run.allowed_actions}});
-    RunBody& body = *run.body;
-    if (!body.spent_limit.empty() && reruns(action.kind)) {
-      action = RecoveryAction::escalate(body.spent_limit);
-    } else if (auto problem = check_safe(core, body, action); !problem) {
+    RunData& data = *run.data;
+    if (!data.situation().spent_limit.empty() && reruns(action.kind)) {
+      action = RecoveryAction::escalate(data.situation().spent_limit);
+    } else if (auto problem = check_safe(core, data, action); !problem) {
       action = RecoveryAction::escalate(std::move(problem).error().detail);
     }
     return outcome::success();

@@ -101,7 +101,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
                                     .who = text_field(action, "by")});
   }
   TRIAGE_TRY(from, find_start(journal, options.from));
-  if (!options.from.empty()) run->body->chosen_from = from;
+  if (!options.from.empty()) run->data->chosen_from = from;
   Resumption from_there = resumed_from(journal, from, core.contract);
   if (options.revive && journal.stopped().is_null()) {
     from_there.reason = from_there.told.reason = died;
@@ -164,8 +164,8 @@ Outcome resume(ContinuationPtr continuation, Call call, bool* degraded) {
     return std::make_unique<Error>(ended_parent());
   }
   Run run(continuation->core, call, continuation->options);
-  run.take_body(std::move(continuation->body), continuation->attempts);
-  Outcome outcome = run.execute(RunMachine::Phase::ready, continuation->first);
+  run.take_data(std::move(continuation->data), continuation->attempts);
+  Outcome outcome = run.execute(RunMachine::Begins::resumed, continuation->first);
   *degraded = run.degraded();
   return outcome;
 }

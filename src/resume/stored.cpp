@@ -43,7 +43,7 @@ std::shared_ptr<CheckpointStore> store_of(const AgentCore& core, const RunOption
 Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
                                   const RunId& id, const RunOptions& options, bool accept_changed) {
   ContinuationPtr run(new Continuation(core));
-  RunBody& b = *run->body;
+  RunData& b = *run->data;
   store->queue().retry_releases();
   TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
   b.writer.lease = std::move(lease);

@@ -29,8 +29,8 @@ Json step_json(const ProposedStep& step) {
 
 // What a decision needs to know, without what nobody may see.
 Suspension Run::shown_suspension(const RecoveryAction& action) {
-  RunBody& b = *body_;
-  RunExtras& extras = b.extras();
+  RunData& b = *data_;
+  RareRunData& extras = b.extras();
   Suspension shown{.run_id = id(),
                    .message = action.message,
                    .allowed_actions = action.allowed_actions,
@@ -65,7 +65,7 @@ Suspension Run::shown_suspension(const RecoveryAction& action) {
 }
 
 Json Run::suspension_fields(const RecoveryAction& action) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   Json fields{{"message", action.message},
               {"allowed_actions", action.allowed_actions},
               {"status", to_string(RunStatus::suspended)},
@@ -74,12 +74,13 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   put_terms(terms(), fields);
   if (action.until) {
     fields["until_ms"] = action.until->time_since_epoch().count();
-    if (!b.spent_limit.empty()) {
+    const std::string& spent_limit = b.situation().spent_limit;
+    if (!spent_limit.empty()) {
       const RecoveryAction due = action_when_due(fields);
-      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(b.spent_limit));
+      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(spent_limit));
     }
   }
-  RunExtras& extras = b.extras();
+  RareRunData& extras = b.extras();
   if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
   extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
   if (core_.options.redact) fields["task"] = extras.asking.shown->task;
@@ -89,25 +90,25 @@ Json Run::suspension_fields(const RecoveryAction& action) {
 
 // The record names the hash of the token, so that whoever goes on can remove it from the key space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
-  std::string& token = body_->extras().token;
+  std::string& token = data_->extras().token;
   token = make_token();
   if (has_store()) fields["ticket"] = digest(token);
   record_fact(RecordKind::suspended, std::move(fields), RunStatus::suspended);
-  body_->suspension = std::make_unique<RecoveryAction>(action);
+  data_->suspension = std::make_unique<RecoveryAction>(action);
 }
 
 Input Run::suspend_attempt() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   give_back_permit();
-  RunExtras& extras = b.extras();
-  Json fields = suspension_fields(*extras.suspends);
+  RareRunData& extras = b.extras();
+  Json fields = suspension_fields(*extras.wait);
   fields["waiting"] = true;
   if (!extras.sleep_place.empty()) {
     fields["place"] = extras.sleep_place;
     fields["wait_ms"] = extras.sleep_length.count();
   }
   if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
-  suspend_with(*extras.suspends, std::move(fields));
+  suspend_with(*extras.wait, std::move(fields));
   return Input::stopped;
 }
 
@@ -130,9 +131,9 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 
 // Puts the run aside until somebody decides; only the returned error knows the token.
 Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& context) {
-  const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
+  const std::unique_ptr<RecoveryAction> asked = std::move(data_->suspension);
   const RecoveryAction& action = *asked;
-  const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
+  const std::shared_ptr<Suspension> suspension = std::move(data_->extras().asking.shown);
   if (action.expires_after) {
     suspension->expires =
         core_.clock->wall_now() +
@@ -140,16 +141,16 @@ Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& cont
   }
   const std::string message =
       action.message.empty() ? "the run waits for a decision" : action.message;
-  std::string token = std::exchange(body_->extras().token, {});
+  std::string token = std::exchange(data_->extras().token, {});
   const std::string hash = digest(token);
   if (has_store()) {
     const Ticket ticket{.run = id(),
                         .agent = core_.options.name,
-                        .suspended_at = body_->journal.last(),
+                        .suspended_at = data_->journal.last(),
                         .allowed_actions = action.allowed_actions,
                         .until = action.until,
                         .expires = suspension->expires};
-    const auto kept = keep_ticket(*body_->store, hash, ticket);
+    const auto kept = keep_ticket(*data_->store, hash, ticket);
     if (!kept) {
       end_in_store(RunStatus::failed, Json{{"detail", kept.error().detail}});
       static_cast<void>(drain_strictly());
@@ -171,14 +172,14 @@ Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& cont
 void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                             std::optional<WallTime> expires) {
   const Duration elapsed = terms().elapsed;
-  SuspendedRun waiting{.body = body_.take(),
+  SuspendedRun waiting{.data = data_.take(),
                        .options = options_,
                        .allowed_actions = action.allowed_actions,
                        .expires = expires,
                        .message = action.message,
                        .until = action.until,
                        .elapsed = elapsed};
-  RunBody& b = *waiting.body;
+  RunData& b = *waiting.data;
   b.linked_stop.reset();
   try {
     if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);

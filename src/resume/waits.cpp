@@ -43,28 +43,24 @@ RecoveryAction action_when_due(const Json& suspended) {
 }
 
 bool Run::outlives_process() const noexcept {
-  const RunBody& b = *body_;
+  const RunData& b = *data_;
   return b.store && b.started && !b.detached &&
          b.store->capabilities().durability != Durability::none;
 }
 
-std::optional<Decision> Run::suspend_instead(const RecoveryAction& action) {
-  const Duration longest = limits().max_wait;
-  if (longest == Duration::zero() || action.delay <= longest || !outlives_process()) {
-    return std::nullopt;
-  }
+Input Run::suspend_wait() {
+  RecoveryAction then = data_->situation().action;
   RecoveryAction waiting =
-      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(action));
+      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(then));
   // The wall clock tells full milliseconds, so one more: nothing may begin early.
   waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
-                  std::chrono::ceil<std::chrono::milliseconds>(action.delay);
-  RecoveryAction then = action;
+                  std::chrono::ceil<std::chrono::milliseconds>(then.delay);
   then.delay = Duration::zero();
   record_action(waiting);
   Json fields = suspension_fields(waiting);
   fields["then"] = action_json(then);
   suspend_with(waiting, std::move(fields));
-  return Decision{.then = Decision::Then::end, .until = {}};
+  return Input::done;
 }
 
 Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,

@@ -18,7 +18,8 @@ FLOORS = [
      "policy", "observer", "journal", "effect", "corrections"},
     {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
-    {"workflow/context", "workflow/executor", "workflow/message", "workflow/run", "workflow/workflow"},
+    {"workflow/context", "workflow/crew", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",
+     "workflow/task_graph", "workflow/team", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those
 # of the mechanism: a run, its effects and its resumption are one thing in three rooms.

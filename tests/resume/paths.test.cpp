@@ -211,9 +211,8 @@ TEST_CASE("whichever way a run goes on, a deadline that is given then wins", "[p
     INFO(path.name);
     Stage stage;
     const TimePoint start = stage.kit.clock->now();
-    const auto result =
-        goes_on(path, stage, {.deadline = start + 100h, .limits = generous},
-                {.deadline = start + standing_still + 150s, .limits = generous});
+    const auto result = goes_on(path, stage, {.deadline = start + 100h, .limits = generous},
+                                {.deadline = start + standing_still + 150s, .limits = generous});
     CHECK_ERRC(Errc::escalated, result);
     CHECK_THAT(result.error().detail, ContainsSubstring("the deadline has passed"));
     CHECK(stage.calls == 3);

@@ -3,6 +3,7 @@
 // Runs of workflows: starting them, going on with them, answering what they ask.
 
 #include "triage/agent_options.hpp"
+#include "triage/checkpoint.hpp"
 #include "triage/workflow/workflow.hpp"
 
 #include <cstddef>
@@ -31,6 +32,9 @@ struct WorkflowRunOptions {
   std::size_t threads = 4;                   // That run handlers, the caller's included; 1 to 256.
   std::shared_ptr<Threads> pool{};           // Instead of those.
   std::optional<int> max_supersteps{};       // Instead of the workflow's.
+  // Going on, try again what was recorded as failed (ExecutorOptions::instead), and what depends
+  // on it. False: such a run's recorded error is returned.
+  bool retry_failed = true;
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
@@ -56,12 +60,39 @@ struct WorkflowResult {
   [[nodiscard]] const Json& value() const;
 };
 
+enum class Ran : std::uint8_t {
+  done,    // Its handler was called and has finished.
+  reused,  // It had finished before; what it sent then was taken.
+  failed,
+  waits,  // For an answer.
+};
+
+// One delivery to an executor, as this process has seen it.
+struct DeliveryView {
+  std::string executor{};
+  int occurrence = 0;
+  int superstep = 0;
+  Ran how = Ran::done;
+  std::vector<Json> sent{};  // Messages and outputs.
+};
+
 struct PendingRequest {
   std::string id{};  // "PATH/OCCURRENCE/PORT/N": the same in all processes and replays.
   std::string executor{};
   std::string port{};
   Json payload{};
   std::optional<WallTime> expires{};
+};
+
+// What a branch changes. Executors that read something of it run again, and those that read what
+// they then give otherwise; all others keep what they gave. Effects keep their recorded results.
+struct Fork {
+  std::string label{};  // Of the branch; at most 256 bytes. One that is in use is Errc::conflict.
+  Json inputs{};        // An object: keys that are set over the run's inputs.
+  // By the executor's path: what it gave in its last delivery. It is not called again.
+  std::map<std::string, Json, std::less<>> outputs{};
+  Json state{};          // An object: keys of the workflow's shared state without a name.
+  std::string author{};  // Recorded. At most 256 bytes.
 };
 
 // One run of a workflow. Everything that changes is in here and in its store.
@@ -89,6 +120,14 @@ class WorkflowRun {
   // The same where the run must exist: Errc::not_found.
   [[nodiscard]] Result<WorkflowResult> resume();
 
+  // Runs a branch of a run, as options.run_id: from a checkpoint ("RUN@SEQUENCE", see
+  // checkpoints()), with these edits. They are stored before anything runs; the run it comes from
+  // is only read. Errors: those of run(); Errc::not_found, no such checkpoint;
+  // Errc::invalid_argument, an edit of an executor that does not exist, has not finished there or
+  // has sent several messages; Errc::conflict, the label is in use, or another workflow's
+  // checkpoint.
+  [[nodiscard]] Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
+
   // What nobody has answered yet, in the order of the executors.
   [[nodiscard]] Result<std::vector<PendingRequest>> pending_requests() const;
   // Answers one of them, in any process with the same store; resume() goes on with it. Errors:
@@ -98,6 +137,12 @@ class WorkflowRun {
 
   // The values of all scopes where the run stands, by scope and key. Errors: the store's.
   [[nodiscard]] Result<Json> state() const;
+  // What ran in the newest run(), start_or_resume(), resume() or fork() of this object, in the
+  // order in which it ended. Errors: Errc::not_found before the first.
+  [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
+  // Where branches may begin, oldest first: after each superstep, in an eager workflow after each
+  // executor, that has called a handler. Errors: the store's.
+  [[nodiscard]] Result<std::vector<CheckpointInfo>> checkpoints() const;
   // Calls of handlers that this object has made.
   [[nodiscard]] std::size_t handler_calls() const noexcept;
   [[nodiscard]] const RunId& id() const noexcept;  // Empty until it is known.
