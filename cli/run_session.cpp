@@ -52,7 +52,10 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .signals = std::move(signals),
                                    .observer = recovery_lines(how),
                                    .clock = real_clock(),
-                                   .read_policy = &read_policy});
+                                   .read_policy = &read_policy,
+                                   .on_trouble = [quiet = given.quiet](const std::string& text) {
+                                     if (!quiet) warn(text);
+                                   }});
   session->agent_ =
       std::make_unique<supervise::RunAgent>(supervise::make_run_agent(*session->supervisor_));
   return outcome::success(std::move(session));

@@ -34,6 +34,8 @@ class RunSession {
   [[nodiscard]] const supervise::RunAgent& agent() const noexcept { return *agent_; }
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
   [[nodiscard]] Duration max_wait() const noexcept { return max_wait_; }
+  // The run that was served last.
+  [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
   // With which runs are begun and gone on with.
   [[nodiscard]] RunOptions run_options() const;
 

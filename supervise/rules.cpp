@@ -44,14 +44,23 @@ Strategy wait_for_quota() {
   });
 }
 
-RecoveryAction decide(const FailureContext& context, ReadPolicy read) {
+RecoveryAction keep_state(RecoveryAction action, const Json& state) {
+  if (action.kind == RecoveryAction::Kind::retry && state.is_object() && !state.empty()) {
+    action.value = std::make_shared<const Json>(state);
+  }
+  return action;
+}
+
+RecoveryAction decide(const FailureContext& context, ReadPolicy read, const Json& state) {
   const Json task = Json::parse(context.task, nullptr, false);
   const auto spec = spec_from_json(task);
   if (!spec) return RecoveryAction::escalate(spec.error().detail);
   if (context.classification.reason == start_up_reason) {
-    return after_start_up(context, spec.value().start_ups);
+    return keep_state(after_start_up(context, spec.value().start_ups), state);
   }
-  if (spec.value().policy.empty()) return default_policy(spec.value()).decide(context);
+  if (spec.value().policy.empty()) {
+    return keep_state(default_policy(spec.value()).decide(context), state);
+  }
   const auto document = read(spec.value().policy);
   if (!document) return RecoveryAction::escalate(document.error().detail);
   return document.value().policy.decide(context);
@@ -86,10 +95,12 @@ class StartUpClassifier final : public Classifier {
 
 }  // namespace
 
-FailurePolicy policy_of_runs(ReadPolicy read) {
+FailurePolicy policy_of_runs(ReadPolicy read, std::shared_ptr<const Json> state) {
   FailurePolicy policy;
-  policy.otherwise(Strategy(
-      "triage-run 1", [read](const FailureContext& context) { return decide(context, read); }));
+  policy.otherwise(
+      Strategy("triage-run 1", [read, state = std::move(state)](const FailureContext& context) {
+        return decide(context, read, *state);
+      }));
   return policy;
 }
 

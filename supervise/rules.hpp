@@ -23,7 +23,9 @@ inline constexpr const char* start_up_mark = "start-up failure: ";
 
 // One policy for all supervised runs, so that whoever has the store can go on with any of them: it
 // reads the run's own document, or its options, from the run's task.
-[[nodiscard]] FailurePolicy policy_of_runs(ReadPolicy read);
+// Without a document a retry begins with the state that the failed attempt had: what a program was
+// told to remember is the place from which it goes on. state: that state, where there is one.
+[[nodiscard]] FailurePolicy policy_of_runs(ReadPolicy read, std::shared_ptr<const Json> state);
 
 // What triage does without a policy document: waits for what passes by itself, begins anew what
 // crashed, and gives up on what no wait helps.

@@ -2,6 +2,7 @@
 #include "supervise/supervisor.hpp"
 
 #include "supervise/leftovers.hpp"
+#include "supervise/recovery_file.hpp"
 #include "supervise/verdict.hpp"
 #include "triage/detail/try.hpp"
 
@@ -65,24 +66,43 @@ Result<void> Supervisor::end_former(Attempt& attempt) {
   return outcome::success();
 }
 
-Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt) {
+Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt,
+                                   const Protocol& protocol) {
   ChildPlan plan;
   TRIAGE_TRY(program, find_program(spec.command.front(), spec.folder));
   plan.program = std::move(program);
   plan.arguments = spec.command;
   plan.folder = spec.folder;
   plan.limits = spec.limits;
-  plan.environment = environment_with({{"TRIAGE_RUN_ID", attempt.run_id()},
-                                       {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
-                                       {lineage_variable, lineage(attempt.run_id())}});
+  plan.inherited = protocol.pipe_for_child();
+  std::map<std::string, std::string> variables{{"TRIAGE_RUN_ID", attempt.run_id()},
+                                               {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
+                                               {"TRIAGE_SOCKET", protocol.socket_path()},
+                                               {"TRIAGE_FD", std::to_string(plan.inherited)},
+                                               {lineage_variable, lineage(attempt.run_id())}};
+  if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
+    const std::string file = folder_.path() + "/recovery.json";
+    TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
+    variables["TRIAGE_RECOVERY"] = file;
+  }
+  plan.environment = environment_with(variables);
   return outcome::success(std::move(plan));
 }
 
 Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
+  run_ = attempt.run_id();
   TRIAGE_TRY(spec, spec_from_json(task));
   TRIAGE_TRYV(end_former(attempt));
-  TRIAGE_TRY(planned, plan(spec, attempt));
+  if (folder_.path().empty()) {
+    TRIAGE_TRY(made, PrivateFolder::make());
+    folder_ = std::move(made);
+  }
   AttemptIo io(spec, {.signals = options_.signals, .clock = options_.clock});
+  Protocol protocol(
+      io.loop(), attempt,
+      {.on_activity = [&io] { io.note_activity(); }, .on_trouble = options_.on_trouble});
+  TRIAGE_TRYV(protocol.open(folder_.path()));
+  TRIAGE_TRY(planned, plan(spec, attempt, protocol));
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
   TRIAGE_TRYV(io.start(std::move(planned), [&attempt](pid_t pid) -> Result<void> {
@@ -90,12 +110,22 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     TRIAGE_TRYV(attempt.checkpoint(to_label(mark)));
     return outcome::success();
   }));
+  protocol.close_pipe_for_child();
   const ChildEnd end = io.serve();
+  protocol.finish();
   status_ = shell_status(end.status);
   if (succeeded(end)) return outcome::success(Json{{"exit_status", *status_}});
   if (interrupted(end)) options_.signals->stop();
+  return failed(spec, attempt, end, protocol);
+}
+
+Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
+                         const Protocol& protocol) {
+  *state_ = attempt.state().json();
   Failure failure = failure_of(end, base_name(spec.command.front()));
-  const bool began = end.printed || !attempt.trajectory().empty() || !attempt.state().empty();
+  // What the program says itself is better than what its streams hold; what is known is known.
+  if (protocol.failure() && !failure.type) failure = *protocol.failure();
+  const bool began = end.printed || protocol.spoke();
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;
   }
@@ -107,7 +137,7 @@ RunAgent make_run_agent(Supervisor& supervisor) {
   return RunAgent{[&supervisor](const Json& task, Attempt& attempt) {
                     return supervisor.attempt(task, attempt);
                   },
-                  policy_of_runs(options.read_policy),
+                  policy_of_runs(options.read_policy, supervisor.newest_state()),
                   {.name = agent_name,
                    .store = options.store,
                    .observer = options.observer,
