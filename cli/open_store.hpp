@@ -10,9 +10,10 @@
 namespace triage::inline v0_1::cli {
 
 // What --help says about store URLs.
-inline constexpr const char* store_help = "Where the checkpoints are: sqlite:PATH, or just PATH.";
+inline constexpr const char* store_help =
+    "Where the checkpoints are: sqlite:PATH, file:FOLDER, or just PATH.";
 
-// Errors: Errc::invalid_argument for a scheme this build does not know; those of the store.
+// Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
 // Opens it for runs: it is made if it is missing. Errors: as open_store.

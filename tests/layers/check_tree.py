@@ -42,7 +42,7 @@ MECHANISM = 3
 
 # Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
 COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain",
-             "policies/document", "policies/yaml"}
+             "policies/document", "policies/yaml", "stores/open_store"}
 SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 
 # Single files that may include one header more, with the reason.
@@ -54,6 +54,7 @@ EXCEPTIONS = {
 # Foreign headers that only certain files may see.
 FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
+    (r"hiredis/", r"stores/redis/\w+\.cpp"),
     (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
     (r"sodium", r"src/(base/(clock|token|digest)|run/agent_core)\.cpp"),  # Randomness, tokens, fingerprints.
     (r"httplib", r"examples/|tests/"),
