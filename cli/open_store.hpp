@@ -15,6 +15,10 @@ inline constexpr const char* store_help = "Where the checkpoints are: sqlite:PAT
 // Errors: Errc::invalid_argument for a scheme this build does not know; those of the store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
+// A run or checkpoint as the lists print it, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12", in full; other
+// texts as they are. Errors: Errc::not_found; Errc::invalid_argument if several runs fit.
+[[nodiscard]] Result<std::string> in_full(CheckpointStore& store, const std::string& text);
+
 // Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.
 [[nodiscard]] Result<std::string> free_run(const std::string& url, const RunId& run, bool force);
 

@@ -40,7 +40,7 @@ Decision Run::abort(const RecoveryAction& action) {
     body_->undoing_refused = true;
     return escalate_instead("abort is not possible, nothing was undone: " + *doubt);
   }
-  std::string detail = action.message.empty() ? "aborted by the policy" : action.message;
+  std::string detail = action.message.empty() ? "the policy gives the run up" : action.message;
   for (const std::string& failure : failures) detail += "; " + failure;
   return end_with(Errc::aborted, RunStatus::aborted, std::move(detail));
 }
@@ -52,7 +52,7 @@ Decision Run::escalate(const RecoveryAction& action) {
     if (action.message != detail) detail += "; " + action.message;
     return end_with(Errc::in_doubt, RunStatus::escalated, std::move(detail));
   }
-  std::string detail = action.message.empty() ? "escalated by the policy" : action.message;
+  std::string detail = action.message.empty() ? "the policy asks for a person" : action.message;
   std::vector<std::string> failures;
   // What is in doubt for an abort or a rollback that became this escalation is so still.
   const bool wanted = core_.options.compensation.on_escalate && !body_->undoing_refused;
@@ -64,7 +64,8 @@ Decision Run::escalate(const RecoveryAction& action) {
   }
   for (const std::string& failure : failures) detail += "; " + failure;
   const std::string& text = body_->context().text;
-  if (!text.empty()) detail += "; the failure was: " + text;
+  const bool told = detail.find(text) != std::string::npos;
+  if (!told) detail += "; the failure was: " + text;
   return end_with(Errc::escalated, RunStatus::escalated, std::move(detail));
 }
 
