@@ -103,7 +103,11 @@ std::string meant_command(std::string_view given) {
 Result<void> check_names(int argc, char** argv) {
   std::string given;
   for (int i = 1; i < 3; ++i) {
-    if (i < argc && *argv[i] == '-') return outcome::success();
+    if (i < argc && *argv[i] == '-') {
+      const auto is_given = [&given](const auto& one) { return given == one.name; };
+      if (i == 1 || std::any_of(groups.begin(), groups.end(), is_given)) return outcome::success();
+      break;  // An option of a command without a group.
+    }
     if (i < argc) given += std::string(given.empty() ? "" : " ") + argv[i];
   }
   for (const Command& command : commands) {
