@@ -17,6 +17,8 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 constexpr std::size_t most_evidence = 32;
+// How often evidence that decides is right, on the made-up runs of docs/classification.md.
+constexpr double decided_step_confidence = 0.9;
 
 Error refused(std::string_view field, std::string_view why) {
   return {Errc::invalid_argument, std::string(field) + " " + std::string(why)};
@@ -213,6 +215,20 @@ const Json& first_member(const Json& object, std::initializer_list<const char*> 
   return member(object, "");
 }
 
+// "mutates", or what MCP's annotations say of it.
+std::optional<bool> read_mutates(const Json& tool) {
+  if (const Json& told = member(tool, "mutates"); told.is_boolean()) return told.get<bool>();
+  const Json& annotations = member(tool, "annotations");
+  if (!annotations.is_object()) return std::nullopt;
+  if (const Json& reads = member(annotations, "readOnlyHint"); reads.is_boolean()) {
+    return !reads.get<bool>();
+  }
+  if (const Json& destroys = member(annotations, "destructiveHint"); destroys.is_boolean()) {
+    if (destroys.get<bool>()) return true;
+  }
+  return std::nullopt;
+}
+
 // A text is a phrase, {"pattern": …} a regular expression.
 Result<void> read_constraints(const Json& given, AgentContract& contract) {
   if (given.is_null()) return outcome::success();
@@ -242,6 +258,7 @@ Result<void> read_contract(const Json& given, AgentContract& contract) {
       promised.input_schema =
           first_member(tool, {"input_schema", "inputSchema", "parameters", "schema"});
       promised.output_schema = first_member(tool, {"output_schema", "outputSchema"});
+      promised.mutates = read_mutates(tool);
     } else {
       promised.name = as_text(tool);
     }
@@ -317,7 +334,11 @@ std::string classification_line(const Classification& classification) {
     json["retry_after_s"] = std::chrono::duration<double>(*classification.retry_after).count();
   }
   json["critical_step"] = nullptr;
-  if (classification.critical_step) json["critical_step"] = *classification.critical_step;
+  if (classification.critical_step) {
+    json["critical_step"] = *classification.critical_step;
+    json["critical_step_confidence"] =
+        classification.critical_step_confidence.value_or(decided_step_confidence);
+  }
   json["evidence"] = nlohmann::ordered_json::array();
   for (const Evidence& evidence : classification.evidence) {
     if (json["evidence"].size() == most_evidence) break;

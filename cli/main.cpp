@@ -26,9 +26,25 @@ struct Group {
 };
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
+    Group{"state", "Inside a supervised program: what the next attempt is to know."},
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
+    Command{"", "run", "Runs a program, and brings it to its end whatever goes wrong.", &run},
+    Command{"", "resume", "Goes on with runs whose supervisor died, or whose time has come.",
+            &resume},
+    Command{"", "runs", "Lists what ran, and what runs.", &runs},
+    Command{"", "suspended", "Lists the runs that wait, and what for.", &suspended},
+    Command{"", "decide", "Goes on with a run that waits for a decision.", &decide},
+    Command{"", "explain", "Tells every decision of a run with its evidence, in sentences.",
+            &explain},
+    Command{"", "step", "Inside a supervised program: records a step.", &step},
+    Command{"", "effect", "Inside a supervised program: runs a command at most once in the run.",
+            &effect},
+    Command{"state", "get", "Prints the state, or the value of one key.", &state_get},
+    Command{"state", "set", "Sets keys of the state.", &state_set},
+    Command{"checkpoint", "label", "Inside a supervised program: gives a checkpoint a name.",
+            &checkpoint_label},
     Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
     Command{"", "correct", "Labels a failure of a run that was taken for something else.",
             &correct},

@@ -2,6 +2,7 @@
 #include "open_store.hpp"
 
 #include "triage/detail/try.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <algorithm>
@@ -11,24 +12,8 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// "redis" in "redis://host"; empty for a plain path, also for one such as "a/b:c" or "c:d.db"
-// where what stands before the colon is no scheme of at least two letters.
-std::string scheme_of(const std::string& url) {
-  const std::size_t colon = url.find(':');
-  if (colon == std::string::npos || colon < 2) return {};
-  for (std::size_t i = 0; i < colon; ++i) {
-    if (std::isalpha(static_cast<unsigned char>(url[i])) == 0) return {};
-  }
-  return url.substr(0, colon);
-}
-
 Result<void> check_url(const std::string& url) {
-  const std::string scheme = scheme_of(url);
-  if (!scheme.empty() && scheme != "sqlite") {
-    return Error{Errc::invalid_argument, "store \"" + url + "\": this build knows no \"" + scheme +
-                                             ":\" stores; allowed are sqlite:PATH and PATH"};
-  }
-  if (url == ":memory:" || url == "sqlite::memory:") {
+  if (url == ":memory:" || url == "sqlite::memory:" || url == "memory:") {
     return Error{Errc::invalid_argument, "store \"" + url +
                                              "\": a memory store ends with its process, so there "
                                              "is nothing to look at; give the path of a file"};
@@ -40,8 +25,12 @@ Result<void> check_url(const std::string& url) {
 
 Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
-  TRIAGE_TRY(store, SqliteStore::open(url, {.read_only = true}));
-  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(store)));
+  return v0_1::open_store(url, {.read_only = true});
+}
+
+Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url) {
+  TRIAGE_TRYV(check_url(url));
+  return v0_1::open_store(url);
 }
 
 Result<std::string> in_full(CheckpointStore& store, const std::string& text) {
@@ -71,6 +60,10 @@ Result<std::string> in_full(CheckpointStore& store, const std::string& text) {
 Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
   // Looked at first: what is not there must not be made.
   TRIAGE_TRY(looked_at, open_store(url));
+  if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
+    return Error{Errc::unsupported, "store \"" + without_secrets(url) +
+                                        "\": runs can be released in SQLite stores only"};
+  }
   TRIAGE_TRY(full, in_full(*looked_at, run));
   looked_at.reset();
   TRIAGE_TRY(store, SqliteStore::open(url));

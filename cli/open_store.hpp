@@ -10,10 +10,14 @@
 namespace triage::inline v0_1::cli {
 
 // What --help says about store URLs.
-inline constexpr const char* store_help = "Where the checkpoints are: sqlite:PATH, or just PATH.";
+inline constexpr const char* store_help =
+    "Where the checkpoints are: sqlite:PATH, file:FOLDER, or just PATH.";
 
-// Errors: Errc::invalid_argument for a scheme this build does not know; those of the store.
+// Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
+
+// Opens it for runs: it is made if it is missing. Errors: as open_store.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
 
 // A run or checkpoint as the lists print it, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12", in full; other
 // texts as they are. Errors: Errc::not_found; Errc::invalid_argument if several runs fit.

@@ -3,7 +3,12 @@
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 
-install(TARGETS triage triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
+install(TARGETS triage triage_json_file triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
+if(TARGET triage_sqlite)
+  install(TARGETS triage_stores EXPORT triageSqliteTargets FILE_SET HEADERS)
+else()
+  install(TARGETS triage_stores EXPORT triageTargets FILE_SET HEADERS)
+endif()
 install(EXPORT triageTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
 if(TARGET triage_sqlite)
   install(TARGETS triage_sqlite EXPORT triageSqliteTargets FILE_SET HEADERS)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/digest.hpp"
 #include "plan.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/workflow.hpp"
@@ -9,6 +10,9 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
+// Names are stored with every message: those of wide fan-outs are cut.
+constexpr std::size_t longest_made_name = 80;
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
@@ -17,7 +21,12 @@ std::string listed(const std::vector<std::string>& names) {
 
 EdgeOptions named(EdgeOptions options, const std::vector<std::string>& from,
                   const std::vector<std::string>& to) {
-  if (options.name.empty()) options.name = listed(from) + "->" + listed(to);
+  if (!options.name.empty()) return options;
+  options.name = listed(from) + "->" + listed(to);
+  if (options.name.size() > longest_made_name) {
+    options.name = options.name.substr(0, longest_made_name - 16) + "#" +
+                   triage::detail::digest(options.name).substr(0, 12);
+  }
   return options;
 }
 

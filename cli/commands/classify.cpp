@@ -67,9 +67,11 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
           "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "
           "fields\n"
           "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\").\n"
-          "Prints one a line: type, reason, confidence, retry_after_s, critical_step,\n"
-          "evidence. A line that cannot be read gives an object with error and line; the rest is\n"
-          "classified, and the exit status is 4. Blank lines are skipped.\n\n") +
+          "Prints one a line: type, reason, confidence, retry_after_s, critical_step and, with\n"
+          "one, critical_step_confidence, evidence. A line that cannot be read gives an object "
+          "with\n"
+          "error and line; the rest is classified, and the exit status is 4. Blank lines are "
+          "skipped.\n\n") +
       exit_status_help());
   auto model_file = std::make_shared<std::string>();
   arguments.add_option("--model", *model_file,

@@ -199,6 +199,9 @@ class Attempt {
   // that is longer than Limits::max_wait suspends the run as above, and a signal makes it due.
   // name: 1 to 256 bytes. Throws AttemptStopped as above, and if there is no store.
   [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
+  // What was sent under this name so far, without waiting; nothing is recorded if there is nothing
+  // yet. Otherwise as wait().
+  [[nodiscard]] std::optional<Json> received(std::string_view name);
 
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);

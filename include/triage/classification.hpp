@@ -46,6 +46,9 @@ struct Classification {
   // contract, that failed and was not made up for, whose result was empty or unlike the others and
   // was needed later; else the one that failed last. Evidence of source "critical_step" says why.
   std::optional<std::size_t> critical_step{};
+  // 0 to 1, of the critical step being right, where it was guessed from what was said. None where
+  // evidence decided. A run rolls back for a guess of 0.5 or more only.
+  std::optional<double> critical_step_confidence{};
   std::optional<Duration> retry_after{};  // What the other side asked for.
   std::vector<std::size_t> loop_steps{};  // Indexes of one period of a detected loop.
   Leaning leaning{};                      // If the type is unknown although something was found.

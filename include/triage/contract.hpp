@@ -23,6 +23,9 @@ struct ToolContract {
   JsonSchema input_schema{};  // Of Step::tool_input; not checked if that is null. A text that holds
                               // a JSON object or array may stand for it.
   JsonSchema output_schema{};  // Of Step::tool_output of a step that did not fail; null: unchecked.
+  // Whether a call changes something outside of the run, as in MCP's annotations (readOnlyHint is
+  // the opposite); none: judged by the name. Where nothing raised, the first change is suspect.
+  std::optional<bool> mutates{};
 };
 
 // A regular expression, compiled once, that must match neither Step::llm_output nor a text of the

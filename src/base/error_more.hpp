@@ -7,10 +7,15 @@
 
 #include <memory>
 #include <typeinfo>
+#include <utility>
 
 namespace triage::inline v0_1::detail {
 
 struct ErrorMore {
+  ErrorMore() = default;
+  explicit ErrorMore(std::shared_ptr<const Suspension> waits) : suspension(std::move(waits)) {}
+  explicit ErrorMore(Failure&& failure) noexcept : reported(std::move(failure)), is_report(true) {}
+
   std::shared_ptr<const Suspension> suspension{};
   Failure reported{};
   bool is_report = false;         // `reported` is what the error reports.

@@ -57,16 +57,12 @@ Error::Error(Errc c, std::string text, std::shared_ptr<const FailureContext> con
              std::shared_ptr<const Suspension> token)
     : code(c), detail(std::move(text)), failure_(std::move(context)) {
   if (!token) return;
-  more_ =
-      std::make_shared<const detail::ErrorMore>(detail::ErrorMore{.suspension = std::move(token)});
+  more_ = std::make_shared<const detail::ErrorMore>(std::move(token));
 }
 
 Error::Error(Failure reported)
     : code(Errc::escalated), detail(reported.text.empty() ? nothing_said : reported.text) {
-  auto more = std::make_shared<detail::ErrorMore>();
-  more->reported = std::move(reported);
-  more->is_report = true;
-  more_ = std::move(more);
+  more_ = std::make_shared<const detail::ErrorMore>(std::move(reported));
 }
 
 std::shared_ptr<const Failure> Error::reported() const noexcept {
@@ -104,7 +100,9 @@ std::shared_ptr<const Failure> reported_by(Error&& error) {
 }
 
 void UnstoredEnd::announce(Error& error) {
-  error.more_ = std::make_shared<const ErrorMore>(ErrorMore{.finished = true});
+  const auto more = std::make_shared<ErrorMore>();
+  more->finished = true;
+  error.more_ = more;
 }
 
 bool UnstoredEnd::announced(const Error& error) noexcept {
@@ -112,8 +110,11 @@ bool UnstoredEnd::announced(const Error& error) noexcept {
 }
 
 void UnstoredEnd::give(Error& error, std::shared_ptr<void> value, const std::type_info& type) {
-  error.more_ = std::make_shared<const ErrorMore>(
-      ErrorMore{.finished = true, .value = std::move(value), .value_type = &type});
+  const auto more = std::make_shared<ErrorMore>();
+  more->finished = true;
+  more->value = std::move(value);
+  more->value_type = &type;
+  error.more_ = more;
 }
 
 }  // namespace detail

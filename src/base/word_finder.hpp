@@ -17,7 +17,6 @@ namespace triage::inline v0_1::detail {
 class WordFinder {
  public:
   WordFinder() = default;
-  // A state is where its row of the table begins, which saves a multiplication a byte.
   using State = std::uint32_t;
 
   static constexpr std::size_t most_bytes = 65'000;  // Of all words together.
@@ -32,14 +31,14 @@ class WordFinder {
   [[nodiscard]] bool found(State state) const noexcept { return state >= first_found_; }
   // Indexes of the words that end in a found() state, suffixes included.
   [[nodiscard]] const std::vector<int>& words(State state) const noexcept {
-    return words_[(state - first_found_) / width_];
+    return words_[state - first_found_];
   }
 
  private:
   std::array<std::uint16_t, 256> columns_{};  // Bytes that no word contains share column 0.
-  State width_ = 1;
+  unsigned width_bits_ = 0;                   // Of a row of the table.
   State first_found_ = 1;  // States are numbered so that those with words come last.
-  std::vector<State> table_{0};
+  std::vector<std::uint16_t> table_{0};
   std::vector<std::vector<int>> words_{};
 };
 

@@ -4,6 +4,7 @@
 #include "classifier/codes/stated_status.hpp"
 #include "classifier/codes/text_codes.hpp"
 #include "classifier/phrases/rules.hpp"
+#include "classifier/text/names.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "classifier/undress/undress.hpp"
 #include "evidence/authority.hpp"
@@ -75,6 +76,7 @@ class HintCollector {
     codes_.clear();
     find_text_codes(text, codes_);
     for (const TextCode& code : codes_) {
+      if (is_in_name(text, code.found)) continue;
       add(place, FindingKind::code, std::string("text.") + std::string(code.kind), code.meaning,
           "The text has the code " + printable(code.found));
     }
@@ -98,6 +100,20 @@ class HintCollector {
     return text;
   }
 
+  // A tool called rate_limit_lookup says nothing about rates.
+  bool is_in_name(std::string_view text, std::string_view found) {
+    const auto at = static_cast<std::size_t>(found.data() - text.data());
+    if (at > text.size()) return false;  // It stands elsewhere.
+    const std::size_t before = text.rfind('\n', at);
+    const std::size_t begin = before == std::string_view::npos || before == at ? 0 : before + 1;
+    const std::string_view line = text.substr(begin, text.find('\n', at) - begin);
+    names_.clear();
+    find_names(line, names_);
+    return std::any_of(names_.begin(), names_.end(), [&](const NamePlace& name) {
+      return begin + name.begin <= at && at + found.size() <= begin + name.end;
+    });
+  }
+
   void add_hits(const Place& place, std::string_view source, std::string_view words,
                 std::string_view text) {
     std::optional<Duration> wait;
@@ -107,6 +123,7 @@ class HintCollector {
         continue;
       }
       const bool is_type = hit.rule->kind == RuleKind::exception_type;
+      if (!is_type && is_in_name(text, hit.matched)) continue;
       std::string detail(words);
       detail += printable(hit.matched.substr(0, longest_quote_bytes));
       add(place, is_type ? FindingKind::exception_type : FindingKind::text, source,
@@ -147,6 +164,7 @@ class HintCollector {
   Findings& findings_;
   std::vector<RuleHit> hits_{};
   std::vector<TextCode> codes_{};
+  std::vector<NamePlace> names_{};
 };
 
 // The codes of a failure or of a step, which lie around one another.

@@ -40,8 +40,8 @@ std::vector<std::pair<std::string, EffectState>> Effects::undoable_after(Sequenc
                                                                          Find what) const {
   const Lock lock(run_.mutex_);
   std::vector<std::pair<std::string, EffectState>> found;
-  if (!run_.body_) return found;
-  for (const auto& [key, effect] : run_.body_->journal.effects()) {
+  if (!run_.data_) return found;
+  for (const auto& [key, effect] : run_.data_->journal.effects()) {
     if (effect.intended_at <= target) continue;
     if (!effect.compensation) continue;  // Or a branch's inheritance: its origin's to undo.
     const bool in_doubt =
@@ -63,7 +63,7 @@ bool Effects::owes_after(Sequence target) const {
 // A journal with a hole may hide an effect that belongs to those: then none is undone either.
 std::optional<std::string> Effects::settle_after(Sequence target) {
   const auto doubts = undoable_after(target, Find::in_doubt);
-  const Sequence lost = run_.body_ ? run_.body_->journal.lost_intent() : 0;
+  const Sequence lost = run_.data_ ? run_.data_->journal.lost_intent() : 0;
   if (lost > target && (!doubts.empty() || owes_after(target))) {
     return "record " + std::to_string(lost) +
            " is damaged or missing and may have been the intent of an effect";
@@ -102,7 +102,7 @@ std::vector<std::string> Effects::compensate_after(Sequence target) {
     std::string text = effect_name(key) + " could not be undone: " + *problem;
     {
       const Lock lock(run_.mutex_);
-      run_.body_->context().notes.push_back(text);
+      run_.data_->context().notes.push_back(text);
     }
     run_.emit(EventKind::compensation_failed, {.text = text});
     failures.push_back(std::move(text));
@@ -160,7 +160,7 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   if (auto kept = record_durably(RecordKind::compensation_completed, key, effect, Json::object());
       !kept) {
     const Lock lock(run_.mutex_);
-    run_.body_->journal.doubt_effect(key);
+    run_.data_->journal.doubt_effect(key);
     *in_doubt = true;
     return "it was undone, but that could not be stored: " + kept.error().detail;
   }
@@ -214,7 +214,7 @@ Reconciled Effects::settle_compensation(std::string_view key, const EffectState&
                      key, known, std::move(fields));
   if (!kept) {
     const Lock lock(run_.mutex_);
-    run_.body_->journal.doubt_effect(key);
+    run_.data_->journal.doubt_effect(key);
     return Reconciled::unknown(": its answer could not be stored: " + kept.error().detail);
   }
   run_.emit(EventKind::effect_reconciled, {.text = key, .number = done ? 0U : 1U});
@@ -231,40 +231,49 @@ bool Effects::wait(Duration delay) {
 
 // --- What the run loop asks for.
 
-std::optional<std::string> Run::undo(const RecoveryAction& action, Sequence target, bool wanted,
-                                     std::vector<std::string>* failures) {
+Input Run::undo() {
+  Situation& s = data_->situation();
+  const Sequence target =
+      s.action.kind == RecoveryAction::Kind::rollback ? target_sequence() : Sequence{0};
+  s.undoing = {};
   Effects effects(*this);
-  if (wanted) {
-    if (auto doubt = effects.settle_after(target)) return doubt;
+  if (auto doubt = effects.settle_after(target)) {
+    if (s.action.kind == RecoveryAction::Kind::escalate) {
+      const Lock lock(mutex_);
+      data_->context().notes.push_back("nothing was undone: " + *doubt);
+    }
+    s.undoing.doubt = std::move(doubt);
+    return Input::done;
   }
-  const bool owes = wanted && effects.owes_after(target);
-  record_action(action, owes ? std::optional(target) : std::nullopt);
-  if (owes) *failures = effects.compensate_after(target);
-  return std::nullopt;
+  const bool owes = effects.owes_after(target);
+  record_action(s.action, owes ? std::optional(target) : std::nullopt);
+  s.recorded = true;
+  if (owes) s.undoing.failures = effects.compensate_after(target);
+  return Input::done;
 }
 
 // A process died while it was undoing effects, or the run ended when they were undone: before the
 // callable runs again, the rest is undone and the state goes back to where they had not happened.
-Input Run::finish_undoing(Input first) {
-  const Journal& journal = body_->journal;
+Input Run::finish_undoing() {
+  const Journal& journal = data_->journal;
   const std::optional<Sequence> planned = journal.compensating_after();
-  if (!planned && !journal.before_undone()) return first;
+  if (!planned && !journal.before_undone()) return Input::done;
   Effects effects(*this);
   if (planned) {
     if (auto doubt = effects.settle_after(*planned)) {
       std::string detail = "the effects of this run cannot all be undone: " + *doubt;
       end_in_store(RunStatus::escalated,
                    Json{{"detail", detail}, {"error", to_string(Errc::in_doubt)}});
-      body_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
+      data_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
       return Input::stopped;
     }
     effects.compensate_after(*planned);
   }
   // Who chose where to go on is not sent elsewhere without need.
-  std::optional<Sequence> to = planned && body_->chosen_from ? body_->chosen_from : planned;
+  std::optional<Sequence> to = planned && data_->chosen_from ? data_->chosen_from : planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
-  if (auto known = learn_target(*to); !known) {
-    body_->outcome = std::make_unique<Error>(std::move(known).error());
+  if (auto known = learn_state_at(*to); !known) {
+    data_->outcome = std::make_unique<Error>(std::move(known).error());
     return Input::stopped;
   }
   const auto position = *to == 0 ? std::nullopt : journal.find(*to);
@@ -272,16 +281,16 @@ Input Run::finish_undoing(Input first) {
   const Sequence restored = position ? *to : journal.start_sequence();
   const std::string checkpoint =
       restored != 0 ? to_string(CheckpointId{id(), restored}) : std::string();
-  if (body_->recovery) {
-    Recovery& told = *body_->recovery;
+  if (data_->recovery) {
+    Recovery& told = *data_->recovery;
     told.checkpoint_id = checkpoint;
     told.hint = position ? "The run goes on from checkpoint " + checkpoint +
                                ", because effects behind it were undone."
                          : "The run goes on from its start, because its effects were undone.";
   }
-  body_->restored_steps = journal.trajectory().size();
+  data_->restored_steps = journal.trajectory().size();
   emit(EventKind::rolled_back, {.text = checkpoint});
-  return first;
+  return Input::done;
 }
 
 }  // namespace triage::inline v0_1::detail

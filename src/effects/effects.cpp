@@ -104,7 +104,7 @@ std::shared_ptr<const Json> Effects::recorded(const EffectRequest& request,
   if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
     return nullptr;  // The functions must be kept.
   }
-  const RunBody& b = *run_.body_;
+  const RunData& b = *run_.data_;
   const auto found = b.journal.effects().find(request.key);
   if (found == b.journal.effects().end() || found->second.status != Status::completed ||
       !b.made_extras->proven_arguments.contains(request.key, encoded, found->second.arguments)) {
@@ -126,7 +126,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   {
     const Lock lock(run_.mutex_);
     if (run_.is_late(attempt)) return too_late();
-    turns = &run_.body().extras().effect_turns;
+    turns = &run_.data().extras().effect_turns;
     result = recorded(request, encoded);
   }
   if (result) {
@@ -138,7 +138,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   const Turn turn(*turns, request.key);
   Lock lock(run_.mutex_);
   if (run_.is_late(attempt)) return too_late();
-  RunBody& b = run_.body();
+  RunData& b = run_.data();
   const EffectOptions& options = *request.options;
   if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
     b.extras().effect_options.insert_or_assign(std::string(request.key), options);
@@ -270,7 +270,7 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
   }
   {
     const Lock lock(run_.mutex_);
-    run_.body_->journal.doubt_effect(key);
+    run_.data_->journal.doubt_effect(key);
   }
   return in_doubt(key, "it happened, but its result could not be stored: " + kept.error().detail);
 }
@@ -297,7 +297,7 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
 void Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
                      Json fields) {
   const Lock lock(run_.mutex_);
-  RunBody& b = run_.body();
+  RunData& b = run_.data();
   run_.make_room();
   fields["key"] = std::string(key);
   fields["generation"] = effect.generation;
@@ -306,7 +306,7 @@ void Effects::record(RecordKind kind, std::string_view key, const EffectState& e
 
 EffectState::Status Effects::status_of(std::string_view key) const {
   const Lock lock(run_.mutex_);
-  return run_.body().journal.effect(key).status;
+  return run_.data().journal.effect(key).status;
 }
 
 Result<void> Effects::record_durably(RecordKind kind, std::string_view key,
@@ -326,7 +326,7 @@ Reconciled Effects::ask(const Reconcile::Function& function, const EffectCall& c
 }
 
 const EffectOptions* Effects::live_options(std::string_view key) const {
-  const RunExtras* extras = run_.body_->made_extras.get();
+  const RareRunData* extras = run_.data_->made_extras.get();
   if (extras == nullptr) return nullptr;
   const auto found = extras->effect_options.find(key);
   return found == extras->effect_options.end() ? nullptr : &found->second;
@@ -373,7 +373,7 @@ Reconciled Effects::settle(std::string_view key, const EffectState& known,
                      std::move(fields));
   if (!kept) {
     const Lock lock(run_.mutex_);
-    run_.body_->journal.doubt_effect(key);
+    run_.data_->journal.doubt_effect(key);
     return unknown("its answer could not be stored: " + kept.error().detail);
   }
   run_.emit(EventKind::effect_reconciled, {.text = key, .number = done ? 1U : 0U});

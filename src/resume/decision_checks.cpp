@@ -54,8 +54,8 @@ Result<void> check_target(const Journal& journal, const RecoveryAction& action) 
                                            printable(target.name) + "\" to roll back to"};
 }
 
-Result<void> check_safe(const AgentCore& core, RunBody& body, const RecoveryAction& action) {
-  auto problem = unsafe_to_rerun(core, body.context().trajectory, body.restored_steps, action.kind);
+Result<void> check_safe(const AgentCore& core, RunData& data, const RecoveryAction& action) {
+  auto problem = unsafe_to_rerun(core, data.context().trajectory, data.restored_steps, action.kind);
   if (!problem) return outcome::success();
   return Error{Errc::invalid_argument, *std::move(problem)};
 }

@@ -19,7 +19,7 @@ namespace triage::inline v0_1::detail {
 // A rollback to a checkpoint that is not there could not be carried out.
 [[nodiscard]] Result<void> check_target(const Journal& journal, const RecoveryAction& action);
 // Against strict_idempotency.
-[[nodiscard]] Result<void> check_safe(const AgentCore& core, RunBody& body,
+[[nodiscard]] Result<void> check_safe(const AgentCore& core, RunData& data,
                                       const RecoveryAction& action);
 
 }  // namespace triage::inline v0_1::detail

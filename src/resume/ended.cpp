@@ -9,9 +9,9 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 // The error that the run ended with, from its records.
-Error recorded_error(const AgentCore& core, const JournalReading& reading, const Journal& journal,
-                     Errc code, const std::string& how_to_go_on) {
-  const Json body = newest_body(reading, RecordKind::stopped);
+Error recorded_error(const Continuation& run, Errc code, const std::string& how_to_go_on) {
+  const Journal& journal = run.journal();
+  const Json body = newest_body(run.reading, RecordKind::stopped);
   const std::string name(to_string(code));
   std::string text = text_field(body, "detail");
   if (text.empty()) text = "the run was " + name;
@@ -19,27 +19,24 @@ Error recorded_error(const AgentCore& core, const JournalReading& reading, const
   if (!journal.history().empty()) who = journal.history().back().decided_by;
   text += " (run \"" + journal.run() + "\" was " + name + " before" +
           (who.empty() ? "" : ", decided by " + printable(who)) + "; " + how_to_go_on + ")";
-  if (newest_body(reading, RecordKind::failure_classified).is_null()) return {code, text};
+  if (newest_body(run.reading, RecordKind::failure_classified).is_null()) return {code, text};
   auto context = std::make_shared<FailureContext>();
-  restore_context(core, reading, journal, journal.start().value("task", Json()), *context);
+  restore_context(run, *context);
   return {code, std::move(text), std::move(context)};
 }
 
 }  // namespace
 
-Result<void> check_ended(const AgentCore& core, const JournalReading& reading,
-                         const Journal& journal, const ResumeOptions& options, Asked asked) {
+Result<void> check_ended(const Continuation& run, const ResumeOptions& options, Asked asked) {
   if (options.revive) return outcome::success();
-  const RunStatus status = reading.info.status;
+  const RunStatus status = run.reading.info.status;
   if (status == RunStatus::aborted) {
-    return recorded_error(core, reading, journal, Errc::aborted,
-                          "only ResumeOptions::revive goes on");
+    return recorded_error(run, Errc::aborted, "only ResumeOptions::revive goes on");
   }
   // What ended in doubt only asks again whether it is settled, and repeats nothing.
-  const bool in_doubt = text_field(journal.stopped(), "error") == to_string(Errc::in_doubt);
+  const bool in_doubt = text_field(run.journal().stopped(), "error") == to_string(Errc::in_doubt);
   if (status == RunStatus::escalated && asked == Asked::for_what_fits && !in_doubt) {
-    return recorded_error(core, reading, journal, Errc::escalated,
-                          "resume_run or ResumeOptions::revive goes on");
+    return recorded_error(run, Errc::escalated, "resume_run or ResumeOptions::revive goes on");
   }
   return outcome::success();
 }

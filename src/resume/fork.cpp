@@ -217,14 +217,14 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   TRIAGE_TRY(parent, find_parent(origin, parent_id.sequence));
 
   const WallTime wall = core.clock->wall_now();
-  ContinuationPtr opened(new Continuation(core));
-  opened->options = options.run;
-  opened->options.label = options.label;
-  RunId& id = opened->options.run_id;
-  if (id.empty()) id = make_run_id(wall, *core.random);
-  opened->task = origin.start().at("task");
-  opened->body = std::make_unique<RunBody>();
-  RunBody& b = *opened->body;
+  RunOptions own = options.run;
+  own.label = options.label;
+  if (own.run_id.empty()) own.run_id = make_run_id(wall, *core.random);
+  const RunId id = own.run_id;
+  ContinuationPtr run(new Continuation(core));
+  run->set_terms(std::move(own), options.run, Duration::zero());
+  run->task = origin.start().at("task");
+  RunData& b = *run->data;
   Journal branch(id, origin.auto_checkpoint());
   const std::vector<Record> records = first_records(options, origin, parent, *core.clock, branch);
 
@@ -252,11 +252,11 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.writer.background = core.options.write_mode == WriteMode::background;
   b.writer.queued = branch.last();
   b.writer.durable = branch.last();
-  b.task = opened->task;
-  b.recovery = std::make_unique<Recovery>(branch_recovery(parent, core.contract));
-  b.restored_steps = branch.trajectory().size();
+  b.task = run->task;
   b.journal = std::move(branch);
-  return outcome::success(std::move(opened));
+  return restore(
+      std::move(run),
+      {.reason = "forked", .told = branch_recovery(parent, core.contract), .recorded = true});
 }
 
 }  // namespace triage::inline v0_1::detail

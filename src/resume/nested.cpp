@@ -55,7 +55,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   Run& parent = *options.parent->run_;
   {
     const Lock lock(parent.mutex_);
-    if (!parent.body_ || parent.body_->journal.awaited().empty()) return std::nullopt;
+    if (!parent.data_ || parent.data_->journal.awaited().empty()) return std::nullopt;
   }
   const std::string task = task_hash(call);
   const auto awaited = parent.take_awaited(core, task, options.run_id);
@@ -79,11 +79,11 @@ std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& c
                                                               const std::string& task,
                                                               const RunId& wanted) {
   const Lock lock(mutex_);
-  std::set<RunId>& handed_over = body_->extras().child.handed_over;
-  for (const auto& [id, awaited] : body_->journal.awaited()) {
+  std::set<RunId>& resumed_here = data_->extras().child.resumed_here;
+  for (const auto& [id, awaited] : data_->journal.awaited()) {
     if (awaited.agent != core.options.name || (!wanted.empty() && wanted != id)) continue;
     if (!awaited.task.empty() && awaited.task != task) continue;
-    if (handed_over.insert(id).second) return std::pair(id, awaited);
+    if (resumed_here.insert(id).second) return std::pair(id, awaited);
   }
   return std::nullopt;
 }
@@ -92,11 +92,11 @@ void Run::child_suspended(int attempt, std::shared_ptr<const Suspension> waiting
                           std::string task) {
   const Lock lock(mutex_);
   if (is_late(attempt)) return;
-  WaitingChild& child = body().extras().child;
-  child.handed_over.erase(waiting->run_id);
+  WaitingChild& child = data().extras().child;
+  child.resumed_here.erase(waiting->run_id);
   child.suspension = std::move(waiting);
   child.task = std::move(task);
-  child.at = body_->journal.last();
+  child.at = data_->journal.last();
 }
 
 void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
@@ -107,23 +107,23 @@ void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
 // The callable failed with this error of a nested run.
 void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
   if (!waiting) return;
-  WaitingChild& child = body().extras().child;
+  WaitingChild& child = data().extras().child;
   if (!child.suspension || child.suspension->run_id != waiting->run_id) {
     child.suspension = waiting;
     child.task.clear();
   }
-  child.at = body_->journal.last();
+  child.at = data_->journal.last();
 }
 
 bool Run::child_waits() const noexcept {
-  const RunExtras* extras = body_->made_extras.get();
-  return extras != nullptr && extras->child.suspension && extras->child.at == body_->journal.last();
+  const RareRunData* extras = data_->made_extras.get();
+  return extras != nullptr && extras->child.suspension && extras->child.at == data_->journal.last();
 }
 
 // The attempt is gone on with when there is a decision, as after a wait. Nothing has failed, so no
 // policy is asked.
 Input Run::wait_for_child() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   give_back_permit();
   WaitingChild& child = b.extras().child;
   const Suspension& inner = *child.suspension;
@@ -140,7 +140,7 @@ Input Run::wait_for_child() {
   if (!inner.agent.empty()) awaited.agent = inner.agent;
   if (!child.task.empty()) awaited.task = child.task;
   if (!inner.token.empty()) awaited.ticket = digest(inner.token);
-  child.handed_over.erase(inner.run_id);
+  child.resumed_here.erase(inner.run_id);
   child.asks = true;
   Json fields = suspension_fields(action);
   fields["waiting"] = true;

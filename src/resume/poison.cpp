@@ -15,24 +15,24 @@ Error quarantined(const RunId& run, int crashes) {
 
 }  // namespace
 
-Result<void> check_poison(TakenOver& taken, bool revive) {
+Result<void> check_poison(Continuation& run, bool revive) {
   if (revive) return outcome::success();
-  const RunInfo& info = taken.reading.info;
-  RunBody& b = *taken.opened->body;
-  const int allowed = taken.opened->core.options.max_crashes;
+  const RunInfo& info = run.reading.info;
+  RunData& b = *run.data;
+  const int allowed = run.core.options.max_crashes;
   if (info.status == RunStatus::poisoned) {
-    const Json& stopped = taken.journal.stopped();
+    const Json& stopped = run.journal().stopped();
     return quarantined(info.id, stopped.is_object() && stopped.contains("crashes") &&
                                         stopped["crashes"].is_number_integer()
                                     ? stopped["crashes"].get<int>()
                                     : allowed);
   }
-  const int crashes = taken.journal.crashes();
+  const int crashes = run.journal().crashes();
   if (info.status != RunStatus::running || allowed == 0 || crashes < allowed) {
     return outcome::success();
   }
   Error error = quarantined(info.id, crashes);
-  const Record record = taken.journal.add(RecordKind::stopped, taken.opened->core.clock->wall_now(),
+  const Record record = run.journal().add(RecordKind::stopped, run.core.clock->wall_now(),
                                           Json{{"status", to_string(RunStatus::poisoned)},
                                                {"type", to_string(FailureType::crashed)},
                                                {"crashes", crashes},

@@ -56,7 +56,7 @@ static void forget_signals(CheckpointStore& store, const Journal& journal) {
 }
 
 void Run::tidy_keys(bool ended) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (b.detached || b.fenced || !b.started) return;
   if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
   if (ended) forget_signals(*b.store, b.journal);
@@ -120,50 +120,90 @@ bool about_as_long(WallTime::duration one, WallTime::duration other) {
 Error Run::too_late_for(int attempt, std::string text) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  body().no_attempt = no_time_left;
+  data().no_attempt = no_time_left;
   Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
-  body_->reported = error.reported();
+  data_->reported = error.reported();
   return error;
 }
 
 // An attempt with steps that must not be repeated cannot be made again: it waits where it is.
-bool Run::may_park() const {
-  if (limits().max_wait == Duration::zero() || !body_ || !outlives_process()) return false;
-  const RunBody& b = *body_;
+bool Run::may_suspend() const {
+  if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
+  const RunData& b = *data_;
   return !unsafe_to_rerun(core_, b.journal.trajectory(), b.restored_steps,
                           RecoveryAction::Kind::resume);
 }
 
-// One bout of waiting inside an attempt. The run is suspended if it would be too long a one.
-Result<void> Run::pause(int attempt, const Pause& what) {
-  const WallTime::duration length = what.until - core_.clock->wall_now();
-  const Duration left = std::min<WallTime::duration>(length, longest_wait);
-  if (const auto until_deadline = deadline(); until_deadline && left >= *until_deadline - now()) {
-    return too_late_for(attempt, "the attempt would wait beyond the deadline");
+Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
+  WaitFacts facts;
+  const WallTime::duration left = until - core_.clock->wall_now();
+  facts.left = std::clamp<WallTime::duration>(left, WallTime::duration(-1), longest_wait);
+  if (const auto latest = deadline()) facts.deadline_left = *latest - now();
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return ended_attempt();
+  facts.can_suspend = may_suspend();
+  return outcome::success(facts);
+}
+
+// The attempt is to end, and to be made again when its time has come.
+Error Run::ask_to_suspend(int attempt, const Pause& what) {
+  const std::scoped_lock lock(mutex_);
+  if (is_late(attempt)) return ended_attempt();
+  RareRunData& extras = data().extras();
+  extras.wait = RecoveryAction::suspend(what.signal.empty() ? "waits until a time that is named"
+                                                            : "waits for signal \"" +
+                                                                  printable(what.signal) + "\"");
+  extras.wait->until = what.until;
+  extras.awaited = what.signal;
+  extras.sleep_place = what.place;
+  extras.sleep_length = what.until - core_.clock->wall_now();
+  return Error{Errc::suspended, extras.wait->message};
+}
+
+Result<void> Run::rest_in_attempt(Duration delay) {
+  if (!rest_until(now() + delay)) {
+    return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
   }
-  {
-    const std::scoped_lock lock(mutex_);
-    if (is_late(attempt)) return ended_attempt();
-    RunBody& b = body();
-    if (left > limits().max_wait && may_park()) {
-      RecoveryAction waiting = RecoveryAction::suspend(
-          what.signal.empty() ? "waits until a time that is named"
-                              : "waits for signal \"" + printable(what.signal) + "\"");
-      waiting.until = what.until;
-      RunExtras& extras = b.extras();
-      extras.parked = std::move(waiting);
-      extras.awaited = what.signal;
-      extras.parked_place = what.place;
-      extras.parked_for = length;
-      return Error{Errc::suspended, extras.parked->message};
+  if (data_->fenced) return drain_strictly();  // Says who has the run.
+  return outcome::success();
+}
+
+// The blocking driver of one wait. *signal is what was sent, if anything was.
+Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* signal) {
+  const WaitMachine machine(signal != nullptr, limits().max_wait, poll_interval);
+  WaitFacts facts;
+  WaitInput input = WaitInput::start;
+  for (;;) {
+    const WaitNext next = machine.next(input, facts);
+    switch (next.what) {
+      case WaitDo::measure: {
+        TRIAGE_TRY(measured, measure_wait(attempt, what.until));
+        facts = measured;
+        input = WaitInput::measured;
+        break;
+      }
+      case WaitDo::look: {
+        TRIAGE_TRY(sent, read_signal(*data_->store, id(), what.signal));
+        input = sent ? WaitInput::seen : WaitInput::unseen;
+        *signal = std::move(sent);
+        break;
+      }
+      case WaitDo::drain: {
+        TRIAGE_TRYV(drain_or_degrade());
+        input = WaitInput::drained;
+        break;
+      }
+      case WaitDo::rest: {
+        TRIAGE_TRYV(rest_in_attempt(next.delay));
+        input = WaitInput::woke;
+        break;
+      }
+      case WaitDo::refuse:
+        return too_late_for(attempt, "the attempt would wait beyond the deadline");
+      case WaitDo::suspend: return ask_to_suspend(attempt, what);
+      case WaitDo::done: return outcome::success();
     }
   }
-  TRIAGE_TRYV(drain_or_degrade());  // Whoever waits may be killed meanwhile.
-  if (rest_until(now() + std::min(left, what.at_most))) {
-    if (!body_->fenced) return outcome::success();
-    return drain_strictly();  // Says who has the run.
-  }
-  return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
 }
 
 // --- Until a time.
@@ -175,17 +215,17 @@ Result<void> Run::pause(int attempt, const Pause& what) {
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
-  if (!may_park() && body().journal.served_waits().empty()) return {};
-  std::string state = digest(show(body().journal.state().json())).substr(0, 16);
-  const int before = body().extras().sleeps[state]++;
+  if (!may_suspend() && data().journal.served_waits().empty()) return {};
+  std::string state = digest(show(data().journal.state().json())).substr(0, 16);
+  const int before = data().extras().sleeps[state]++;
   return state + "/" + std::to_string(before);
 }
 
 bool Run::is_served(const std::string& place, WallTime when) {
   const WallTime wall = core_.clock->wall_now();
   const std::scoped_lock lock(mutex_);
-  if (place.empty() || !body_) return false;
-  const auto& served = body_->journal.served_waits();
+  if (place.empty() || !data_) return false;
+  const auto& served = data_->journal.served_waits();
   const auto found = served.find(place);
   return found != served.end() && about_as_long(found->second, when - wall);
 }
@@ -193,10 +233,8 @@ bool Run::is_served(const std::string& place, WallTime when) {
 Result<void> Run::sleep_until(int attempt, WallTime when) {
   const std::string place = place_of_sleep(attempt);
   if (core_.clock->wall_now() < when && is_served(place, when)) return outcome::success();
-  while (core_.clock->wall_now() < when) {
-    TRIAGE_TRYV(pause(attempt, {.until = when, .place = place}));
-  }
-  return outcome::success();
+  if (core_.clock->wall_now() >= when) return outcome::success();
+  return pause(attempt, {.until = when, .place = place});
 }
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
@@ -209,7 +247,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
   {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
-    Journal& journal = body().journal;
+    Journal& journal = data().journal;
     if (const auto known = journal.sleeps().find(name); known != journal.sleeps().end()) {
       until = known->second;
     } else {
@@ -219,33 +257,40 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
           Json{{"name", std::string(name)}, {"until_ms", until.time_since_epoch().count()}}));
     }
   }
-  while (core_.clock->wall_now() < until) {
-    TRIAGE_TRYV(pause(attempt, {.until = until}));
-  }
-  return outcome::success();
+  return pause(attempt, {.until = until});
 }
 
 // --- For a signal.
 
+// The answer that is recorded, if there is one: the outer optional says so.
+Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
+  TRIAGE_TRYV(check_name(name, "a signal's"));
+  const std::scoped_lock lock(mutex_);
+  if (!has_store()) {
+    return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+  }
+  const auto& known = data_->journal.signals();
+  const auto answer = known.find(name);
+  const bool durable = data_->writer.durable.load() >= data_->writer.queued;
+  if (answer == known.end() || !durable) return outcome::success(std::nullopt);
+  return outcome::success(std::optional(answer->second));
+}
+
+Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
+  TRIAGE_TRY(sent, read_signal(*data_->store, id(), name));
+  if (!sent) return outcome::success(std::nullopt);
+  return record_signal(attempt, name, std::move(sent));
+}
+
 Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view name,
                                                  WallTime deadline) {
-  TRIAGE_TRYV(check_name(name, "a signal's"));
-  {
-    const std::scoped_lock lock(mutex_);
-    if (!has_store()) {
-      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
-    }
-    const auto& known = body_->journal.signals();
-    const auto answer = known.find(name);
-    const bool durable = body_->writer.durable.load() >= body_->writer.queued;
-    if (answer != known.end() && durable) return answer->second;
-  }
-  for (;;) {
-    const bool over = core_.clock->wall_now() >= deadline;
-    TRIAGE_TRY(sent, read_signal(*body_->store, id(), name));
-    if (sent || over) return record_signal(attempt, name, std::move(sent));
-    TRIAGE_TRYV(pause(attempt, {.until = deadline, .at_most = poll_interval, .signal = name}));
-  }
+  TRIAGE_TRY(known, known_signal(name));
+  if (known) return outcome::success(*std::move(known));
+  std::optional<Json> sent;
+  TRIAGE_TRYV(pause(attempt, {.until = deadline, .signal = name}, &sent));
+  return record_signal(attempt, name, std::move(sent));
 }
 
 // The answer is durable before it is given. Of several threads that wait for one name, the first
@@ -255,7 +300,7 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
   {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
-    Journal& journal = body_->journal;
+    Journal& journal = data_->journal;
     if (const auto answer = journal.signals().find(name); answer != journal.signals().end()) {
       value = answer->second;
     } else {

@@ -29,8 +29,8 @@ Json step_json(const ProposedStep& step) {
 
 // What a decision needs to know, without what nobody may see.
 Suspension Run::shown_suspension(const RecoveryAction& action) {
-  RunBody& b = *body_;
-  RunExtras& extras = b.extras();
+  RunData& b = *data_;
+  RareRunData& extras = b.extras();
   Suspension shown{.run_id = id(),
                    .message = action.message,
                    .allowed_actions = action.allowed_actions,
@@ -65,7 +65,7 @@ Suspension Run::shown_suspension(const RecoveryAction& action) {
 }
 
 Json Run::suspension_fields(const RecoveryAction& action) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   Json fields{{"message", action.message},
               {"allowed_actions", action.allowed_actions},
               {"status", to_string(RunStatus::suspended)},
@@ -74,12 +74,13 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   put_terms(terms(), fields);
   if (action.until) {
     fields["until_ms"] = action.until->time_since_epoch().count();
-    if (!b.spent_limit.empty()) {
+    const std::string& spent_limit = b.situation().spent_limit;
+    if (!spent_limit.empty()) {
       const RecoveryAction due = action_when_due(fields);
-      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(b.spent_limit));
+      if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(spent_limit));
     }
   }
-  RunExtras& extras = b.extras();
+  RareRunData& extras = b.extras();
   if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
   extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
   if (core_.options.redact) fields["task"] = extras.asking.shown->task;
@@ -89,25 +90,25 @@ Json Run::suspension_fields(const RecoveryAction& action) {
 
 // The record names the hash of the token, so that whoever goes on can remove it from the key space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
-  std::string& token = body_->extras().token;
+  std::string& token = data_->extras().token;
   token = make_token();
   if (has_store()) fields["ticket"] = digest(token);
   record_fact(RecordKind::suspended, std::move(fields), RunStatus::suspended);
-  body_->suspension = std::make_unique<RecoveryAction>(action);
+  data_->suspension = std::make_unique<RecoveryAction>(action);
 }
 
-Input Run::park() {
-  RunBody& b = *body_;
+Input Run::suspend_attempt() {
+  RunData& b = *data_;
   give_back_permit();
-  RunExtras& extras = b.extras();
-  Json fields = suspension_fields(*extras.parked);
+  RareRunData& extras = b.extras();
+  Json fields = suspension_fields(*extras.wait);
   fields["waiting"] = true;
-  if (!extras.parked_place.empty()) {
-    fields["place"] = extras.parked_place;
-    fields["wait_ms"] = extras.parked_for.count();
+  if (!extras.sleep_place.empty()) {
+    fields["place"] = extras.sleep_place;
+    fields["wait_ms"] = extras.sleep_length.count();
   }
   if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
-  suspend_with(*extras.parked, std::move(fields));
+  suspend_with(*extras.wait, std::move(fields));
   return Input::stopped;
 }
 
@@ -129,10 +130,10 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 }
 
 // Puts the run aside until somebody decides; only the returned error knows the token.
-Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
-  const std::unique_ptr<RecoveryAction> asked = std::move(body_->suspension);
+Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& context) {
+  const std::unique_ptr<RecoveryAction> asked = std::move(data_->suspension);
   const RecoveryAction& action = *asked;
-  const std::shared_ptr<Suspension> suspension = std::move(body_->extras().asking.shown);
+  const std::shared_ptr<Suspension> suspension = std::move(data_->extras().asking.shown);
   if (action.expires_after) {
     suspension->expires =
         core_.clock->wall_now() +
@@ -140,16 +141,16 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
   }
   const std::string message =
       action.message.empty() ? "the run waits for a decision" : action.message;
-  std::string token = std::exchange(body_->extras().token, {});
+  std::string token = std::exchange(data_->extras().token, {});
   const std::string hash = digest(token);
   if (has_store()) {
     const Ticket ticket{.run = id(),
                         .agent = core_.options.name,
-                        .suspended_at = body_->journal.last(),
+                        .suspended_at = data_->journal.last(),
                         .allowed_actions = action.allowed_actions,
                         .until = action.until,
                         .expires = suspension->expires};
-    const auto kept = keep_ticket(*body_->store, hash, ticket);
+    const auto kept = keep_ticket(*data_->store, hash, ticket);
     if (!kept) {
       end_in_store(RunStatus::failed, Json{{"detail", kept.error().detail}});
       static_cast<void>(drain_strictly());
@@ -162,23 +163,23 @@ Outcome Run::hand_over(const std::shared_ptr<const FailureContext>& context) {
       return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
     }
   }
-  put_aside(hash, action, suspension->expires);
+  suspend_in_memory(hash, action, suspension->expires);
   suspension->token = std::move(token);
   return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
 // No store can keep the suspension: the run waits in this process.
-void Run::put_aside(const std::string& hash, const RecoveryAction& action,
-                    std::optional<WallTime> expires) {
+void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& action,
+                            std::optional<WallTime> expires) {
   const Duration elapsed = terms().elapsed;
-  SuspendedRun waiting{.body = body_.take(),
+  SuspendedRun waiting{.data = data_.take(),
                        .options = options_,
                        .allowed_actions = action.allowed_actions,
                        .expires = expires,
                        .message = action.message,
                        .until = action.until,
                        .elapsed = elapsed};
-  RunBody& b = *waiting.body;
+  RunData& b = *waiting.data;
   b.linked_stop.reset();
   try {
     if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
@@ -241,16 +242,16 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     if (used && (code == Errc::conflict || code == Errc::busy)) return unknown_token();
     return std::move(taken).error();
   }
-  TRIAGE_TRYV(check_target(taken.value().journal, action));
+  const Journal& journal = taken.value()->journal();
+  TRIAGE_TRYV(check_target(journal, action));
   // A later run may have the id and stand at the same record.
-  const std::string expected = text_field(taken.value().journal.suspended(), "ticket");
+  const Json& suspended = journal.suspended();
+  const std::string expected = text_field(suspended, "ticket");
   if (!expected.empty() && expected != hash) return unknown_token();
-  const Json& suspended = taken.value().journal.suspended();
   const auto child = suspended.find("child");
-  OutsideDecision decision =
-      outside_decision(child == suspended.end() ? RunId() : text_field(*child, "run"),
-                       std::move(action), options.who);
-  if (auto unsafe = unsafe_now(taken.value(), decision.action)) {
+  Resumption decision = decided(child == suspended.end() ? RunId() : text_field(*child, "run"),
+                                std::move(action), options.who);
+  if (auto unsafe = unsafe_now(*taken.value(), *decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
   ticket.state = "claimed";
@@ -258,7 +259,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const auto won =
       shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
-  return carry_out(std::move(taken).value(), std::move(decision));
+  return restore(std::move(taken).value(), std::move(decision));
 }
 
 Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,

@@ -43,28 +43,24 @@ RecoveryAction action_when_due(const Json& suspended) {
 }
 
 bool Run::outlives_process() const noexcept {
-  const RunBody& b = *body_;
+  const RunData& b = *data_;
   return b.store && b.started && !b.detached &&
          b.store->capabilities().durability != Durability::none;
 }
 
-std::optional<Decision> Run::suspend_instead(const RecoveryAction& action) {
-  const Duration longest = limits().max_wait;
-  if (longest == Duration::zero() || action.delay <= longest || !outlives_process()) {
-    return std::nullopt;
-  }
+Input Run::suspend_wait() {
+  RecoveryAction then = data_->situation().action;
   RecoveryAction waiting =
-      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(action));
+      RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(then));
   // The wall clock tells full milliseconds, so one more: nothing may begin early.
   waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
-                  std::chrono::ceil<std::chrono::milliseconds>(action.delay);
-  RecoveryAction then = action;
+                  std::chrono::ceil<std::chrono::milliseconds>(then.delay);
   then.delay = Duration::zero();
   record_action(waiting);
   Json fields = suspension_fields(waiting);
   fields["then"] = action_json(then);
   suspend_with(waiting, std::move(fields));
-  return Decision{.then = Decision::Then::end, .until = {}};
+  return Input::done;
 }
 
 Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
@@ -105,19 +101,18 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   }
   auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store"};
-  TRIAGE_TRY(taken,
-             take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
-  const Json suspended = taken.journal.suspended();
+  TRIAGE_TRY(run, take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
+  const Journal& journal = run->journal();
+  const Json& suspended = journal.suspended();
   const bool waiting = suspended.contains("waiting");  // Inside an attempt.
   RecoveryAction action = waiting ? RecoveryAction::resume() : action_when_due(suspended);
-  if (auto problem = unsafe_now(taken, action)) {
+  if (auto problem = unsafe_now(*run, action)) {
     action = RecoveryAction::escalate(*std::move(problem));
   } else if (waiting) {
-    const Sequence from = taken.journal.latest().info.id.sequence;
-    Recovery recovery = resumed_recovery(taken.journal, from, core.contract);
-    return go_on(std::move(taken), from, std::move(recovery));
+    Resumption here = resumed_from(journal, journal.latest().info.id.sequence, core.contract);
+    return restore(std::move(run), std::move(here));
   }
-  return carry_out(std::move(taken), {.action = std::move(action), .reason = "due"});
+  return restore(std::move(run), {.reason = "due", .action = std::move(action)});
 }
 
 // A run that waits is left alone, unless its time has come.

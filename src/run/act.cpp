@@ -7,70 +7,69 @@
 #include "triage/detail/call.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 
-Decision Run::decided_outside() {
-  measure_time();
-  return act(*body_->decided);
+// What the machine had to say about the failure.
+void Run::take_notes() {
+  Situation& s = data_->situation();
+  for (std::string& text : s.notes) note(std::move(text));
+  s.notes.clear();
 }
 
-Decision Run::act(const RecoveryAction& action) {
-  if (reruns(action.kind) && !too_late(action.delay)) {
-    if (const auto aside = suspend_instead(action)) return *aside;
+// What the machine asks for after a failure, but for the two that every recovery needs.
+Input Run::recover(Do what) {
+  take_notes();
+  switch (what) {
+    case Do::tell_failure: return tell_failure();
+    case Do::ask_escalation: return ask_escalation();
+    case Do::announce: return announce();
+    case Do::find_target: return find_target();
+    case Do::learn_target: return learn_target();
+    case Do::undo: return undo();
+    case Do::suspend_wait: return suspend_wait();
+    case Do::end_run: return end_run();
+    default: return Input::stopped;
   }
-  switch (action.kind) {
+}
+
+Input Run::refuse_action(std::string problem) {
+  data_->situation().problem = std::move(problem);
+  return Input::refused;
+}
+
+Input Run::apply() {
+  Situation& s = data_->situation();
+  switch (s.action.kind) {
     case RecoveryAction::Kind::retry:
-    case RecoveryAction::Kind::replan: return start_again(action);
-    case RecoveryAction::Kind::rollback: return roll_back(action);
-    case RecoveryAction::Kind::resume: return resume(action);
-    case RecoveryAction::Kind::suspend: return suspend(action);
-    case RecoveryAction::Kind::fallback: return fall_back(action);
-    case RecoveryAction::Kind::abort: return abort(action);
-    case RecoveryAction::Kind::escalate: return escalate(action);
+    case RecoveryAction::Kind::replan: return start_again(s);
+    case RecoveryAction::Kind::rollback: return roll_back(s);
+    case RecoveryAction::Kind::resume: return resume(s);
+    case RecoveryAction::Kind::suspend: return suspend(s);
+    case RecoveryAction::Kind::fallback: return fall_back(s);
+    case RecoveryAction::Kind::abort:
+    case RecoveryAction::Kind::escalate: break;  // They end the run.
   }
-  return escalate(action);
+  return Input::stopped;
 }
 
-Decision Run::abort(const RecoveryAction& action) {
-  std::vector<std::string> failures;
-  if (auto doubt = undo(action, 0, core_.options.compensation.on_abort, &failures)) {
-    body_->undoing_refused = true;
-    return escalate_instead("abort is not possible, nothing was undone: " + *doubt);
-  }
-  std::string detail = action.message.empty() ? "the policy gives the run up" : action.message;
-  for (const std::string& failure : failures) detail += "; " + failure;
-  return end_with(Errc::aborted, RunStatus::aborted, std::move(detail));
+Input Run::end_run() {
+  const Situation& s = data_->situation();
+  record_once();
+  const Errc code = s.ending.code;
+  end_in_store(end_status(code), Json{{"detail", s.ending.detail}, {"error", to_string(code)}});
+  data_->outcome = std::make_unique<Error>(code, s.ending.detail);
+  return Input::done;
 }
 
-Decision Run::escalate(const RecoveryAction& action) {
-  if (in_doubt()) {  // Nothing is undone: see undo().
-    record_action(action);
-    std::string detail = body_->sticky->detail;
-    if (action.message != detail) detail += "; " + action.message;
-    return end_with(Errc::in_doubt, RunStatus::escalated, std::move(detail));
-  }
-  std::string detail = action.message.empty() ? "the policy asks for a person" : action.message;
-  std::vector<std::string> failures;
-  // What is in doubt for an abort or a rollback that became this escalation is so still.
-  const bool wanted = core_.options.compensation.on_escalate && !body_->undoing_refused;
-  if (auto doubt = undo(action, 0, wanted, &failures)) {
-    record_action(action);
-    failures.push_back("nothing was undone: " + *std::move(doubt));
-    const std::scoped_lock lock(mutex_);
-    body_->context().notes.push_back(failures.back());
-  }
-  for (const std::string& failure : failures) detail += "; " + failure;
-  const std::string& text = body_->context().text;
-  const bool told = detail.find(text) != std::string::npos;
-  if (!told) detail += "; the failure was: " + text;
-  return end_with(Errc::escalated, RunStatus::escalated, std::move(detail));
+void Run::record_once() {
+  Situation& s = data_->situation();
+  if (!std::exchange(s.recorded, true)) record_action(s.action);
 }
 
 void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   const Classification& why = b.context().classification;
   std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
@@ -91,7 +90,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
 }
 
 void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   const Classification& why = b.context().classification;
   if (!b.recovery) b.recovery = std::make_unique<Recovery>();
   Recovery& told = *b.recovery;  // Every member is set: nothing of the last one survives.
@@ -107,65 +106,70 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   b.restored_steps = b.journal.trajectory().size();
 }
 
-// The chosen action cannot be carried out: the failure is escalated, unless on_escalate has a
-// better idea and has not been asked yet.
-Decision Run::escalate_instead(std::string message) {
-  const RecoveryAction action =
-      before_escalation(RecoveryAction::escalate(std::move(message)), false);
-  announce(action);
-  return act(action);
-}
-
-Decision Run::start_again(const RecoveryAction& action) {
-  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
-  if (action.value && action.value->is_object()) {
+Input Run::start_again(const Situation& s) {
+  const RecoveryAction& action = s.action;
+  const bool has_state = action.value && action.value->is_object();
+  if (has_state) {
     if (auto storable = check_json(*action.value, "the state to retry from"); !storable) {
-      return escalate_instead("retry is not possible: " + storable.error().detail);
+      return refuse_action(std::move(storable).error().detail);
     }
   }
   record_action(action);
-  if (action.value && action.value->is_object()) {
+  if (has_state) {
     const Lock lock(mutex_);
-    enqueue(body_->journal.snapshot_state(*action.value, true, core_.clock->wall_now()));
+    enqueue(data_->journal.snapshot_state(*action.value, true, core_.clock->wall_now()));
   }
-  body_->rolled_back_step.reset();
-  const Sequence start = body_->journal.start_sequence();
+  data_->rolled_back_step.reset();
+  const Sequence start = data_->journal.start_sequence();
   set_recovery(action, start == 0 ? std::string() : to_string(CheckpointId{id(), start}));
-  return wait_for(action.delay);
+  return Input::done;
 }
 
 // Where the attempt failed, which may be behind the step that is to blame.
 std::optional<std::size_t> Run::failed_step() const {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   return last_failed_step({.failure = b.failure(),
                            .trajectory = b.context().trajectory,
                            .restored_steps = b.restored_steps});
 }
 
-Decision Run::roll_back(const RecoveryAction& action) {
-  RunBody& b = *body_;
+Sequence Run::target_sequence() const {
+  const auto& target = data_->made_failing.get()->situation.target;
+  return target ? data_->journal.positions()[*target].seq : 0;
+}
+
+Input Run::find_target() {
+  Situation& s = data_->situation();
   std::string problem;
-  const std::optional<std::size_t> target = find_target(action.target, &problem);
-  if (!target && !action.target.or_start) {
-    return escalate_instead("rollback is not possible: " + problem);
+  s.target = find_position(s.action.target, &problem);
+  // A state that claims what has been undone is no target, whoever names it.
+  if (s.target && data_->journal.claims_undone(*s.target)) {
+    problem = "checkpoint " + to_string(data_->journal.info(*s.target).id) +
+              " is behind an effect that has been undone since";
+    s.target.reset();
   }
-  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
-  const Sequence to = target ? b.journal.positions()[*target].seq : 0;
-  if (const auto known = learn_target(to); !known) {
-    return escalate_instead("rollback is not possible: " + known.error().detail);
+  if (!s.target && !s.action.target.or_start) return refuse_action(std::move(problem));
+  return Input::done;
+}
+
+Input Run::learn_target() {
+  if (auto known = learn_state_at(target_sequence()); !known) {
+    return refuse_action(std::move(known).error().detail);
   }
-  std::vector<std::string> failures;
-  if (auto doubt = undo(action, to, core_.options.compensation.on_rollback, &failures)) {
-    b.undoing_refused = true;
-    return escalate_instead("rollback is not possible, nothing was undone: " + *doubt);
-  }
-  const bool by_default = action.target.kind == RollbackTarget::Kind::last_good;
+  return Input::done;
+}
+
+Input Run::roll_back(const Situation& s) {
+  RunData& b = *data_;
+  record_once();
+  const bool by_default = s.action.target.kind == RollbackTarget::Kind::last_good;
+  const Sequence to = target_sequence();
   b.rolled_back_step = failed_step();
-  record_rollback(target, by_default);
+  record_rollback(s.target, by_default);
   std::string checkpoint;
-  const Sequence restored = target ? to : b.journal.start_sequence();
+  const Sequence restored = s.target ? to : b.journal.start_sequence();
   if (restored != 0) checkpoint = to_string(CheckpointId{id(), restored});
-  RecoveryAction told = action;
+  RecoveryAction told = s.action;
   if (told.hint.empty()) {
     told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
                                    : "Rolled back to checkpoint " + checkpoint + ".";
@@ -173,16 +177,16 @@ Decision Run::roll_back(const RecoveryAction& action) {
   if (b.detached) told.hint += " (Restored from memory: the store is not reachable.)";
   set_recovery(told, checkpoint);
   emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
-  return wait_for(action.delay);
+  return Input::done;
 }
 
-Result<void> Run::learn_target(Sequence to) {
+Result<void> Run::learn_state_at(Sequence to) {
   if (!has_store()) return outcome::success();
-  return learn_state(*body_->store, body_->journal, to);
+  return learn_state(*data_->store, data_->journal, to);
 }
 
 void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   const Sequence to = target ? b.journal.positions()[*target].seq : 0;
   if (b.store) {
     const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
@@ -197,17 +201,8 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   }
 }
 
-// A state that claims what has been undone is no target, whoever names it.
-std::optional<std::size_t> Run::find_target(const RollbackTarget& target, std::string* problem) {
-  const std::optional<std::size_t> found = find_position(target, problem);
-  if (!found || !body_->journal.claims_undone(*found)) return found;
-  *problem = "checkpoint " + to_string(body_->journal.info(*found).id) +
-             " is behind an effect that has been undone since";
-  return std::nullopt;
-}
-
 std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std::string* problem) {
-  const Journal& journal = body_->journal;
+  const Journal& journal = data_->journal;
   const auto& branch = journal.branch();
   const auto& positions = journal.positions();
   switch (target.kind) {
@@ -248,62 +243,38 @@ std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std:
   return std::nullopt;
 }
 
-Decision Run::resume(const RecoveryAction& action) {
-  if (auto late = too_late(action.delay)) return escalate_instead(*std::move(late));
-  record_action(action);
-  body_->rolled_back_step = failed_step();
+Input Run::resume(const Situation& s) {
+  record_action(s.action);
+  data_->rolled_back_step = failed_step();
   std::string checkpoint;
-  const Sequence latest = body_->journal.latest().info.id.sequence;
+  const Sequence latest = data_->journal.latest().info.id.sequence;
   if (latest != 0) checkpoint = to_string(CheckpointId{id(), latest});
-  set_recovery(action, std::move(checkpoint));
-  return wait_for(action.delay);
+  set_recovery(s.action, std::move(checkpoint));
+  return Input::done;
 }
 
-Decision Run::suspend(const RecoveryAction& action) {
-  record_action(action);
-  suspend_with(action, suspension_fields(action));
-  return {.then = Decision::Then::end, .until = {}};
+Input Run::suspend(const Situation& s) {
+  if (data_->made_extras) data_->made_extras->asking.by_guard = s.by_guard;
+  record_action(s.action);
+  suspend_with(s.action, suspension_fields(s.action));
+  return Input::done;
 }
 
-Decision Run::fall_back(const RecoveryAction& action) {
-  bool adopted = false;
+Input Run::fall_back(const Situation& s) {
+  const RecoveryAction& action = s.action;
+  bool converted = false;
   std::string problem = "the agent's result cannot be made from JSON";
   try {
     if (action.value) require_copyable(*action.value, "the fallback");
-    adopted = action.value && call_.table->put_result(call_.frame, *action.value);
+    converted = action.value && call_.table->put_result(call_.frame, *action.value);
   } catch (...) {
     problem = "its value does not convert to the agent's result: " + current_exception_text();
   }
-  if (!adopted) return escalate_instead("fallback is not possible: " + problem);
+  if (!converted) return refuse_action(std::move(problem));
   record_action(action);
   degraded_ = true;
   record_result(true);
-  return {.then = Decision::Then::end, .until = {}};
-}
-
-Decision Run::end_with(Errc code, RunStatus status, std::string detail) {
-  end_in_store(status, Json{{"detail", detail}, {"error", to_string(code)}});
-  body_->outcome = std::make_unique<Error>(code, std::move(detail));
-  return {.then = Decision::Then::end, .until = {}};
-}
-
-std::optional<std::string> Run::too_late(Duration delay) const {
-  const auto& remaining = body_->context().remaining;
-  if (delay <= Duration::zero() || !remaining || delay < *remaining) return std::nullopt;
-  char text[96];
-  std::snprintf(text, sizeof text,
-                "the next attempt would begin in %.3g s, after the deadline in %.3g s",
-                std::chrono::duration<double>(delay).count(),
-                std::chrono::duration<double>(*remaining).count());
-  return text;
-}
-
-Decision Run::wait_for(Duration delay) const {
-  if (delay <= Duration::zero()) return {.then = Decision::Then::attempt, .until = {}};
-  const TimePoint instant = now();
-  const Duration longest = TimePoint::max() - instant;
-  return {.then = Decision::Then::wait,
-          .until = delay >= longest ? TimePoint::max() : instant + delay};
+  return Input::done;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -111,7 +111,7 @@ std::vector<DueRun> SuspendedRuns::due(WallTime until) const {
   const std::scoped_lock lock(mutex_);
   std::vector<DueRun> all;
   for (const auto& [hash, run] : by_hash_) {
-    if (!run.body->store && run.until && *run.until <= until) all.push_back(waiting_run(run));
+    if (!run.data->store && run.until && *run.until <= until) all.push_back(waiting_run(run));
   }
   return all;
 }
@@ -119,7 +119,7 @@ std::vector<DueRun> SuspendedRuns::due(WallTime until) const {
 std::optional<SuspendedRuns::Waiting> SuspendedRuns::find(const RunId& run) const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [hash, waiting] : by_hash_) {
-    if (!waiting.body->store && waiting.options.run_id == run) {
+    if (!waiting.data->store && waiting.options.run_id == run) {
       return Waiting{hash, waiting_run(waiting)};
     }
   }
@@ -205,6 +205,16 @@ Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options
           .contract = short_digest(contract)};
 }
 
+static Rules rules_of(const AgentOptions& options, bool has_gates) {
+  return {.has_gates = has_gates,
+          .tells_failure = options.hooks.on_failure != nullptr,
+          .announces = options.hooks.on_recovery != nullptr || options.observer != nullptr,
+          .asks_escalation = options.hooks.on_escalate != nullptr,
+          .undoes_on_rollback = options.compensation.on_rollback,
+          .undoes_on_abort = options.compensation.on_abort,
+          .undoes_on_escalate = options.compensation.on_escalate};
+}
+
 std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                            bool callable_is_null) {
   auto core = std::make_shared<AgentCore>();
@@ -224,6 +234,7 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
     core->contract = std::make_shared<const AgentContract>(options.contract);
     core->judges_return = judges_return(options.contract);
   }
+  core->rules = rules_of(options, !core->gates.empty());
   core->policy = std::move(policy);
   core->options = std::move(options);
   core->plain = !core->problem && !core->judges_return && !core->options.store &&

@@ -3,6 +3,7 @@
 // What all runs of one agent share: its policy and options, checked and completed.
 
 #include "run/attempt_pool.hpp"
+#include "run/run_machine.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/suspension.hpp"
 
@@ -19,11 +20,11 @@
 
 namespace triage::inline v0_1::detail {
 
-struct RunBody;
+struct RunData;
 
 // A run that waits for a decision in memory, because no store can keep it, as it was.
 struct SuspendedRun {
-  std::unique_ptr<RunBody> body;
+  std::unique_ptr<RunData> data;
   RunOptions options;
   std::vector<std::string> allowed_actions;
   std::optional<WallTime> expires;
@@ -84,6 +85,7 @@ struct AgentCore {
   std::shared_ptr<Random> random;
   std::shared_ptr<Classifier> classifier;
   GateKeeper gates;
+  Rules rules{};                                  // For the machine of each run.
   std::shared_ptr<const AgentContract> contract;  // Null if it is empty.
   bool judges_return = false;         // It says something about what the callable returns.
   std::optional<Error> problem;       // Bad options: every run returns it.

@@ -24,7 +24,7 @@ struct WaitingChild {
   std::string task{};                              // Hash of its task; empty: not known.
   Sequence at = 0;                                 // The newest record at that time.
   bool asks = false;                               // The run is suspended because of it.
-  std::set<RunId> handed_over{};  // Nested runs whose ends this process has given to the callable.
+  std::set<RunId> resumed_here{};  // Nested runs whose ends this process has given to the callable.
 };
 
 }  // namespace triage::inline v0_1::detail

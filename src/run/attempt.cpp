@@ -106,6 +106,13 @@ std::optional<Json> Attempt::wait(std::string_view name, WallTime deadline) {
   if (!answer) give_up(std::move(answer).error());
   return std::move(answer).value();
 }
+std::optional<Json> Attempt::received(std::string_view name) {
+  const AttemptUse use(*this);
+  if (!use) throw AttemptStopped{};
+  auto answer = use.run().signal_received(number(), name);
+  if (!answer) give_up(std::move(answer).error());
+  return std::move(answer).value();
+}
 Error Attempt::fail(Failure failure) {
   const AttemptUse use(*this);
   return use ? use.run().report(number(), std::move(failure)) : ended_attempt();

@@ -74,7 +74,7 @@ void Run::capture(const std::exception& exception) {
   }
   failure.causes.insert(failure.causes.begin(), causes.begin(), causes.end());
   const std::scoped_lock lock(mutex_);
-  RunBody& b = body();
+  RunData& b = data();
   if (bad != nullptr) note_child(bad->error().suspension());
   if (carried.child) {
     b.child = std::move(carried.child);
@@ -86,7 +86,7 @@ void Run::capture(const std::exception& exception) {
 void Run::capture_unknown() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   const std::scoped_lock lock(mutex_);
-  body().report({.text = "an exception that is no std::exception",
+  data().report({.text = "an exception that is no std::exception",
                  .exception_type = type == nullptr ? "unknown" : type_name(*type)});
 }
 

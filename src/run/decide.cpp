@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a failed attempt to a recovery action: classify, hooks, limits, policy, in this order.
+// What the machine asks about a failure: its class, the hooks, the policy.
 #include "base/shield.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "contract/contract_return.hpp"
@@ -7,10 +7,15 @@
 #include "run/run.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
+
+// Of the critical step of a conversation. Less is wrong more often than right.
+constexpr double least_guess_acted_on = 0.5;
 
 // Steps that were restored failed in an earlier attempt, if they did.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
@@ -40,47 +45,94 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
   return all;
 }
 
-// What the next attempt is told if the strategy has nothing to say: how the contract was broken.
-std::string contract_hint(const FailureContext& context) {
-  const std::vector<Evidence>& evidence = context.classification.evidence;
-  if (evidence.empty() || evidence.front().source != "contract") return {};
-  return evidence.front().suggests == context.type() ? evidence.front().detail + "." : "";
-}
-
 }  // namespace
 
-bool reruns(RecoveryAction::Kind kind) noexcept {
-  return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
-         kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
+// All that the machine must know to go on from this failure.
+void Run::describe_situation(Situation& s) {
+  RunData& b = *data_;
+  s.context = &b.context();
+  s.attempts = attempt_ - b.journal.suspended_attempts();
+  s.has_deadline = deadline().has_value();
+  s.can_suspend = outlives_process();
+  s.no_attempt = b.no_attempt;
+  s.gate_closed = b.gate_closed;
+  s.in_doubt.reset();
+  if (b.sticky && b.sticky->code == Errc::in_doubt) s.in_doubt = b.sticky->detail;
+  const RareRunData* extras = b.made_extras.get();
+  const bool asks =
+      extras != nullptr && extras->asked && s.context->classification.reason == needs_approval;
+  s.asked = asks ? &*extras->asked : nullptr;
+  s.unsafe_steps.clear();
+  if (core_.options.strict_idempotency) {
+    s.unsafe_steps = unsafe_steps(s.context->trajectory, b.restored_steps);
+  }
 }
 
-Decision Run::decide() {
+Situation& Run::decided_situation() {
+  measure_time();
+  Situation& s = data_->situation();
+  describe_situation(s);
+  s.action = *data_->decided;
+  return s;
+}
+
+Input Run::classify_failure() {
   classify();
   leave_attempt(false);
-  const FailureContext& context = body_->context();
-  emit(EventKind::failure_classified, {.failure = &context});
-  const auto& hook = core_.options.hooks.on_failure;
-  if (hook) call_hook("on_failure", [&] { hook(context); });
-  RecoveryAction action = choose();
-  if (reruns(action.kind) && action.hint.empty()) action.hint = contract_hint(context);
-  announce(action);
-  return act(action);
+  emit(EventKind::failure_classified, {.failure = &data_->context()});
+  describe_situation(data_->situation());
+  return Input::classified;
 }
 
-void Run::announce(const RecoveryAction& action) {
-  const FailureContext& context = body_->context();
+Input Run::tell_failure() {
+  call_hook("on_failure", [&] { core_.options.hooks.on_failure(data_->context()); });
+  return Input::done;
+}
+
+Input Run::ask_policy() {
+  Failing& failing = data_->failing();
+  RecoveryAction& action = failing.situation.action;
+  // Made in its place: moving an action costs more than asking for it.
+  std::destroy_at(&action);
+  try {
+    ::new (&action) RecoveryAction(core_.policy.decide(failing.context));
+  } catch (...) {
+    ::new (&action) RecoveryAction();
+    const std::string text = current_exception_text();
+    note("the strategy for " + std::string(to_string(data_->context().type())) + " threw: " + text);
+    action = RecoveryAction::escalate("the strategy threw: " + text);
+  }
+  return Input::answered;
+}
+
+Input Run::ask_escalation() {
+  std::optional<RecoveryAction>& instead = data_->situation().instead;
+  instead.reset();
+  call_hook("on_escalate", [&] { instead = core_.options.hooks.on_escalate(data_->context()); });
+  return Input::answered;
+}
+
+Input Run::announce() {
+  const FailureContext& context = data_->context();
+  const RecoveryAction& action = data_->situation().action;
   emit(EventKind::recovery_chosen, {.failure = &context, .action = &action});
   const auto& hook = core_.options.hooks.on_recovery;
   if (hook) call_hook("on_recovery", [&] { hook(context, action); });
+  return Input::done;
 }
 
 void Run::classify() {
   complete_context();
-  RunBody& b = *body_;
+  RunData& b = *data_;
   Classification& found = b.context().classification;
   found = ask_classifier();
   b.classified_attempt = attempt_;
+  // A guess is told among the evidence; what was reached is given up for a good one only.
+  if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
+    found.critical_step.reset();
+  }
   if (!found.critical_step) {
+    found.critical_step_confidence.reset();
     found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
   if (found.critical_step && *found.critical_step >= b.context().trajectory.size()) {
@@ -113,7 +165,7 @@ void Run::classify() {
 }
 
 void Run::complete_context() {
-  RunBody& b = body();
+  RunData& b = data();
   FailureContext& context = b.context();
   if (!b.started_at) b.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
@@ -143,9 +195,9 @@ void Run::complete_context() {
 }
 
 void Run::measure_time() {
-  FailureContext& context = body_->context();
+  FailureContext& context = data_->context();
   const TimePoint instant = now();
-  context.elapsed = instant - body_->started_at.value_or(instant);
+  context.elapsed = instant - data_->started_at.value_or(instant);
   context.remaining.reset();
   if (const auto until = deadline()) context.remaining = *until - instant;
   if (limits().max_elapsed != Duration::zero()) {
@@ -163,7 +215,7 @@ std::string Run::task_text() const {
 }
 
 Classification Run::ask_classifier() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
   if (!b.failure().type && b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
@@ -204,121 +256,7 @@ Classification Run::ask_classifier() {
   }
 }
 
-std::optional<std::string> Run::exhausted_limit() const {
-  const FailureContext& context = body_->context();
-  if (attempt_ - body_->journal.suspended_attempts() >= limits().max_attempts) {
-    return "limits.max_attempts (" + std::to_string(limits().max_attempts) + ") reached";
-  }
-  if (context.occurrence() >= limits().max_attempts_per_type) {
-    return "limits.max_attempts_per_type (" + std::to_string(limits().max_attempts_per_type) +
-           ") reached for " + std::string(to_string(context.type()));
-  }
-  if (limits().max_elapsed != Duration::zero() && context.elapsed >= limits().max_elapsed) {
-    return "limits.max_elapsed (" +
-           std::to_string(std::chrono::duration<double>(limits().max_elapsed).count()) +
-           " s) is over";
-  }
-  if (deadline() && context.remaining && *context.remaining <= Duration::zero()) {
-    return "the deadline has passed";
-  }
-  if (body_->no_attempt != nullptr) return body_->no_attempt;
-  if (body_->gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
-  if (limits().max_tokens != 0 && context.usage.tokens() >= limits().max_tokens) {
-    return "limits.max_tokens (" + std::to_string(limits().max_tokens) + ") reached: used " +
-           std::to_string(context.usage.tokens());
-  }
-  if (limits().max_cost_usd > 0.0 && context.usage.cost_usd >= limits().max_cost_usd) {
-    return "limits.max_cost_usd (" + std::to_string(limits().max_cost_usd) + ") reached: spent " +
-           std::to_string(context.usage.cost_usd);
-  }
-  return std::nullopt;
-}
-
-RecoveryAction Run::choose() {
-  RunExtras* extras = body_->made_extras.get();
-  if (extras != nullptr) extras->asking.by_guard = false;
-  // No policy is asked about a doubt: running again would only come to it again.
-  if (in_doubt()) {
-    return before_escalation(RecoveryAction::escalate(body_->sticky->detail),
-                             exhausted_limit().has_value());
-  }
-  if (auto limit = exhausted_limit()) {
-    return before_escalation(
-        RecoveryAction::escalate(*limit + " after " +
-                                 std::string(to_string(body_->context().type()))),
-        true);
-  }
-  if (extras != nullptr && extras->asked &&
-      body_->context().classification.reason == needs_approval) {
-    extras->asking.by_guard = true;
-    return *extras->asked;
-  }
-  return within_limits();
-}
-
-RecoveryAction Run::within_limits() {
-  RecoveryAction action = ask_policy();
-  if (auto problem = wrong_delay(action)) {
-    action = RecoveryAction::escalate("the strategy for " +
-                                      std::string(to_string(body_->context().type())) +
-                                      " asked for " + *std::move(problem));
-  }
-  if (auto problem =
-          unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps, action.kind))
-    action = RecoveryAction::escalate(*problem);
-  if (action.kind == RecoveryAction::Kind::escalate) {
-    action = before_escalation(std::move(action), false);
-  }
-  return action;
-}
-
-RecoveryAction Run::ask_policy() {
-  try {
-    return core_.policy.decide(body_->context());
-  } catch (...) {
-    const std::string text = current_exception_text();
-    note("the strategy for " + std::string(to_string(body_->context().type())) + " threw: " + text);
-    return RecoveryAction::escalate("the strategy threw: " + text);
-  }
-}
-
-// Asked once a failure, whatever the escalation's cause. A limit cannot be talked away: then only
-// actions that do not run the callable again are taken.
-RecoveryAction Run::before_escalation(RecoveryAction action, bool by_limit) {
-  const auto& hook = core_.options.hooks.on_escalate;
-  if (!hook) return action;
-  if (std::exchange(body_->escalation_asked, true)) return action;
-  std::optional<RecoveryAction> instead;
-  call_hook("on_escalate", [&] { instead = hook(body_->context()); });
-  if (!instead) return action;
-  if (by_limit && reruns(instead->kind)) {
-    note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " +
-         action.message);
-    return action;
-  }
-  if (auto problem = wrong_delay(*instead)) {
-    note("on_escalate asked for " + *problem);
-    return action;
-  }
-  if (auto problem = unsafe_to_rerun(core_, body_->context().trajectory, body_->restored_steps,
-                                     instead->kind)) {
-    note("on_escalate asked for " + std::string(to_string(instead->kind)) + ", but " + *problem);
-    return action;
-  }
-  if (by_limit) body_->spent_limit = action.message;
-  return *std::move(instead);
-}
-
-std::optional<std::string> wrong_delay(const RecoveryAction& action) {
-  if (action.delay >= Duration::zero()) return std::nullopt;
-  return std::string(to_string(action.kind)) + " after a delay of " +
-         std::to_string(action.delay.count()) + " ns; allowed is 0 or more";
-}
-
-std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const Trajectory& trajectory,
-                                           std::size_t restored_steps,
-                                           RecoveryAction::Kind action) {
-  if (!core.options.strict_idempotency || !reruns(action)) return std::nullopt;
+std::string unsafe_steps(const Trajectory& trajectory, std::size_t restored_steps) {
   std::string steps;
   std::size_t index = 0;
   for (const Step& step : trajectory) {
@@ -328,9 +266,16 @@ std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const Trajecto
     }
     ++index;
   }
+  return steps;
+}
+
+std::optional<std::string> unsafe_to_rerun(const AgentCore& core, const Trajectory& trajectory,
+                                           std::size_t restored_steps,
+                                           RecoveryAction::Kind action) {
+  if (!core.options.strict_idempotency || !reruns(action)) return std::nullopt;
+  const std::string steps = unsafe_steps(trajectory, restored_steps);
   if (steps.empty()) return std::nullopt;
-  return "strict_idempotency forbids " + std::string(to_string(action)) +
-         ": not marked idempotent are " + steps;
+  return forbidden_repetition(action, steps);
 }
 
 void Run::call_hook(std::string_view name, const std::function<void()>& hook) {

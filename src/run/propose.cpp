@@ -76,7 +76,7 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
       return Error{Errc::invalid_argument,
                    "the callable has returned: its attempt takes nothing any more"};
     }
-    RunBody& b = body();
+    RunData& b = data();
     if (!denied) {
       if (b.journal.approved().contains(fingerprint)) return outcome::success();
       b.extras().asked = RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +

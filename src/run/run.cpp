@@ -24,7 +24,7 @@ constexpr std::size_t longest_label = 256;
 std::uint64_t start_nonce() { return real_random()->next(); }
 
 const std::stop_token& Run::nested_stop_token() const noexcept {
-  if (body_ && body_->linked_stop) return body_->linked_stop->token();
+  if (data_ && data_->linked_stop) return data_->linked_stop->token();
   if (options_.stop_token.stop_possible()) return options_.stop_token;
   return options_.parent->run_->stop_token();
 }
@@ -39,14 +39,14 @@ std::optional<TimePoint> Run::nested_deadline() const noexcept {
 void Run::link_stop_tokens() {
   const std::stop_token& theirs = options_.parent->run_->stop_token();
   if (options_.stop_token.stop_possible() && theirs.stop_possible()) {
-    body().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
+    data().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
   }
 }
 
 void Run::leave_store() {
   if (!has_store()) return;
-  body_->store->queue().remove(body_->writer);
-  if (body_->started) body_->store->queue().release(std::move(body_->writer.lease));
+  data_->store->queue().remove(data_->writer);
+  if (data_->started) data_->store->queue().release(std::move(data_->writer.lease));
 }
 
 const RunId& Run::id() {
@@ -55,27 +55,27 @@ const RunId& Run::id() {
   return id_.offer(std::make_unique<RunId>(make_run_id(core_.clock->wall_now(), *core_.random)));
 }
 
-void Run::adopt(std::unique_ptr<RunBody> body, int attempts) {
-  body_.offer(std::move(body));
-  body_->writer.mutex = &mutex_;
+void Run::take_data(std::unique_ptr<RunData> data, int attempts) {
+  data_.offer(std::move(data));
+  data_->writer.mutex = &mutex_;
   attempt_ = attempts;
   resumed_ = true;
-  if (!body_->started_at) body_->started_at = now();
+  if (!data_->started_at) data_->started_at = now();
 }
 
 Terms Run::terms() const {
   Terms terms{.limits = options_.limits};
   if (const auto until = deadline()) terms.deadline = wall_time(*core_.clock, *until);
-  if (body_ && body_->started_at) terms.elapsed = now() - *body_->started_at;
+  if (data_ && data_->started_at) terms.elapsed = now() - *data_->started_at;
   return terms;
 }
 
-RunBody& Run::make_body() {
-  auto made = std::make_unique<RunBody>();
-  made->journal = Journal({}, options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
+RunData& Run::make_data() {
+  auto made =
+      std::make_unique<RunData>(options_.auto_checkpoint.value_or(core_.options.auto_checkpoint));
   made->started_at = began_;
   if (attempt_ > 0) made->journal.begin_attempt(attempt_);
-  return body_.offer(std::move(made));
+  return data_.offer(std::move(made));
 }
 
 void Run::deliver(EventKind kind, Event& event) {
@@ -89,19 +89,20 @@ void Run::deliver(EventKind kind, Event& event) {
     // An observer must not change the run it looks at; the failure's notes will say that it threw.
     static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
-    if (!body_) return;
-    auto& notes = body_->new_notes;
+    if (!data_) return;
+    auto& notes = data_->new_notes;
     if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
   }
 }
 
 void Run::collect_notes() {
+  if (!has_store() && observer() == nullptr) return;  // Then nobody has any.
   std::vector<std::string> collected;
   {
     const std::scoped_lock lock(mutex_);
-    collected.swap(body_->new_notes);
+    collected.swap(data_->new_notes);
   }
-  auto& notes = body_->context().notes;
+  auto& notes = data_->context().notes;
   for (std::string& note : collected) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end())
       notes.push_back(std::move(note));
@@ -109,14 +110,14 @@ void Run::collect_notes() {
 }
 
 void Run::note(std::string text) {
-  body().context().notes.push_back(text);
+  data().context().notes.push_back(text);
   emit(EventKind::callback_failed, {.text = text});
 }
 
 // --- The store.
 
 Result<Record> Run::run_started() {
-  RunBody& b = body();
+  RunData& b = data();
   Json fields{
       {"agent", core_.options.name},
       {"version", core_.options.version},
@@ -156,7 +157,7 @@ Result<void> Run::set_up(bool* recorded) {
                                              " bytes; allowed are 0 to 256"};
   }
   began_ = now();
-  RunBody& b = body();
+  RunData& b = data();
   b.started_at = began_;
   b.store = options_.store ? options_.store : core_.options.store;
   if (!b.store) return outcome::success();
@@ -198,7 +199,7 @@ Result<void> Run::set_up(bool* recorded) {
 }
 
 Result<void> Run::start_in_store() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   const RunInfo info{.id = id(),
                      .agent = core_.options.name,
                      .label = options_.label,
@@ -233,19 +234,19 @@ void Run::record_fact(RecordKind kind, Json fields, RunStatus status) {
   if (!has_store()) return;
   const Lock lock(mutex_);
   make_room();
-  enqueue(body_->journal.add(kind, core_.clock->wall_now(), std::move(fields)));
-  body_->writer.status = status;
+  enqueue(data_->journal.add(kind, core_.clock->wall_now(), std::move(fields)));
+  data_->writer.status = status;
 }
 
 void Run::record_state() {
   if (!has_store()) return;
   const Lock lock(mutex_);
-  Journal& journal = body_->journal;
+  Journal& journal = data_->journal;
   enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
 }
 
 void Run::enqueue(Record record) {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (!b.store) return;
   RunWriter& writer = b.writer;
   if (!b.started) {
@@ -260,7 +261,7 @@ void Run::enqueue(Record record) {
 // without which nothing can be folded; a gap record says what is missing, a snapshot what it led
 // to. A store that is just being written to holds its records elsewhere: the gap names them too.
 void Run::make_room() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   RunWriter& writer = b.writer;
   if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
   const std::size_t kept = b.started ? 0 : b.opening;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // One run: everything that belongs to it and nothing else. Made on the caller's stack, where it is
-// a few words; its body is made when something is first recorded, reported or stored.
+// a few words; its data is made when something is first recorded, reported or stored.
 
 #include "base/made_once.hpp"
 #include "run/agent_core.hpp"
-#include "run/run_body.hpp"
+#include "run/run_data.hpp"
 #include "run/run_machine.hpp"
 #include "run/terms.hpp"
+#include "run/wait_machine.hpp"
 #include "triage/attempt.hpp"
 #include "triage/journal.hpp"
 
@@ -28,14 +29,15 @@ inline constexpr std::string_view needs_approval = "needs_approval";
 // Reason of an attempt that ended with an effect in doubt.
 inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
 
-// What an action asks for, if it is to be after a time below zero.
-[[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
+// The steps that are not marked idempotent, for texts; empty if there are none.
+[[nodiscard]] std::string unsafe_steps(const Trajectory& trajectory, std::size_t restored_steps);
 // Why strict_idempotency forbids an action, if it does.
 [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core,
                                                          const Trajectory& trajectory,
                                                          std::size_t restored_steps,
                                                          RecoveryAction::Kind action);
-[[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
+// How a run is stored that ends with this error.
+[[nodiscard]] RunStatus end_status(Errc code) noexcept;
 
 // Tells two runs of one id apart whose first records are the same otherwise: the store takes a
 // start that comes again for one whose answer got lost.
@@ -56,7 +58,7 @@ class Run {
   ~Run() {
     if (attempts_ != nullptr) [[unlikely]]
       close_attempts();
-    if (body_) [[unlikely]]
+    if (data_) [[unlikely]]
       leave_store();
   }
   Run(const Run&) = delete;
@@ -71,12 +73,12 @@ class Run {
   }
   Result<void> set_up(bool* recorded);
   // The first attempt of a run without options, of a plain agent. True if it was one call and
-  // nothing beside it: then the run is over. If not, drive() goes on with *result.
+  // nothing beside it: then the run is over. If not, execute() takes *result.
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
-  // Takes over what open_run or open_suspended prepared.
-  void adopt(std::unique_ptr<RunBody> body, int attempts);
-  // Drives the machine to its end.
-  Outcome drive(RunMachine::Phase phase, Input first);
+  // Of a run that is resumed.
+  void take_data(std::unique_ptr<RunData> data, int attempts);
+  // Does what the machine asks for, to the end.
+  Outcome execute(RunMachine::Begins begins, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All lock.
@@ -112,6 +114,7 @@ class Run {
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
+  Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
@@ -127,11 +130,11 @@ class Run {
   using Lock = std::unique_lock<std::mutex>;
 
   // --- run.cpp
-  RunBody& body() {
-    RunBody* made = body_.get();
-    return made != nullptr ? *made : make_body();
+  RunData& data() {
+    RunData* made = data_.get();
+    return made != nullptr ? *made : make_data();
   }
-  RunBody& make_body();
+  RunData& make_data();
   [[nodiscard]] TimePoint now() const { return core_.clock->now(); }
   [[nodiscard]] Terms terms() const;
   [[nodiscard]] const Limits& limits() const noexcept {
@@ -143,7 +146,7 @@ class Run {
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
   void link_stop_tokens();
   void leave_store();
-  [[nodiscard]] bool has_store() const noexcept { return body_ && body_->store; }
+  [[nodiscard]] bool has_store() const noexcept { return data_ && data_->store; }
   void emit(EventKind kind, Event&& event = {}) {
     if (observer() != nullptr) [[unlikely]]
       deliver(kind, event);
@@ -158,7 +161,7 @@ class Run {
   void enqueue(Record record);  // The caller holds mutex_.
   void snapshot_if_due();       // Likewise.
   [[nodiscard]] std::size_t newest_step() const {
-    return body_->journal.trajectory().size() - 1;  // Likewise.
+    return data_->journal.trajectory().size() - 1;  // Likewise.
   }
   void make_room();  // Likewise; before a record is made.
   Result<void> start_in_store();
@@ -182,8 +185,8 @@ class Run {
   // The caller holds mutex_. Late calls are counted.
   [[nodiscard]] bool is_late(int attempt);
   [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or its run is to fail.
-  // The body, if it exists and the attempt may look at it. The caller holds mutex_.
-  [[nodiscard]] const RunBody* seen_by(int attempt) const noexcept;
+  // The data, if it exists and the attempt may look at it. The caller holds mutex_.
+  [[nodiscard]] const RunData* seen_by(int attempt) const noexcept;
   // True if there is an error; it sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
   void write_through(int attempt, Lock lock);  // Unlocks; then what the write mode asks for.
@@ -196,7 +199,9 @@ class Run {
   void prepare_attempt();
   [[gnu::always_inline]] inline Input run_callable(Attempt& attempt);
   Input settle(Input result);
-  Input wait(TimePoint until);
+  [[nodiscard]] TimePoint after(Duration delay) const;
+  Input wait(Duration delay);
+  Input check_start();
   [[nodiscard]] std::optional<Input> refuse_to_start();
   // Classified and escalated like any failure.
   Input refuse_attempt(Failure failure, const char* why);
@@ -211,8 +216,8 @@ class Run {
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
 
-  // --- circle.cpp
-  [[nodiscard]] std::optional<Failure> find_circle() const;  // Of a run with a parent.
+  // --- recursion.cpp
+  [[nodiscard]] std::optional<Failure> find_recursion() const;  // Of a run with a parent.
 
   // --- run_contract.cpp
   // Null if there is none.
@@ -233,24 +238,27 @@ class Run {
   // What an attempt waits for.
   struct Pause {
     WallTime until{};
-    Duration at_most = Duration::max();  // One bout of it.
     std::string_view signal{};
     std::string place{};  // Of a sleep until a time.
   };
-  Result<void> pause(int attempt, const Pause& what);
-  [[nodiscard]] bool may_park() const;  // The caller holds mutex_.
+  Result<void> pause(int attempt, const Pause& what, std::optional<Json>* signal = nullptr);
+  Result<WaitFacts> measure_wait(int attempt, WallTime until);
+  Error ask_to_suspend(int attempt, const Pause& what);
+  Result<void> rest_in_attempt(Duration delay);
+  [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, although it is asked for with another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
+  Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);
   Result<std::optional<Json>> record_signal(int attempt, std::string_view name,
                                             std::optional<Json> value);
 
   // --- suspension.cpp
-  Outcome hand_over(const std::shared_ptr<const FailureContext>& context);
-  void put_aside(const std::string& hash, const RecoveryAction& action,
-                 std::optional<WallTime> expires);
+  Outcome suspended_outcome(const std::shared_ptr<const FailureContext>& context);
+  void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
+                         std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input park();  // The attempt waits for longer than a process should.
+  Input suspend_attempt();  // The attempt waits for longer than a process should.
   void suspend_with(const RecoveryAction& action, Json fields);
   // When the run ends or waits: removes what of its keys nobody will ask for again.
   void tidy_keys(bool ended);
@@ -269,10 +277,13 @@ class Run {
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
   [[nodiscard]] static Failure refusal(const GateAnswer& answer);
-  [[nodiscard]] std::optional<Input> enter_attempt();
+  Input enter_gates();
+  Input refuse_entry(const GateAnswer& answer);
+  Input refuse_held();
+  Input wait_at_gate(Duration delay);
   void leave_attempt(bool succeeded);
   void give_back_permit() noexcept {
-    if (body_->made_extras) body_->made_extras->permit = Permit();
+    if (data_->made_extras) data_->made_extras->permit = Permit();
   }
   Error report_exhausted(int attempt, Error error);
 
@@ -281,58 +292,53 @@ class Run {
   void capture_unknown();
 
   // --- decide.cpp
-  Decision decide();
-  Decision decided_outside();
+  Input classify_failure();
   void classify();
   [[nodiscard]] Classification ask_classifier();
   void complete_context();
   void measure_time();  // What has passed and what is left, for the failure at hand.
-  [[nodiscard]] std::optional<std::string> exhausted_limit() const;
-  [[nodiscard]] RecoveryAction choose();
-  [[nodiscard]] RecoveryAction within_limits();
-  [[nodiscard]] RecoveryAction ask_policy();
-  [[nodiscard]] bool in_doubt() const noexcept {
-    return body_->sticky && body_->sticky->code == Errc::in_doubt;
-  }
-  [[nodiscard]] RecoveryAction before_escalation(RecoveryAction action, bool by_limit);
+  void describe_situation(Situation& s);
+  [[nodiscard]] Situation& decided_situation();
+  Input tell_failure();
+  Input ask_policy();
+  Input ask_escalation();
+  Input announce();
   [[nodiscard]] std::string task_text() const;
   void call_hook(std::string_view name, const std::function<void()>& hook);
 
   // --- act.cpp
-  void announce(const RecoveryAction& action);
-  Decision act(const RecoveryAction& action);
-  Decision escalate_instead(std::string message);
-  Decision start_again(const RecoveryAction& action);
-  Decision roll_back(const RecoveryAction& action);
-  [[nodiscard]] std::optional<std::size_t> failed_step() const;
-  Decision resume(const RecoveryAction& action);
-  Decision suspend(const RecoveryAction& action);
-  Decision fall_back(const RecoveryAction& action);
-  Decision abort(const RecoveryAction& action);
-  Decision escalate(const RecoveryAction& action);
-  Decision end_with(Errc code, RunStatus status, std::string detail);
-  [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
-  [[nodiscard]] Decision wait_for(Duration delay) const;
-  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
-  [[nodiscard]] std::optional<Decision> suspend_instead(const RecoveryAction& action);
-  [[nodiscard]] bool outlives_process() const noexcept;
-  [[nodiscard]] std::optional<std::size_t> find_target(const RollbackTarget& target,
-                                                       std::string* problem);
+  void take_notes();
+  Input recover(Do what);
+  Input refuse_action(std::string problem);
+  Input apply();
+  Input start_again(const Situation& s);
+  Input roll_back(const Situation& s);
+  Input resume(const Situation& s);
+  Input suspend(const Situation& s);
+  Input fall_back(const Situation& s);
+  Input end_run();
+  Input find_target();
+  Input learn_target();
   [[nodiscard]] std::optional<std::size_t> find_position(const RollbackTarget& target,
                                                          std::string* problem);
+  [[nodiscard]] Sequence target_sequence() const;
+  [[nodiscard]] std::optional<std::size_t> failed_step() const;
+  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
+  Input suspend_wait();
+  [[nodiscard]] bool outlives_process() const noexcept;
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
+  void record_once();
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);
   // Before that position is gone back to: its state may only be in the store.
-  [[nodiscard]] Result<void> learn_target(Sequence to);
+  [[nodiscard]] Result<void> learn_state_at(Sequence to);
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
-  // Records the action and undoes what happened after `target`, if it is wanted. Returns why
-  // nothing is recorded and nothing undone: an effect in doubt.
-  [[nodiscard]] std::optional<std::string> undo(const RecoveryAction& action, Sequence target,
-                                                bool wanted, std::vector<std::string>* failures);
-  [[nodiscard]] Input finish_undoing(Input first);
+  // Records the action and undoes what happened after its target. Nothing is recorded and nothing
+  // undone if an effect is in doubt.
+  Input undo();
+  Input finish_undoing();
 
   // Every member costs the shortest run its initialisation and destruction.
   const AgentCore& core_;
@@ -345,7 +351,7 @@ class Run {
   std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   MadeOnce<RunId> id_{};
-  MadeOnce<RunBody> body_{};
+  MadeOnce<RunData> data_{};
   mutable std::mutex mutex_{};
   Attempt* attempts_ = nullptr;  // Newest first; closed when the run ends.
 };

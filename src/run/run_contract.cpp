@@ -13,11 +13,11 @@ void Run::set_contract(int attempt, AgentContract contract) {
   Result<void> checked = check_contract(contract);
   auto made = std::make_shared<const AgentContract>(std::move(contract));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt) && !refused(checked)) body().extras().contract = std::move(made);
+  if (!is_late(attempt) && !refused(checked)) data().extras().contract = std::move(made);
 }
 
 const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
-  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  const RareRunData* extras = data_ ? data_->made_extras.get() : nullptr;
   return extras != nullptr && extras->contract ? extras->contract : core_.contract;
 }
 
@@ -30,7 +30,7 @@ std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
 }
 
 void Run::keep(const std::vector<StepBreach>& broken) {
-  if (!broken.empty()) keep_breaches(broken, newest_step(), body_->extras().breaches);
+  if (!broken.empty()) keep_breaches(broken, newest_step(), data_->extras().breaches);
 }
 
 void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
@@ -45,18 +45,18 @@ void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, c
 const std::vector<StepBreach>* Run::breaches() const noexcept {
   static const std::vector<StepBreach> none;
   if (!contract() || !judges_steps(*contract())) return nullptr;
-  const RunExtras* extras = body_->made_extras.get();
+  const RareRunData* extras = data_->made_extras.get();
   return extras != nullptr ? &extras->breaches : &none;
 }
 
 bool Run::judges_return() const noexcept {
-  const RunExtras* extras = body_ ? body_->made_extras.get() : nullptr;
+  const RareRunData* extras = data_ ? data_->made_extras.get() : nullptr;
   if (extras == nullptr || !extras->contract) return core_.judges_return;
   return detail::judges_return(*extras->contract);
 }
 
 Input Run::judge_return() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   const AgentContract& held_to = *contract();
   Json result;
   if (judges_result(held_to)) {

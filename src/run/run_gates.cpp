@@ -10,16 +10,20 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-std::string deadline_refusal(Duration wait, std::string_view why) {
-  return "it could only start in " +
-         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()) +
-         " ms, after the deadline" + (why.empty() ? "" : ": " + std::string(why));
+GateAnswer late_pass(Duration wait, std::string_view why) {
+  return {.kind = GateAnswer::Kind::refuse,
+          .wait = wait,
+          .reason = "gate_wait",
+          .message =
+              "it could only start in " +
+              std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()) +
+              " ms, after the deadline" + (why.empty() ? "" : ": " + std::string(why))};
 }
 
 }  // namespace
 
-// Asks until all gates let the request pass. Waits on the injected clock, never beyond the
-// deadline.
+// For a call of an attempt: asks until all gates let the request pass. Waits on the injected clock,
+// never beyond the deadline.
 GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   for (;;) {
     GateAnswer answer = core_.gates.enter(request, permit);
@@ -28,10 +32,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     const TimePoint until(
         Duration(saturating_add(instant.time_since_epoch().count(), answer.wait.count())));
     if (const auto latest = deadline(); latest && until >= *latest) {
-      return {.kind = GateAnswer::Kind::refuse,
-              .wait = answer.wait,
-              .reason = "gate_wait",
-              .message = deadline_refusal(answer.wait, answer.message)};
+      return late_pass(answer.wait, answer.message);
     }
     emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
     const bool woke = rest_until(until);
@@ -48,34 +49,63 @@ Failure Run::refusal(const GateAnswer& answer) {
   return failure;
 }
 
-// Before an attempt. What happens instead of it, if a gate refuses it.
-std::optional<Input> Run::enter_attempt() {
-  RunBody& b = body();
+// Before an attempt. The machine decides what becomes of a gate that wants to be asked later.
+Input Run::enter_gates() {
+  RunData& b = *data_;
   GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
   if (b.classified_attempt >= 0) {
     request.after = b.context().classification.type;
     request.after_reason = b.context().classification.reason;
   }
-  const GateAnswer answer = pass_gates(request, b.extras().permit);
-  if (answer.kind == GateAnswer::Kind::pass) return std::nullopt;
-  if (answer.reason == "cancelled") return cancel("the stop token was triggered");
+  Failing* held = b.made_failing.get();
+  if (held != nullptr) request.waited = held->situation.gate_waited;
+  GateAnswer answer = core_.gates.enter(request, b.extras().permit);
+  if (answer.kind == GateAnswer::Kind::wait) {
+    Situation& s = b.situation();
+    s.gate_wait = answer.wait;
+    s.gate_waited =
+        Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // When it is over.
+    s.gate_message = std::move(answer.message);
+    s.gate_time_left.reset();
+    if (const auto latest = deadline()) s.gate_time_left = *latest - now();
+    return Input::held;
+  }
+  if (held != nullptr) held->situation.gate_waited = Duration::zero();
+  return answer.kind == GateAnswer::Kind::pass ? Input::entered : refuse_entry(answer);
+}
+
+Input Run::refuse_entry(const GateAnswer& answer) {
+  RunData& b = *data_;
   emit(EventKind::gate_refused, {.text = answer.message});
   b.report(refusal(answer));
   b.extras().broken_return.reset();
   b.gate_closed = answer.wait <= Duration::zero();
   b.child.reset();
-  b.escalation_asked = false;
   return Input::failed;
+}
+
+// The gate would let it pass after the deadline only.
+Input Run::refuse_held() {
+  Situation& s = data_->situation();
+  s.gate_waited = Duration::zero();
+  return refuse_entry(late_pass(s.gate_wait, s.gate_message));
+}
+
+Input Run::wait_at_gate(Duration delay) {
+  emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(delay.count())});
+  const bool woke = rest_until(after(delay));
+  emit(EventKind::wait_ended);
+  return woke ? Input::woke : cancel("the stop token was triggered");
 }
 
 // After it: what the gates learn from it.
 void Run::leave_attempt(bool succeeded) {
-  if (core_.gates.empty() || !body_ || !body_->made_extras) return;
-  Permit& permit = body_->made_extras->permit;
+  if (core_.gates.empty() || !data_ || !data_->made_extras) return;
+  Permit& permit = data_->made_extras->permit;
   if (succeeded) {
     permit.succeeded();
   } else {
-    const Classification& found = body_->context().classification;
+    const Classification& found = data_->context().classification;
     permit.failed(found.type, found.reason, found.retry_after);
   }
 }

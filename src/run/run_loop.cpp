@@ -22,6 +22,8 @@ EventKind end_event(Errc code) noexcept {
   }
 }
 
+}  // namespace
+
 RunStatus end_status(Errc code) noexcept {
   switch (code) {
     case Errc::escalated:
@@ -32,8 +34,6 @@ RunStatus end_status(Errc code) noexcept {
   }
 }
 
-}  // namespace
-
 Outcome run(const AgentCore& core, Call call, bool* degraded) {
   if (!core.plain) [[unlikely]]
     return run(core, call, core.no_options, degraded);
@@ -41,7 +41,7 @@ Outcome run(const AgentCore& core, Call call, bool* degraded) {
   Input result = Input::start;
   if (run.just_called(&result)) [[likely]]
     return nullptr;
-  Outcome outcome = run.drive(RunMachine::Phase::attempting, result);
+  Outcome outcome = run.execute(RunMachine::Begins::in_first_attempt, result);
   *degraded = run.degraded();
   return outcome;
 }
@@ -63,7 +63,7 @@ Outcome run(const AgentCore& core, Call call, const RunOptions& options, bool* d
     }
     if (recorded) return recorded_result(core, call, options, degraded);
   }
-  Outcome outcome = run.drive(RunMachine::Phase::ready, Input::start);
+  Outcome outcome = run.execute(RunMachine::Begins::anew, Input::start);
   *degraded = run.degraded();
   return outcome;
 }
@@ -73,10 +73,10 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!body().sticky && body_->failure().text.empty()) {
-      Failure stopped = body_->failure();
+    if (!data().sticky && data_->failure().text.empty()) {
+      Failure stopped = data_->failure();
       stopped.text = "the attempt was stopped";  // Thrown by hand.
-      body_->report(std::move(stopped));
+      data_->report(std::move(stopped));
     }
   } catch (const std::exception& exception) {
     capture(exception);
@@ -92,7 +92,7 @@ inline bool Run::just_called(Input* result) {
   Attempt& attempt = core_.attempts.open(*this, 1);
   *result = run_callable(attempt);
   open_attempt_.store(0, std::memory_order_relaxed);
-  if (!body_ && *result == Input::succeeded) [[likely]] {
+  if (!data_ && *result == Input::succeeded) [[likely]] {
     core_.attempts.close(attempt);
     return true;
   }
@@ -102,30 +102,41 @@ inline bool Run::just_called(Input* result) {
   return false;
 }
 
-Outcome Run::drive(RunMachine::Phase phase, Input input) {
-  struct Decisions final : Decider {
-    explicit Decisions(Run& r) : run(r) {}
-    Decision decide() override { return run.decide(); }
-    Decision decided_outside() override { return run.decided_outside(); }
-    Run& run;
-  };
-  Decisions decisions(*this);
-  RunMachine machine(decisions, phase);
+// The blocking driver: does what the machine asks for and tells it what came of it.
+Outcome Run::execute(RunMachine::Begins begins, Input input) {
+  RunMachine machine(core_.rules, limits(), has_store(), begins);
   if (options_.parent != nullptr) link_stop_tokens();
-  if (phase == RunMachine::Phase::ready && observer() != nullptr) announce_start();
-  if (resumed_) {
-    input = finish_undoing(input);
-    // That the run was resumed is durable before the callable can kill its process: else a run that
-    // does so at once would never be found out.
-    if (input == Input::start && has_store() && drain() == Input::broken) input = Input::broken;
-  }
+  if (begins != RunMachine::Begins::in_first_attempt && observer() != nullptr) announce_start();
   for (;;) {
     const Next next = machine.next(input);
     switch (next.what) {
-      case Next::Do::invoke: input = invoke(); break;
-      case Next::Do::drain: input = has_store() ? drain() : Input::drained; break;
-      case Next::Do::wait_until: input = wait(next.until); break;
-      case Next::Do::done: return end();
+      case Do::invoke: input = invoke(); break;
+      case Do::drain: input = drain(); break;
+      case Do::done: return end();
+      case Do::classify:
+        input = classify_failure();
+        machine.meet(data_->situation());
+        break;
+      case Do::wait:
+        input = machine.phase() == RunMachine::Phase::held ? wait_at_gate(next.delay)
+                                                           : wait(next.delay);
+        break;
+      case Do::finish_undoing:
+        input = finish_undoing();
+        if (input == Input::done && data_->decided) machine.meet(decided_situation());
+        break;
+      case Do::check_start: input = check_start(); break;
+      case Do::enter_gates:
+        input = enter_gates();
+        if (input == Input::held) machine.meet(data_->situation());
+        break;
+      case Do::refuse_entry: input = refuse_held(); break;
+      case Do::ask_policy: input = ask_policy(); break;
+      case Do::apply:
+        take_notes();
+        input = apply();
+        break;
+      default: input = recover(next.what); break;
     }
   }
 }
@@ -151,10 +162,10 @@ void Run::announce_start() {
     emit(EventKind::run_started,
          {.text = options_.parent == nullptr ? std::string_view() : options_.parent->run_id()});
   } else {
-    const Recovery* recovery = body_->recovery.get();
+    const Recovery* recovery = data_->recovery.get();
     emit(EventKind::run_resumed,
          {.text = recovery == nullptr ? std::string_view() : recovery->checkpoint_id,
-          .number = body_->damaged_at});
+          .number = data_->damaged_at});
   }
   for (const std::string& warning : core_.warnings) {
     emit(EventKind::policy_warning, {.text = warning});
@@ -163,15 +174,17 @@ void Run::announce_start() {
 
 Input Run::cancel(std::string detail) {
   end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
-  body().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
+  data().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
   return Input::stopped;
 }
 
 Input Run::invoke() {
-  if (const auto instead = refuse_to_start()) return *instead;
+  if (core_.gates.empty()) {
+    if (const auto instead = refuse_to_start()) return *instead;
+  }
   ++attempt_;
   Attempt& attempt = open_attempt();
-  if (body_) [[unlikely]]
+  if (data_) [[unlikely]]
     prepare_attempt();
   if (observer() != nullptr) [[unlikely]]
     emit(EventKind::attempt_started);
@@ -180,9 +193,9 @@ Input Run::invoke() {
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
     learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
-  if (!body_ && core_.judges_return) [[unlikely]]
-    make_body();
-  if (!body_) [[likely]] {
+  if (!data_ && core_.judges_return) [[unlikely]]
+    make_data();
+  if (!data_) [[likely]] {
     if (observer() != nullptr) [[unlikely]]
       emit(EventKind::attempt_succeeded);
     return result;
@@ -192,22 +205,23 @@ Input Run::invoke() {
 
 // Forgets what the attempt before left behind.
 void Run::prepare_attempt() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   b.reported.reset();
   b.child.reset();
   b.sticky.reset();
-  b.escalation_asked = false;
-  b.undoing_refused = false;
   b.no_attempt = nullptr;
-  b.spent_limit.clear();
+  if (Failing* failing = b.made_failing.get()) {
+    failing->situation.undoing_refused = false;
+    failing->situation.spent_limit.clear();
+  }
   b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();
     b.made_extras->asking = {};
     b.made_extras->child.suspension.reset();
     b.made_extras->child.asks = false;
-    b.made_extras->parked.reset();
-    b.made_extras->parked_place.clear();
+    b.made_extras->wait.reset();
+    b.made_extras->sleep_place.clear();
     b.made_extras->sleeps.clear();
     b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
@@ -230,25 +244,26 @@ void Run::prepare_attempt() {
 Input Run::settle(Input result) {
   {
     const Lock lock(mutex_);  // Whoever is still recording has done so after this.
-    body_->journal.end_checkpoint();
+    data_->journal.end_checkpoint();
   }
-  if (result == Input::succeeded && !body_->sticky && judges_return()) result = judge_return();
-  if (!body_->sticky) body_->sticky = refused_record();
-  if (const std::optional<Error>& sticky = body_->sticky; sticky) {
-    const RunExtras* extras = body_->made_extras.get();
-    if (sticky->code == Errc::suspended && extras != nullptr && extras->parked) return park();
+  if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
+  if (!data_->sticky && has_store()) data_->sticky = refused_record();
+  if (const std::optional<Error>& sticky = data_->sticky; sticky) {
+    const RareRunData* extras = data_->made_extras.get();
+    if (sticky->code == Errc::suspended && extras != nullptr && extras->wait)
+      return suspend_attempt();
     give_back_permit();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
-      body_->report({.text = sticky->detail,
+      data_->report({.text = sticky->detail,
                      .type = FailureType::unknown,
                      .reason = std::string(effect_in_doubt)});
-      body_->child.reset();
+      data_->child.reset();
       return Input::failed;  // Somebody wants to be asked.
     }
     end_in_store(end_status(sticky->code),
                  Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
-    body_->outcome = std::make_unique<Error>(*sticky);
+    data_->outcome = std::make_unique<Error>(*sticky);
     return Input::stopped;
   }
   if (result == Input::failed && child_waits() && !stop_token().stop_requested()) {
@@ -260,7 +275,7 @@ Input Run::settle(Input result) {
     record_result(false);
     return Input::succeeded;
   }
-  emit(EventKind::attempt_failed, {.text = body_->failure().text});
+  emit(EventKind::attempt_failed, {.text = data_->failure().text});
   if (stop_token().stop_requested()) {
     give_back_permit();
     return cancel("the stop token was triggered");
@@ -268,13 +283,19 @@ Input Run::settle(Input result) {
   return result;
 }
 
-Input Run::wait(TimePoint until) {
+TimePoint Run::after(Duration delay) const {
+  const TimePoint instant = now();
+  return delay >= TimePoint::max() - instant ? TimePoint::max() : instant + delay;
+}
+
+Input Run::wait(Duration delay) {
+  const TimePoint until = after(delay);
   const auto left = static_cast<std::uint64_t>(std::max<Duration::rep>(0, (until - now()).count()));
-  emit(EventKind::wait_started, {.failure = &body_->context(), .number = left});
+  emit(EventKind::wait_started, {.failure = &data_->context(), .number = left});
   if (drain() == Input::broken) return Input::broken;  // Whoever waits may be killed meanwhile.
   const bool woke = rest_until(until);
   emit(EventKind::wait_ended);
-  if (body_->fenced) return drain();
+  if (data_->fenced) return drain();
   if (woke) return Input::woke;
   return cancel("the stop token was triggered while waiting to try again");
 }
@@ -300,23 +321,23 @@ void Run::record_result(bool degraded) {
 void Run::end_in_store(RunStatus status, Json fields) {
   if (!has_store()) return;
   fields["status"] = to_string(status);
-  const FailureContext* failed = body_->made_context.get();
-  fields["type"] = to_string(failed != nullptr ? failed->type() : FailureType::unknown);
+  const Failing* failing = data_->made_failing.get();
+  fields["type"] = to_string(failing != nullptr ? failing->context.type() : FailureType::unknown);
   record_fact(RecordKind::stopped, std::move(fields), status);
 }
 
 std::uint64_t Run::late_calls() const {
   const Lock lock(mutex_);
-  return body_->late_calls;
+  return data_->late_calls;
 }
 
 Outcome Run::end() {
   close_attempts();
-  if (!body_) {
+  if (!data_) {
     emit(EventKind::run_finished);
     return nullptr;
   }
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (const std::uint64_t late = late_calls(); late > 0) {
     emit(EventKind::late_call, {.number = late});
   }
@@ -348,7 +369,7 @@ Outcome Run::end() {
     context = std::make_shared<const FailureContext>(b.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
-  Outcome outcome = b.suspension ? hand_over(context) : std::move(b.outcome);
+  Outcome outcome = b.suspension ? suspended_outcome(context) : std::move(b.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (context && !outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);

@@ -48,68 +48,68 @@ Result<void> check_usage(const Usage& usage) {
 
 bool Run::is_late(int attempt) {
   if (open_attempt_.load(std::memory_order_relaxed) == attempt) return false;
-  ++body().late_calls;
+  ++data().late_calls;
   return true;
 }
 
 // What came behind a record that the store refused would tell of a state that never was.
-bool Run::takes_nothing(int attempt) { return is_late(attempt) || (body_ && body_->refused); }
+bool Run::takes_nothing(int attempt) { return is_late(attempt) || (data_ && data_->refused); }
 
 void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
-  std::optional<Error>& sticky = body().sticky;
+  std::optional<Error>& sticky = data().sticky;
   // A store that fails in passing must not hide that an effect is in doubt.
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
-const RunBody* Run::seen_by(int attempt) const noexcept {
-  return open_attempt_.load(std::memory_order_relaxed) == attempt ? body_.get() : nullptr;
+const RunData* Run::seen_by(int attempt) const noexcept {
+  return open_attempt_.load(std::memory_order_relaxed) == attempt ? data_.get() : nullptr;
 }
 
 bool Run::refused(Result<void>& checked) {
   if (checked) return false;
-  if (!body().sticky) body_->sticky = std::move(checked).error();
+  if (!data().sticky) data_->sticky = std::move(checked).error();
   return true;
 }
 
 std::optional<Error> Run::sticky(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunBody* b = seen_by(attempt);
+  const RunData* b = seen_by(attempt);
   return b != nullptr ? b->sticky : std::nullopt;
 }
 
 State Run::state(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunBody* b = seen_by(attempt);
+  const RunData* b = seen_by(attempt);
   return b != nullptr ? b->journal.state() : State();
 }
 
 Trajectory Run::trajectory(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunBody* b = seen_by(attempt);
+  const RunData* b = seen_by(attempt);
   return b != nullptr ? b->journal.trajectory() : Trajectory();
 }
 
 const Recovery* Run::recovery(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunBody* b = seen_by(attempt);
+  const RunData* b = seen_by(attempt);
   return b != nullptr ? b->recovery.get() : nullptr;
 }
 
 void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failure) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
-  RunBody& b = body();
+  RunData& b = data();
   b.child = std::move(failure);
   b.child_at = b.journal.last();
 }
 
 void Run::write_through(int attempt, Lock lock) {
-  const RunWriter& writer = body_->writer;
+  const RunWriter& writer = data_->writer;
   const bool fails = writer.failure.has_value();
   const bool full =
-      writer.pending.size() >= core_.options.queue_capacity && !fails && body_->started;
+      writer.pending.size() >= core_.options.queue_capacity && !fails && data_->started;
   const bool waits = fails && writer.queued < writer.retry_at;
   lock.unlock();
   if (full || (core_.options.write_mode == WriteMode::immediate && !waits)) {
@@ -119,8 +119,8 @@ void Run::write_through(int attempt, Lock lock) {
 }
 
 void Run::snapshot_if_due() {
-  Journal& journal = body_->journal;
-  if (body_->store && journal.wants_snapshot()) {
+  Journal& journal = data_->journal;
+  if (data_->store && journal.wants_snapshot()) {
     enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
   }
 }
@@ -136,7 +136,7 @@ void Run::record_step(int attempt, Step&& step) {
     broken = judge_unlocked(step, lock);
     if (is_late(attempt)) return;
   }
-  RunBody& b = body();
+  RunData& b = data();
   if (!b.store && observer() == nullptr) {
     b.journal.take_step(std::move(step), WallTime());
     keep(broken);
@@ -167,7 +167,7 @@ void Run::update_state(int attempt, Json patch) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   if (refused(checked) || patch.empty()) return;
-  RunBody& b = body();
+  RunData& b = data();
   make_room();
   Record record =
       b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
@@ -180,7 +180,7 @@ void Run::update_state(int attempt, Json patch) {
 void Run::remove_state(int attempt, std::string_view key) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
-  RunBody& b = body();
+  RunData& b = data();
   if (!b.journal.state().contains(key)) return;
   make_room();
   Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
@@ -194,7 +194,7 @@ void Run::replace_state(int attempt, Json state) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   if (refused(checked)) return;
-  RunBody& b = body();
+  RunData& b = data();
   make_room();
   Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
   if (!b.store) return;
@@ -206,7 +206,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
   Result<void> checked = check_usage(usage);
   Lock lock(mutex_);
   if (takes_nothing(attempt) || refused(checked)) return;
-  RunBody& b = body();
+  RunData& b = data();
   if (usage.calls <= 1) b.newest_call_tokens = usage.tokens();
   make_room();
   Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
@@ -225,7 +225,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
   {
     Lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
-    RunBody& b = body();
+    RunData& b = data();
     make_room();
     Record record = b.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
     made.sequence = record.seq();
@@ -233,7 +233,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
   }
   if (Result<void> durable = drain_strictly(); !durable) {
     const Lock lock(mutex_);
-    enqueue(body_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
+    enqueue(data_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
                                Json{{"label", label}, {"withdrawn", true}}));
     return std::move(durable).error();
   }
@@ -245,7 +245,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
 Error Run::report(int attempt, Failure&& failure) {
   Error error(std::move(failure));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) body().reported = error.reported();
+  if (!is_late(attempt)) data().reported = error.reported();
   return error;
 }
 
@@ -254,7 +254,7 @@ Error Run::report(int attempt, Failure&& failure) {
 void Run::report_error(int attempt, Error&& error) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
-  RunBody& b = body();
+  RunData& b = data();
   note_child(error.suspension());
   if (error.failure()) {
     b.child = error.failure();

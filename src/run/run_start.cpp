@@ -15,18 +15,24 @@ std::string milliseconds_text(Duration duration) {
 
 }  // namespace
 
+Input Run::check_start() {
+  data();
+  return refuse_to_start().value_or(Input::done);
+}
+
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
   if (options_.parent != nullptr) [[unlikely]] {
-    if (auto circle = find_circle()) {
-      return refuse_attempt(*std::move(circle), "the agent is at work on the same task further up");
+    if (auto recursion = find_recursion()) {
+      return refuse_attempt(*std::move(recursion),
+                            "the agent is at work on the same task further up");
     }
   }
   if (const std::optional<TimePoint> until = deadline()) {
     // Nothing that takes time lies between the start of a run without set-up and its first attempt.
-    const TimePoint instant = attempt_ == 0 && began_ && !body_ ? *began_ : now();
+    const TimePoint instant = attempt_ == 0 && began_ && !data_ ? *began_ : now();
     if (!began_) began_ = instant;
     attempt_began_ = instant;
     if (instant >= *until) {
@@ -40,15 +46,14 @@ std::optional<Input> Run::refuse_to_start() {
                                " are left");
     }
   }
-  return core_.gates.empty() ? std::nullopt : enter_attempt();
+  return std::nullopt;
 }
 
 Input Run::refuse_attempt(Failure failure, const char* why) {
-  RunBody& b = body();
+  RunData& b = data();
   b.report(std::move(failure));
   if (b.made_extras) b.made_extras->broken_return.reset();
   b.child.reset();
-  b.escalation_asked = false;
   b.no_attempt = why;
   return Input::failed;
 }

@@ -32,20 +32,20 @@ bool Run::fails_with_store() const noexcept {
 
 void Run::note_fenced() {
   const Lock lock(mutex_);
-  body_->fenced = true;
-  body_->started = false;  // Not ours to release any more.
+  data_->fenced = true;
+  data_->started = false;  // Not ours to release any more.
 }
 
 std::optional<Error> Run::refused_record() const {
   const Lock lock(mutex_);
-  return body_->refused;
+  return data_->refused;
 }
 
 // The oldest record that waits is one that the store will never take. The run fails, and what it
 // says about its end must not wait for ever behind that record.
 void Run::give_up_refused(Error why) {
   const Lock lock(mutex_);
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (b.writer.pending.empty()) return;
   b.writer.pending.clear();
   const Json gap{
@@ -55,7 +55,7 @@ void Run::give_up_refused(Error why) {
 }
 
 Result<void> Run::write() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
   if (!b.started) {
     TRIAGE_TRYV(start_in_store());
@@ -75,12 +75,12 @@ Result<void> Run::flush() {
 
 Result<void> Run::drain_strictly() {
   if (!has_store()) return outcome::success();
-  const std::scoped_lock flushing(body_->flushing);
+  const std::scoped_lock flushing(data_->flushing);
   return flush();
 }
 
 Result<void> Run::flush_noticing() {
-  RunBody& b = *body_;
+  RunData& b = *data_;
   std::unique_lock flushing(b.flushing);
   Result<void> flushed = flush();
   const bool was_detached = b.detached.exchange(flushed.has_error());
@@ -111,23 +111,23 @@ Result<void> Run::drain_or_degrade() {
 Input Run::drain() {
   Result<void> drained = drain_or_degrade();
   // The end of a run is worth a second try: what was lost may have been the answer only.
-  const bool ended = body_->writer.status != RunStatus::running;
-  if (ended && body_->detached && (drained || !is_final(drained.error().code))) {
+  const bool ended = data_->writer.status != RunStatus::running;
+  if (ended && data_->detached && (drained || !is_final(drained.error().code))) {
     drained = drain_or_degrade();
   }
   if (drained) return Input::drained;
   Error& error = drained.error();
   // Whether it has finished is decided when all that could be stored of it is.
-  const bool finished = body_->writer.status == RunStatus::finished && !is_final(error.code);
-  if (!body_->outcome && !finished) {
-    if (!body_->failure().text.empty()) {
-      if (body_->classified_attempt != attempt_) {  // The store was to be written first.
-        body_->context().classification = {};
+  const bool finished = data_->writer.status == RunStatus::finished && !is_final(error.code);
+  if (!data_->outcome && !finished) {
+    if (!data_->failure().text.empty()) {
+      if (data_->classified_attempt != attempt_) {  // The store was to be written first.
+        data_->context().classification = {};
         complete_context();
       }
-      error.detail += " (while handling this failure of the agent: " + body_->failure().text + ")";
+      error.detail += " (while handling this failure of the agent: " + data_->failure().text + ")";
     }
-    body_->outcome = std::make_unique<Error>(std::move(error));
+    data_->outcome = std::make_unique<Error>(std::move(error));
   }
   return Input::broken;
 }
@@ -135,8 +135,8 @@ Input Run::drain() {
 // A run that broke off because of its store has no end yet, and one that finished behind a record
 // that was refused has another one.
 Result<void> Run::store_end() {
-  if (!has_store() || body_->fenced) return outcome::success();
-  RunBody& b = *body_;
+  if (!has_store() || data_->fenced) return outcome::success();
+  RunData& b = *data_;
   const RunStatus status = b.writer.status;
   const bool broken = b.outcome && (status == RunStatus::running || refused_record()) &&
                       status != RunStatus::failed;
@@ -151,8 +151,8 @@ Result<void> Run::store_end() {
 // What a cancelled run, or one that the library could not go on with, has in the store is no lie:
 // it can be continued. Neither is an effect in doubt, which must be told before all else.
 void Run::tell_unstored(const Error& why) {
-  Outcome& outcome = body_->outcome;
-  if (body_->suspension) return;
+  Outcome& outcome = data_->outcome;
+  if (data_->suspension) return;
   if (!outcome) {
     outcome = std::make_unique<Error>(
         why.code, "the run has finished, but its end could not be stored: " + why.detail +
@@ -169,8 +169,8 @@ void Run::tell_unstored(const Error& why) {
 // --- Waiting.
 
 void Run::keep_lease() {
-  if (!has_store() || !body_->started) return;
-  RunBody& b = *body_;
+  if (!has_store() || !data_->started) return;
+  RunData& b = *data_;
   const Duration every = renew_interval(*b.store);
   if (every <= Duration::zero()) return;
   const TimePoint instant = now();
@@ -189,13 +189,13 @@ void Run::keep_lease() {
 bool Run::rest_until(TimePoint until) {
   keep_lease();
   for (;;) {
-    const bool leased = has_store() && body_->started;
-    const Duration every = leased ? renew_interval(*body_->store) : Duration::zero();
+    const bool leased = has_store() && data_->started;
+    const Duration every = leased ? renew_interval(*data_->store) : Duration::zero();
     const TimePoint instant = now();
     const bool last = every <= Duration::zero() || until - instant <= every;
     if (!core_.clock->sleep_until(last ? until : instant + every, stop_token())) return false;
     keep_lease();
-    if (last || (body_ && body_->fenced)) return true;  // Nothing is worth waiting for then.
+    if (last || (data_ && data_->fenced)) return true;  // Nothing is worth waiting for then.
   }
 }
 

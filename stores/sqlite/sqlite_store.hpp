@@ -3,7 +3,7 @@
 // The SQLite store's implementation: statements, leases held, and the lock that guards them.
 
 #include "sqlite_database.hpp"
-#include "sqlite_owner.hpp"
+#include "storage/owner_mark.hpp"
 
 #include <unistd.h>
 

@@ -259,3 +259,26 @@ TEST_CASE("10,000 clean runs have no loop", "[classifier][loops]") {
   }
   CHECK(loops == 0);
 }
+
+TEST_CASE("whoever runs what others write is in no loop while they write something new",
+          "[classifier][loops]") {
+  const auto run = [](const std::vector<std::string>& written, const char* shell = "shell") {
+    Trajectory trajectory;
+    for (const std::string& code : written) {
+      trajectory.append(
+          {.action = "say", .llm_output = "```\n" + code + "\n```", .agent_id = "coder"});
+      trajectory.append(
+          {.action = "act", .tool_called = "shell", .tool_output = "exit 0", .agent_id = shell});
+    }
+    return trajectory;
+  };
+  const std::vector<std::string> anew{"make one", "make two", "make three", "make four"};
+  CHECK_FALSE(find_loop(run(anew), 0, 3, 8));
+  CHECK_FALSE(find_loop(run(anew, "coder"), 0, 3, 8));  // It runs its own code.
+  const auto loop = find_loop(run({"make one", "make two", "make two", "make two"}), 0, 3, 8);
+  REQUIRE(loop);
+  CHECK(loop->first_step == 3);
+  const auto long_one = find_loop(run(std::vector<std::string>(40, "make it")), 0, 3, 8);
+  REQUIRE(long_one);
+  CHECK(long_one->first_step == 1);
+}

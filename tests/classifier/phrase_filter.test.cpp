@@ -3,6 +3,7 @@
 #include "classifier/phrases/rules_table.hpp"
 
 #include "support/catch.hpp"
+#include "support/result.hpp"
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -17,8 +18,9 @@
 #include <vector>
 
 namespace triage::inline v0_1::detail {
-extern const std::string_view rules_text;  // data/rules.tsv
-}
+extern const std::string_view rules_text;   // data/rules.tsv
+extern const std::string_view rules_words;  // data/rules_words.tsv
+}  // namespace triage::inline v0_1::detail
 
 namespace {
 
@@ -33,7 +35,9 @@ class Filtered {
       phrases_.emplace_back(3);
       int id = 0;
       REQUIRE(phrases_.back().Add(pattern, options(), &id) == RE2::NoError);
-      REQUIRE(filter_.add(phrases_.back()));
+      const auto words = detail::words_needed(phrases_.back());
+      REQUIRE(words);
+      filter_.add(*words);
     }
     REQUIRE(filter_.finish());
   }
@@ -90,11 +94,10 @@ TEST_CASE("a phrase is a candidate where its words are", "[classifier][rules]") 
 }
 
 TEST_CASE("a phrase that needs no word is not taken", "[classifier][rules]") {
-  PhraseFilter filter;
   re2::FilteredRE2 phrase(3);
   int id = 0;
   REQUIRE(phrase.Add("failed|4..", {}, &id) == RE2::NoError);
-  CHECK_FALSE(filter.add(phrase));
+  CHECK_FALSE(detail::words_needed(phrase));
 }
 
 TEST_CASE("no line that matches is left out", "[classifier][rules]") {
@@ -148,6 +151,35 @@ TEST_CASE("no phrase of the built-in table is left out on the corpus", "[classif
   CHECK(matched > 500);
 }
 
+TEST_CASE("the words worked out beforehand are those of the table", "[classifier][rules]") {
+  const auto rows = detail::read_rule_table(detail::rules_text);
+  REQUIRE(rows);
+  std::string known(detail::rules_words);
+  known.erase(0, known.find('\n') + 1);
+  // If not: build/dev/bin/write_rules_words data/rules.tsv data/rules_words.tsv
+  CHECK(known == detail::written_words(rows.value()));
+  CHECK_ERRC(triage::Errc::invalid_argument, detail::read_words("id\tx\t!:word\n"));
+  CHECK_ERRC(triage::Errc::invalid_argument, detail::read_words("id\t1\t!:\n"));
+}
+
+TEST_CASE("patterns that are compiled late match as those that are compiled at once",
+          "[classifier][rules]") {
+  const auto early = detail::RuleBook::parse(detail::rules_text);
+  REQUIRE(early);
+  for (const char* text : {"Too many requests", "openai.RateLimitError: slow", "tool 'x' not found",
+                           "It is 401 Unauthorized, try again in 20 s", "nothing"}) {
+    std::vector<detail::RuleHit> at_once;
+    std::vector<detail::RuleHit> late;
+    early.value().match_text(text, at_once);
+    detail::built_in_rules().match_text(text, late);
+    REQUIRE(at_once.size() == late.size());
+    for (std::size_t i = 0; i < late.size(); ++i) {
+      CHECK(at_once[i].rule->id == late[i].rule->id);
+      CHECK(at_once[i].matched == late[i].matched);
+    }
+  }
+}
+
 TEST_CASE("more words than fit are refused", "[classifier][rules]") {
   PhraseFilter filter;
   for (int i = 0; i < 20; ++i) {
@@ -155,7 +187,9 @@ TEST_CASE("more words than fit are refused", "[classifier][rules]") {
     int id = 0;
     const std::string word = std::to_string(i) + std::string(4'000, static_cast<char>('a' + i));
     REQUIRE(phrase.Add(word, {}, &id) == RE2::NoError);
-    REQUIRE(filter.add(phrase));
+    const auto words = detail::words_needed(phrase);
+    REQUIRE(words);
+    filter.add(*words);
   }
   CHECK_FALSE(filter.finish());
 }

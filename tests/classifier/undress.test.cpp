@@ -107,6 +107,58 @@ TEST_CASE("of a stack trace the exceptions are read", "[classifier][undress]") {
               "    +------------------------------------") == words);
 }
 
+TEST_CASE("a line of a log is read without its head", "[classifier][undress]") {
+  for (const std::string_view head :
+       {"2026-03-14 09:26:53,117 ERROR app.tools - ", "[2026-03-14T09:26:53.1Z] [error] [w-3] ",
+        "<34>1 2026-03-14T09:26:53.003Z host7 agentd 812 ID47 - ",
+        "Mar 14 09:26:53 host7 agentd[812]: ", "E0314 09:26:53.117000       1 tools.go:88] ",
+        "worker-1  | ", "ERROR:app.tools:", "2026-03-14T09:26:53.1234567Z stderr F ",
+        "2026/03/14 09:26:53 [emerg] 4711#4711: ", "2026-03-14T09:26:53Z ##[error]",
+        "::error file=a.py,line=3::", "[09:26:53 ERR] ",
+        "2026-03-14T09:26:53.117Z ERROR 812 --- [main] c.e.Tools : ",
+        "2026-03-14 09:26:53.117 | ERROR    | app.tools:call:42 - "}) {
+    INFO(head);
+    CHECK(plain(std::string(head) + std::string(words)) == words);
+  }
+  CHECK(plain("time=09:26:53 level=error msg=\"There is no tool with that name\" try=2") == words);
+  CHECK(plain(R"({"level":"error","ts":1,"msg":"There is no tool with that name"})") == words);
+}
+
+TEST_CASE("a warning and a note in a log stay what they are", "[classifier][undress]") {
+  CHECK(plain("2026-03-14 09:26:53 WARN app.tools - slow") == "warning: slow");
+  CHECK(plain("2026-03-14 09:26:53 INFO app.tools - slow") == "info: slow");
+}
+
+TEST_CASE("ids and durations behind a message are not read", "[classifier][undress]") {
+  for (const std::string_view tail :
+       {" (request_id=req_0a1b2c3d, duration=120ms)",
+        " trace_id=0a1b2c3d4e5f span_id=0a1b attempt=2",
+        " [Request ID: 0a1b2c3d-1111-4222-a333-444455556666]", " | took 1.2s", " (attempt 2/5)"}) {
+    INFO(tail);
+    CHECK(plain(std::string(words) + std::string(tail)) == words);
+  }
+  CHECK_FALSE(undress("No answer from the index (30 s)"));
+  CHECK_FALSE(undress("Unknown tool (did you mean fetch?)"));
+}
+
+TEST_CASE("what was going on when it failed is not read", "[classifier][undress]") {
+  for (const std::string_view prefix :
+       {"Step 4 of 7 failed while sending the mail: ", "[3/7] Task mailer failed: ",
+        "RuntimeError: ", "Giving up after 3 attempts: ", "Job 12 failed: "}) {
+    INFO(prefix);
+    CHECK(plain(std::string(prefix) + std::string(words)) == words);
+  }
+  CHECK_FALSE(undress("2 of 5 parts are done"));
+  CHECK_FALSE(undress("Attempt 1 failed, retrying in 2 s: connection reset"));
+}
+
+TEST_CASE("a sentence broken at a margin is read as one", "[classifier][undress]") {
+  CHECK(
+      plain("The planner asked for a tool that is\nnot there, and nobody knows where it\nmay be") ==
+      "The planner asked for a tool that is not there, and nobody knows where it may be");
+  CHECK_FALSE(undress("error: no such file\nusage: cp FROM TO\nTry --help"));
+}
+
 TEST_CASE("an exception whose name says something keeps it", "[classifier][undress]") {
   CHECK(plain("Traceback (most recent call last):\n  File \"/a.py\", line 3\nKeyError: 'x'") ==
         "KeyError: 'x'");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `triage classify`: what it answers, and that nothing in its input stops it.
 #include "cli/stores.hpp"
+#include "failure_json.hpp"
 
 #include <fstream>
 
@@ -225,4 +226,28 @@ TEST_CASE("the first screen of the README is what the command answers", "[cli][c
     REQUIRE(next != std::string::npos);
     next += shown.size();
   }
+}
+
+TEST_CASE("a contract says which tools change something, in its words or in MCP's",
+          "[cli][classify]") {
+  const auto mutates = [](const std::string& tool) {
+    const auto reported = cli::read_reported_failure(R"({"contract": {"tools": [)" + tool + "]}}");
+    REQUIRE(reported);
+    return reported.value().contract.tools.at(0).mutates;
+  };
+  CHECK(mutates(R"({"name": "a", "mutates": true})") == true);
+  CHECK(mutates(R"({"name": "a", "annotations": {"readOnlyHint": true}})") == false);
+  CHECK(mutates(R"({"name": "a", "annotations": {"readOnlyHint": false}})") == true);
+  CHECK(mutates(R"({"name": "a", "annotations": {"destructiveHint": true}})") == true);
+  CHECK(mutates(R"({"name": "a", "annotations": {"destructiveHint": false}})") == std::nullopt);
+  CHECK(mutates(R"({"name": "a", "annotations": [1], "mutates": "yes"})") == std::nullopt);
+  CHECK(mutates(R"("a")") == std::nullopt);
+}
+
+TEST_CASE("classify says how sure it is of the step that is to blame", "[cli][classify]") {
+  const Json failed{{"action", "call"}, {"tool_called", "fetch"}, {"error", "HTTP 503"}};
+  const Json found = classify_one({{"error", "HTTP 503"}, {"steps", Json::array({failed})}});
+  CHECK(found["critical_step"] == 0);
+  CHECK(found["critical_step_confidence"] == 0.9);
+  CHECK_FALSE(classify_one({{"error", "HTTP 503"}}).contains("critical_step_confidence"));
 }

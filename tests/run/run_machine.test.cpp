@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
+// The machine alone, without a thread, a clock or a store: each way that a run can take.
 #include "run/run_machine.hpp"
 
 #include "support/catch.hpp"
 
+#include <initializer_list>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace triage;
@@ -10,127 +14,142 @@ using namespace triage::detail;
 
 namespace {
 
-using Phase = RunMachine::Phase;
-using Do = Next::Do;
+using Kind = RecoveryAction::Kind;
+using Begins = RunMachine::Begins;
 
-struct FixedDecider final : Decider {
-  Decision decide() override {
-    ++asked;
-    return decision;
+// A run whose driver is the test.
+struct Course {
+  Rules rules{};
+  Limits limits{};
+  bool stored = false;
+  Begins begins = Begins::anew;
+  FailureContext context{};
+  Situation s{};
+
+  Course() {
+    s.context = &context;
+    s.attempts = 1;
+    context.text = "it failed";
   }
-  Decision decided_outside() override {
-    ++asked_outside;
-    return decision;
+  // The outputs that follow these inputs.
+  std::vector<Do> outputs(std::initializer_list<Input> inputs) {
+    RunMachine machine(rules, limits, stored, begins);
+    machine.meet(s);
+    std::vector<Do> all;
+    for (const Input input : inputs) {
+      last = machine.next(input);
+      all.push_back(last.what);
+    }
+    return all;
   }
-  Decision decision{};
-  int asked = 0;
-  int asked_outside = 0;
+  Next last{};
 };
 
-constexpr Input all_inputs[] = {Input::start,   Input::decided, Input::succeeded, Input::failed,
-                                Input::stopped, Input::drained, Input::broken,    Input::woke};
-
-// The shortest way to each phase; a decision to wait is the default.
-std::vector<Input> way_to(Phase phase) {
-  switch (phase) {
-    case Phase::ready: return {};
-    case Phase::attempting: return {Input::start};
-    case Phase::settling_success: return {Input::start, Input::succeeded};
-    case Phase::settling_failure: return {Input::start, Input::failed};
-    case Phase::waiting: return {Input::start, Input::failed, Input::drained};
-    case Phase::ending: return {Input::start, Input::stopped};
-    case Phase::finished: return {Input::start, Input::broken};
-  }
-  return {};
-}
-
-struct Row {
-  Phase from;
-  Input input;
-  Phase to;
-  Do what;
-};
-
-// What is not listed ends the run: it drains, unless the store is what broke.
-const Row rows[] = {
-    {Phase::ready, Input::start, Phase::attempting, Do::invoke},
-    {Phase::ready, Input::decided, Phase::waiting, Do::wait_until},
-    {Phase::attempting, Input::succeeded, Phase::settling_success, Do::drain},
-    {Phase::attempting, Input::failed, Phase::settling_failure, Do::drain},
-    {Phase::settling_failure, Input::drained, Phase::waiting, Do::wait_until},
-    {Phase::waiting, Input::woke, Phase::attempting, Do::invoke},
-};
-
-Row expected(Phase from, Input input) {
-  for (const Row& row : rows) {
-    if (row.from == from && row.input == input) return row;
-  }
-  const bool over = from == Phase::settling_success || from == Phase::ending ||
-                    from == Phase::finished || input == Input::broken;
-  return {from, input, over ? Phase::finished : Phase::ending, over ? Do::done : Do::drain};
-}
+using Outputs = std::vector<Do>;
 
 }  // namespace
 
-TEST_CASE("the course of a run: every phase with every input", "[machine]") {
-  for (const Phase from :
-       {Phase::ready, Phase::attempting, Phase::settling_success, Phase::settling_failure,
-        Phase::waiting, Phase::ending, Phase::finished}) {
-    for (const Input input : all_inputs) {
-      INFO("phase " << static_cast<int>(from) << ", input " << static_cast<int>(input));
-      FixedDecider decider;
-      decider.decision = {.then = Decision::Then::wait, .until = TimePoint(Duration(7))};
-      RunMachine machine(decider);
-      for (const Input step : way_to(from)) static_cast<void>(machine.next(step));
-      REQUIRE(machine.phase() == from);
-      const Next next = machine.next(input);
-      const Row row = expected(from, input);
-      CHECK(machine.phase() == row.to);
-      CHECK(next.what == row.what);
-      if (next.what == Do::wait_until) CHECK(next.until == TimePoint(Duration(7)));
-    }
-  }
+TEST_CASE("a run without a store and gates is its attempt", "[machine]") {
+  Course course;
+  CHECK(course.outputs({Input::start, Input::succeeded}) == Outputs{Do::invoke, Do::done});
+  course.begins = Begins::in_first_attempt;
+  CHECK(course.outputs({Input::succeeded}) == Outputs{Do::done});
 }
 
-TEST_CASE("a decision leads to another attempt or to the end", "[machine]") {
-  FixedDecider decider;
-  decider.decision = {.then = Decision::Then::attempt, .until = {}};
-  RunMachine machine(decider);
-  static_cast<void>(machine.next(Input::start));
-  static_cast<void>(machine.next(Input::failed));
-  CHECK(decider.asked == 0);  // Not before the queue is drained.
-  CHECK(machine.next(Input::drained).what == Do::invoke);
-  CHECK(decider.asked == 1);
-  decider.decision.then = Decision::Then::end;
-  static_cast<void>(machine.next(Input::failed));
-  CHECK(machine.next(Input::drained).what == Do::drain);
-  CHECK(machine.phase() == Phase::ending);
-  CHECK(machine.next(Input::drained).what == Do::done);
-}
-
-TEST_CASE("a decision from outside is followed without asking the policy", "[machine]") {
-  FixedDecider decider;
-  decider.decision = {.then = Decision::Then::attempt, .until = {}};
-  RunMachine machine(decider);
-  CHECK(machine.next(Input::decided).what == Do::invoke);
-  CHECK(decider.asked == 0);
-  CHECK(decider.asked_outside == 1);
+TEST_CASE(
+    "what was recorded is stored before a value is returned and before a failure is looked at",
+    "[machine]") {
+  Course course;
+  course.stored = true;
+  CHECK(course.outputs({Input::start, Input::succeeded, Input::drained}) ==
+        Outputs{Do::invoke, Do::drain, Do::done});
+  CHECK(course.outputs({Input::start, Input::failed, Input::drained}) ==
+        Outputs{Do::invoke, Do::drain, Do::classify});
 }
 
 TEST_CASE("a store that broke is not drained again", "[machine]") {
-  FixedDecider decider;
-  RunMachine machine(decider);
-  static_cast<void>(machine.next(Input::start));
-  static_cast<void>(machine.next(Input::failed));
-  CHECK(machine.next(Input::broken).what == Do::done);
-  CHECK(decider.asked == 0);
+  Course course;
+  course.stored = true;
+  CHECK(course.outputs({Input::start, Input::failed, Input::broken}) ==
+        Outputs{Do::invoke, Do::drain, Do::done});
+  CHECK(course.outputs({Input::start, Input::stopped, Input::drained}) ==
+        Outputs{Do::invoke, Do::drain, Do::done});
 }
 
-TEST_CASE("a driver that has made the first attempt itself begins behind it", "[machine]") {
-  FixedDecider decider;
-  decider.decision = {.then = Decision::Then::attempt, .until = {}};
-  RunMachine machine(decider, Phase::attempting);
-  CHECK(machine.next(Input::failed).what == Do::drain);
-  CHECK(machine.next(Input::drained).what == Do::invoke);
-  CHECK(decider.asked == 1);
+TEST_CASE("everybody who wants to be is asked or told, in order", "[machine]") {
+  Course course;
+  course.rules = {.tells_failure = true, .announces = true, .asks_escalation = true};
+  SECTION("retry after a delay") {
+    course.s.action = RecoveryAction::retry({}, std::chrono::seconds(7));
+    CHECK(course.outputs({Input::start, Input::failed, Input::classified, Input::done,
+                          Input::answered, Input::done, Input::done, Input::woke}) ==
+          Outputs{Do::invoke, Do::classify, Do::tell_failure, Do::ask_policy, Do::announce,
+                  Do::apply, Do::wait, Do::invoke});
+  }
+  SECTION("escalate") {
+    course.s.action = RecoveryAction::escalate("no");
+    CHECK(course.outputs({Input::start, Input::failed, Input::classified, Input::done,
+                          Input::answered, Input::answered, Input::done, Input::done}) ==
+          Outputs{Do::invoke, Do::classify, Do::tell_failure, Do::ask_policy, Do::ask_escalation,
+                  Do::announce, Do::end_run, Do::done});
+    CHECK(course.s.ending.code == Errc::escalated);
+    CHECK(course.s.ending.detail == "no; the failure was: it failed");
+  }
+}
+
+TEST_CASE("a rollback finds its target, learns its state, undoes effects and is applied",
+          "[machine]") {
+  Course course;
+  course.stored = true;
+  course.rules.undoes_on_rollback = true;
+  course.s.action = RecoveryAction::rollback();
+  const auto inputs = {Input::start,      Input::failed,   Input::drained,
+                       Input::classified, Input::answered, Input::done,
+                       Input::done,       Input::done,     Input::done};
+  CHECK(course.outputs(inputs) == Outputs{Do::invoke, Do::drain, Do::classify, Do::ask_policy,
+                                          Do::find_target, Do::learn_target, Do::undo, Do::apply,
+                                          Do::invoke});
+  SECTION("and escalates if an effect is in doubt") {
+    course.s.undoing.doubt = "who knows";
+    CHECK(course.outputs({Input::start, Input::failed, Input::drained, Input::classified,
+                          Input::answered, Input::done, Input::done, Input::done}) ==
+          Outputs{Do::invoke, Do::drain, Do::classify, Do::ask_policy, Do::find_target,
+                  Do::learn_target, Do::undo, Do::end_run});
+    CHECK_THAT(course.s.ending.detail, ContainsSubstring("nothing was undone: who knows"));
+  }
+}
+
+TEST_CASE("a gate is asked again after its wait, or has refused if that is too long", "[machine]") {
+  Course course;
+  course.rules.has_gates = true;
+  course.s.gate_wait = std::chrono::seconds(5);
+  CHECK(course.outputs({Input::start, Input::done, Input::held, Input::woke, Input::entered,
+                        Input::succeeded}) ==
+        Outputs{Do::check_start, Do::enter_gates, Do::wait, Do::enter_gates, Do::invoke, Do::done});
+  course.s.gate_time_left = std::chrono::seconds(5);
+  CHECK(course.outputs({Input::start, Input::done, Input::held, Input::failed}) ==
+        Outputs{Do::check_start, Do::enter_gates, Do::refuse_entry, Do::classify});
+}
+
+TEST_CASE("a resumed run first undoes what is half undone, and its resumption is stored",
+          "[machine]") {
+  Course course;
+  course.stored = true;
+  course.begins = Begins::resumed;
+  CHECK(course.outputs({Input::start, Input::done, Input::drained}) ==
+        Outputs{Do::finish_undoing, Do::drain, Do::invoke});
+  course.s.action = RecoveryAction::abort("enough");
+  CHECK(course.outputs({Input::decided, Input::done, Input::done, Input::drained}) ==
+        Outputs{Do::finish_undoing, Do::end_run, Do::drain, Do::done});
+  CHECK(course.s.ending.code == Errc::aborted);
+  CHECK(course.s.ending.detail == "enough");
+}
+
+TEST_CASE("a long wait of a run that outlives its process suspends it", "[machine]") {
+  Course course;
+  course.s.can_suspend = true;
+  course.s.action = RecoveryAction::retry({}, course.limits.max_wait + Duration(1));
+  CHECK(course.outputs(
+            {Input::start, Input::failed, Input::classified, Input::answered, Input::done}) ==
+        Outputs{Do::invoke, Do::classify, Do::ask_policy, Do::suspend_wait, Do::done});
 }

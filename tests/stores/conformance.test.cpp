@@ -4,11 +4,13 @@
 
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
+#include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <fstream>
 #include <set>
 
 using namespace triage;
@@ -39,6 +41,33 @@ ConformanceOptions sqlite_options() {
           }};
 }
 
+Result<std::shared_ptr<CheckpointStore>> open_json(const std::filesystem::path& folder) {
+  auto store = JsonFileStore::open((folder / "store").string());
+  if (!store) return store.error();
+  return std::shared_ptr<CheckpointStore>(store.value());
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+// One bit of the line that holds the record.
+Result<void> flip_bit(const std::filesystem::path& folder, const RunId& run, Sequence seq) {
+  const auto path = folder / "store" / "runs" / (run + ".jsonl");
+  std::string text = text_of(path);
+  const std::size_t at = text.find("\"seq\":" + std::to_string(seq) + ",");
+  const std::size_t body = at == text.npos ? at : text.find('{', at);
+  if (body == text.npos) return Error{Errc::not_found, "no such record"};
+  text[body + 2] = static_cast<char>(text[body + 2] ^ 1);
+  write_text(path, text);
+  return outcome::success();
+}
+
 void expect_full(const ConformanceReport& report) {
   INFO(report.text());
   CHECK(report.level() == ConformanceLevel::full);
@@ -56,6 +85,17 @@ TEST_CASE("the memory store does all that it claims", "[stores][conformance]") {
 
 TEST_CASE("the SQLite store does all that it claims", "[stores][conformance]") {
   const ConformanceReport report = conformance(open_sqlite, sqlite_options());
+  expect_full(report);
+  CHECK(report.count(ClauseOutcome::not_required) == 0);
+}
+
+TEST_CASE("the JSON-file store does all that it claims", "[stores][conformance]") {
+  const ConformanceReport report = conformance(
+      open_json, {.name = "JSON files", .damage = flip_bit, .make_newer = [](const auto& folder) {
+                    write_text(folder / "store" / "store.json",
+                               R"({"triage":"json_file","format":2})");
+                    return Result<void>(outcome::success());
+                  }});
   expect_full(report);
   CHECK(report.count(ClauseOutcome::not_required) == 0);
 }

@@ -23,6 +23,10 @@ struct ExecutorOptions {
   // is resumable. Attempts go on counting after a crash.
   std::optional<FailurePolicy> policy{};
   Duration timeout{0};  // Of one attempt at one delivery, as Context::deadline; 0: none.
+  // What is sent when a delivery has failed for good; the others then go on. Empty: the run fails.
+  std::function<Message(const Error&)> instead{};
+  bool instead_is_failure = true;  // The run fails all the same, when nothing else can run; trying
+                                   // it again calls this executor again.
 };
 
 // Says that a callable's members hold no state of the run: clients, settings, references.

@@ -65,6 +65,8 @@ struct WorkflowOptions {
   std::string version = "1";  // Part of the fingerprint.
   Schedule schedule = Schedule::supersteps;
   int max_supersteps = 100;  // 1 to 1,000,000. More end the run as `step_limit`.
+  // The starts get the run's inputs as their message; false: null, and Context::input has them.
+  bool deliver_inputs = true;
 };
 
 namespace detail {

@@ -3,6 +3,7 @@
 
 #include "base/find_text.hpp"
 #include "classifier/blame/step_links.hpp"
+#include "classifier/blame/talk_blame.hpp"
 #include "classifier/text/tokens.hpp"
 #include "contract/step_breaches.hpp"
 #include "evidence/findings.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand
 struct Blame {
   std::size_t position = 0;  // In StepLinks::steps().
   const char* why = "";
+  bool settled = true;  // False: in a conversation, what was said may say otherwise.
 };
 
 bool explains_itself(FailureType type) {
@@ -78,12 +80,13 @@ class Search {
     return step.failed && (step.flaw == Flaw::none || links_.is_aside(step));
   }
 
-  std::optional<std::pair<std::size_t, const char*>> run() {
+  // With the step's index in the trajectory in place of its position.
+  std::optional<Blame> run() {
     if (steps_.empty()) return std::nullopt;
     find_symptom();
-    const std::optional<Blame> blame = find();
-    if (!blame) return std::nullopt;
-    return std::make_pair(steps_[blame->position].index, blame->why);
+    std::optional<Blame> blame = find();
+    if (blame) blame->position = steps_[blame->position].index;
+    return blame;
   }
 
  private:
@@ -102,6 +105,7 @@ class Search {
       const bool recent = i + steps_after_symptom >= steps_.size();
       if (told || (recent && steps_[i].flaw == Flaw::failed && !links_.is_aside(steps_[i])))
         symptom_ = i;
+      told_by_failure_ = told_by_failure_ || (told && !text.empty());
       if (!told && recent) continue;  // One before it may tell the same as the failure.
       break;
     }
@@ -134,10 +138,16 @@ class Search {
     if (auto flawed = first_linked()) return flawed;
     if (auto origin = find_origin()) return origin;
     if (needs_cause()) {
-      if (auto flawed = first_unlinked()) return flawed;
+      if (auto flawed = first_unlinked()) return unsettled(*flawed);
     }
-    if (!symptom_) return find_largest(least_large_result);
-    return Blame{*symptom_, ""};
+    if (symptom_) return Blame{*symptom_, "", told_by_failure_};
+    if (const auto largest = find_largest(least_large_result)) return unsettled(*largest);
+    return std::nullopt;
+  }
+
+  static Blame unsettled(Blame blame) {
+    blame.settled = false;
+    return blame;
   }
 
   // The classification, or where it abstains the text model, or a code.
@@ -169,7 +179,15 @@ class Search {
       if (!in_manifest(*steps_[i].step->tool_called)) first = i;
     }
     if (!first) return std::nullopt;
-    return Blame{*first, "it broke the contract"};
+    return Blame{*first, "it broke the contract", !answered_all_the_same(steps_[*first])};
+  }
+
+  // A call of a tool that the manifest does not name was answered, and the failure does not speak
+  // of it.
+  [[nodiscard]] bool answered_all_the_same(const StepFacts& step) const {
+    if (!step.is_call || step.failed || step.flaw == Flaw::error_like) return false;
+    const std::string& name = *step.step->tool_called;
+    return !in_manifest(name) && !TextFinder(name).is_in(symptom_text_);
   }
 
   [[nodiscard]] bool in_manifest(const std::string& name) const {
@@ -336,7 +354,8 @@ class Search {
   StepLinks links_;
   const std::vector<StepFacts>& steps_;
   std::optional<std::size_t> symptom_{};
-  std::size_t end_ = 0;  // Causes stand before it.
+  bool told_by_failure_ = false;  // The failure repeats the error of a step.
+  std::size_t end_ = 0;           // Causes stand before it.
   std::string symptom_text_{};
   std::size_t bytes_left_ = most_bytes_searched;
   std::vector<bool> linked_{};
@@ -350,18 +369,20 @@ void blame_step(const ClassifierInput& input, Classification& result) {
   if (!result.loop_steps.empty() || input.trajectory.size() <= input.restored_steps) return;
   Search search(input, result);
   const auto found = search.run();
+  const bool settled = found ? found->settled : explains_itself(result.type);
+  if (!settled && guess_step(input, result)) return;
   if (!found) {
     if (result.critical_step && search.is_harmless(*result.critical_step)) {
       result.critical_step.reset();
     }
     return;
   }
-  const auto& [step, why] = *found;
-  result.critical_step = step;
-  if (*why == '\0') return;
-  result.evidence.push_back({.source = "critical_step",
-                             .detail = "Step " + std::to_string(step) + " is to blame: " + why,
-                             .step = step});
+  result.critical_step = found->position;
+  if (*found->why == '\0') return;
+  result.evidence.push_back(
+      {.source = "critical_step",
+       .detail = "Step " + std::to_string(found->position) + " is to blame: " + found->why,
+       .step = found->position});
 }
 
 }  // namespace triage::inline v0_1::detail

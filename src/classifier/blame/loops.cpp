@@ -22,6 +22,7 @@ constexpr std::size_t most_agents_tried = 8;
 struct Call {
   std::size_t index;
   const Step* step;
+  const std::string* heard = nullptr;  // What stands for its input: what was said to it.
   std::optional<std::uint64_t> hash{};
 };
 
@@ -129,6 +130,8 @@ bool same(Call& a, Call& b) {
   if (!is_known(*a.step) || !is_known(*b.step)) return false;
   if (is_call(*a.step) && *a.step->tool_called != *b.step->tool_called) return false;
   if (has_result(*a.step) != has_result(*b.step)) return false;
+  if ((a.heard == nullptr) != (b.heard == nullptr)) return false;
+  if (a.heard != nullptr && *a.heard != *b.heard) return false;
   for (Call* call : {&a, &b}) {
     if (!call->hash) call->hash = hash_of(*call->step);
   }
@@ -154,6 +157,17 @@ struct Repetitions {
   std::size_t with_result = 2;  // In full, and one call more, where they are.
 };
 
+// Steps are visited newest first: one that is no call may be what the call behind it was told. Who
+// runs what another agent writes, or code that was written in words, has no input of its own.
+void hear(std::size_t index, const Step& step, std::vector<Call>& calls) {
+  if (calls.empty() || is_call(step) || !step.llm_output) return;
+  Call& call = calls.back();
+  if (call.index != index + 1 || !is_call(*call.step) || has_input(*call.step)) return;
+  const std::string& said = *step.llm_output;
+  const bool code = said.find("```") != std::string::npos;
+  if (code || call.step->agent_id != step.agent_id) call.heard = &said;
+}
+
 // calls[0] is the newest.
 bool repeats(std::vector<Call>& calls, std::size_t period, const Repetitions& wanted) {
   const std::size_t sure = period * wanted.with_result + 1;
@@ -173,8 +187,10 @@ std::vector<Call> newest_calls(const Trajectory& trajectory, std::size_t oldest,
   std::vector<Call> calls;
   calls.reserve(std::min(most, trajectory.size()));
   visit_newest_first(trajectory, oldest, [&](std::size_t index, const Step& step) {
+    hear(index, step, calls);
+    if (calls.size() == most) return false;
     if (view.shows(step)) calls.push_back({index, &step});
-    return calls.size() < most && --steps_left > 0;
+    return --steps_left > 0;
   });
   return calls;
 }
@@ -190,10 +206,14 @@ Loop followed(const Trajectory& trajectory, std::size_t oldest, const View& view
   if (extend()) {
     const std::size_t before = calls.back().index;
     visit_newest_first(trajectory, oldest, [&](std::size_t index, const Step& step) {
-      if (index >= before || !view.shows(step)) return true;
+      if (index >= before) return true;
+      hear(index, step, calls);
+      if (!view.shows(step)) return true;
+      if (!extend()) return false;
       calls.push_back({index, &step});
-      return extend();
+      return true;
     });
+    extend();
   }
   Loop loop;
   loop.calls = length;

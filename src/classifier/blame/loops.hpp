@@ -45,7 +45,8 @@ struct Loop {
 // were recorded, the first call of the last repetition is enough. Two calls are the same if tool,
 // canonical input and result are: a call that is asked again and answers something else makes
 // progress. Of a call without input and result nothing is known but the name of its tool, so it is
-// the same as no other. Order of keys, agent, and times and request ids in results do not count.
+// the same as no other; of one directly behind words of another agent, or with code in them, those
+// words are the input. Order of keys, agent, and times and request ids in results do not count.
 // Steps without a tool are passed over, and so are those before `oldest`. If there is none: the
 // same among the calls of one agent that others interrupt, whose results must have been recorded,
 // two repetitions more; then steps in which the model says the same. O(repetitions *

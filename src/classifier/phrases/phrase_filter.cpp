@@ -18,28 +18,37 @@ bool can_match_with(const re2::FilteredRE2& phrase, const std::vector<int>& word
 
 }  // namespace
 
-bool PhraseFilter::add(re2::FilteredRE2& phrase) {
+std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase) {
   std::vector<std::string> needed;
   phrase.Compile(&needed);
-  if (needed.empty() || can_match_with(phrase, {})) return false;
-  const std::size_t number = partners_.size();
-  Partners& partners = partners_.emplace_back();
+  if (needed.empty() || can_match_with(phrase, {})) return std::nullopt;
+  PhraseWords result;
   for (std::size_t word = 0; word < needed.size(); ++word) {
-    Seen& seen = seen_[needed[word]];
-    const bool known = word < most_places;
-    seen.places[number] = known ? static_cast<std::uint8_t>(word) : not_known;
-    seen.use.helps[number / 64] |= bit(number);
-    const int first = static_cast<int>(word);
-    if (can_match_with(phrase, {first})) {
-      seen.use.suffices[number / 64] |= bit(number);
-      if (known) partners[word] |= bit(word);
-      continue;  // Whatever else is there.
-    }
-    for (std::size_t other = 0; known && other < word; ++other) {
-      if (can_match_with(phrase, {static_cast<int>(other), first})) partners[word] |= bit(other);
+    const int number = static_cast<int>(word);
+    PhraseWords::Word& entry = result.words.emplace_back();
+    entry.text = std::move(needed[word]);
+    entry.alone = can_match_with(phrase, {number});
+    if (entry.alone || word >= PhraseWords::most_paired) continue;
+    for (std::size_t other = 0; other < word; ++other) {
+      if (can_match_with(phrase, {static_cast<int>(other), number}))
+        entry.enough_with |= bit(other);
     }
   }
-  return true;
+  return result;
+}
+
+void PhraseFilter::add(const PhraseWords& phrase) {
+  const std::size_t number = partners_.size();
+  Partners& partners = partners_.emplace_back();
+  for (std::size_t place = 0; place < phrase.words.size(); ++place) {
+    const PhraseWords::Word& word = phrase.words[place];
+    Seen& seen = seen_[word.text];
+    const bool known = place < most_places;
+    seen.places.emplace_back(number, known ? static_cast<std::uint8_t>(place) : not_known);
+    seen.use.helps[number / 64] |= bit(number);
+    if (word.alone) seen.use.suffices[number / 64] |= bit(number);
+    if (known) partners[place] = word.enough_with | (word.alone ? bit(place) : 0);
+  }
 }
 
 bool PhraseFilter::finish() {

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace re2 {
@@ -19,6 +21,22 @@ class FilteredRE2;
 
 namespace triage::inline v0_1::detail {
 
+// The words of a pattern, and which of them it needs.
+struct PhraseWords {
+  static constexpr std::size_t most_paired = 64;  // Pairs are known of the first ones.
+
+  struct Word {
+    std::string text{};
+    bool alone = false;  // Enough, whatever else is there.
+    std::uint64_t enough_with =
+        0;  // The earlier words, a bit each, one of which is enough with it.
+  };
+  std::vector<Word> words{};
+};
+
+// Compiles `phrase`, which holds one pattern. Empty if some text without any word of it matches.
+[[nodiscard]] std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase);
+
 // A pattern can match a line only if words of it are there: one that is enough alone, two that are
 // enough together, or more. Looking for the words of all patterns takes one pass over the line.
 // Never leaves out a pattern that matches. Thread-safety: immutable after finish().
@@ -26,9 +44,8 @@ class PhraseFilter {
  public:
   static constexpr std::size_t most_phrases = 256;
 
-  // Compiles `phrase`, which holds one pattern, and gives it the next number; most_phrases at most.
-  // False if some text without any word of it matches.
-  [[nodiscard]] bool add(re2::FilteredRE2& phrase);
+  // Gives a phrase the next number; most_phrases at most.
+  void add(const PhraseWords& phrase);
   // To be called once, when all phrases are added. False if they have more words than fit.
   [[nodiscard]] bool finish();
 
@@ -49,7 +66,7 @@ class PhraseFilter {
   }
 
  private:
-  static constexpr std::size_t most_places = 64;
+  static constexpr std::size_t most_places = PhraseWords::most_paired;
   static constexpr std::uint8_t no_word = 255;    // The word is none of the phrase's.
   static constexpr std::uint8_t not_known = 254;  // It is one behind the first 64 of the phrase.
 
@@ -62,7 +79,7 @@ class PhraseFilter {
   };
   struct Seen {
     WordUse use{};
-    std::map<std::size_t, std::uint8_t> places{};
+    std::vector<std::pair<std::size_t, std::uint8_t>> places{};
   };
 
   void find_words(std::string_view line, std::vector<std::size_t>& words) const;

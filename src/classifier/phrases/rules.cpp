@@ -5,6 +5,7 @@
 #include "classifier/phrases/rules_table.hpp"
 
 #include "triage/detail/try.hpp"
+#include "triage/record.hpp"
 
 #include <re2/filtered_re2.h>
 #include <re2/re2.h>
@@ -12,12 +13,14 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 
-extern const std::string_view rules_text;  // data/rules.tsv; made by cmake/EmbedText.cmake.
+extern const std::string_view rules_text;   // data/rules.tsv; made by cmake/EmbedText.cmake.
+extern const std::string_view rules_words;  // data/rules_words.tsv.
 
 namespace {
 
@@ -66,31 +69,71 @@ std::string_view leading_type_name(std::string_view line) {
   return name;
 }
 
+// Most patterns are never asked for in a process: each is compiled when it is, once.
+class LazyPattern {
+ public:
+  explicit LazyPattern(std::string pattern) : pattern_(std::move(pattern)) {}
+  [[nodiscard]] const RE2& get() const {
+    std::call_once(once_, [this] { compiled_.emplace(pattern_, pattern_options()); });
+    return *compiled_;
+  }
+  [[nodiscard]] const std::string& text() const { return pattern_; }
+
+ private:
+  std::string pattern_;
+  mutable std::once_flag once_{};
+  mutable std::optional<RE2> compiled_{};
+};
+
+// All patterns for names of exceptions at once: the names are short.
+class LazySet {
+ public:
+  void add(std::string pattern) { patterns_.push_back(std::move(pattern)); }
+  // Empty if one of them is none, or all together are too large.
+  [[nodiscard]] const RE2::Set* get() const {
+    std::call_once(once_, [this] {
+      auto set = std::make_unique<RE2::Set>(pattern_options(), RE2::ANCHOR_BOTH);
+      for (const std::string& pattern : patterns_) {
+        if (set->Add(pattern, nullptr) < 0) return;
+      }
+      if (set->Compile()) compiled_ = std::move(set);
+    });
+    return compiled_.get();
+  }
+
+ private:
+  std::vector<std::string> patterns_{};
+  mutable std::once_flag once_{};
+  mutable std::unique_ptr<RE2::Set> compiled_{};
+};
+
 }  // namespace
 
 struct RuleBook::Compiled {
   std::vector<Rule> rules{};
-  std::vector<std::unique_ptr<RE2>> guards{};  // One a rule; null: none.
-  std::vector<re2::FilteredRE2> phrases{};     // One pattern each.
-  std::vector<std::size_t> phrase_rules{};     // Index in `phrases` -> index of the rule.
+  std::vector<std::unique_ptr<LazyPattern>> guards{};   // One a rule; null: none.
+  std::vector<std::unique_ptr<LazyPattern>> phrases{};  // One pattern each.
+  std::vector<std::size_t> phrase_rules{};              // Index in `phrases` -> index of the rule.
+  std::vector<WrittenWords> known{};  // Words of phrases, in their order; known before.
   PhraseFilter filter{};
-  // Type names are short: all patterns at once.
-  std::unique_ptr<RE2::Set> types{};
+  LazySet types{};
   std::vector<std::size_t> type_rules{};
 
+  // Patterns are compiled only to see whether they are any; those whose words are known are.
   Result<void> add(RuleRow row) {
-    std::unique_ptr<RE2> guard;
-    if (!row.guard.empty()) {
-      guard = std::make_unique<RE2>(ignoring_case(row.guard), pattern_options());
-      if (!guard->ok()) return bad_pattern(row, guard->error());
-    }
     const bool is_type = row.rule.kind == RuleKind::exception_type;
-    const std::string pattern = ignoring_case(row.pattern);
-    std::string problem;
+    auto pattern = std::make_unique<LazyPattern>(ignoring_case(row.pattern));
+    std::unique_ptr<LazyPattern> guard;
+    if (!row.guard.empty()) guard = std::make_unique<LazyPattern>(ignoring_case(row.guard));
+    if (known.empty()) {
+      for (const LazyPattern* each : {pattern.get(), guard.get()}) {
+        if (each != nullptr && !each->get().ok()) return bad_pattern(row, each->get().error());
+      }
+    }
     if (is_type) {
-      if (types->Add(pattern, &problem) < 0) return bad_pattern(row, problem);
+      types.add(pattern->text());
     } else {
-      TRIAGE_TRYV(add_phrase(row, pattern));
+      TRIAGE_TRYV(add_phrase(row, std::move(pattern)));
     }
     (is_type ? type_rules : phrase_rules).push_back(rules.size());
     rules.push_back(std::move(row.rule));
@@ -102,28 +145,33 @@ struct RuleBook::Compiled {
     return {Errc::invalid_argument, "rule " + row.rule.id + ": " + problem};
   }
 
-  Result<void> add_phrase(const RuleRow& row, const std::string& pattern) {
-    if (phrases.size() == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
-    re2::FilteredRE2 phrase(least_word_bytes);
-    int id = 0;
-    if (phrase.Add(pattern, pattern_options(), &id) != RE2::NoError) {
-      return bad_pattern(row, RE2(pattern, pattern_options()).error());
+  Result<void> add_phrase(const RuleRow& row, std::unique_ptr<LazyPattern> pattern) {
+    const std::size_t number = phrases.size();
+    if (number == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
+    if (number < known.size() && known[number].id == row.rule.id &&
+        known[number].checksum == crc32c(pattern->text())) {
+      filter.add(known[number].words);
+    } else {
+      const auto needed = words_of_pattern(pattern->text());
+      if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
+      filter.add(*needed);
     }
-    if (!filter.add(phrase)) {
-      return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-    }
-    phrases.push_back(std::move(phrase));
+    phrases.push_back(std::move(pattern));
     return outcome::success();
   }
 
   Result<void> finish() {
     if (!filter.finish()) return Error{Errc::invalid_argument, "rules: too many words"};
-    if (!types->Compile()) return Error{Errc::invalid_argument, "rules: too many exception types"};
+    const bool checked = known.empty();
+    if (checked && types.get() == nullptr) {
+      return Error{Errc::invalid_argument, "rules: too many exception types"};
+    }
+    known = {};
     return outcome::success();
   }
 
   // True if the guard forbids the match. It sees "before <<match>> after".
-  static bool forbidden(const RE2* guard, std::string_view text, std::string_view match) {
+  static bool forbidden(const LazyPattern* guard, std::string_view text, std::string_view match) {
     if (guard == nullptr) return false;
     const auto begin = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t end = begin + match.size();
@@ -131,13 +179,13 @@ struct RuleBook::Compiled {
     std::string seen(text.substr(from, begin - from));
     seen.append("<<").append(match.substr(0, 4 * guard_reach_bytes)).append(">>");
     seen += text.substr(end, guard_reach_bytes);
-    return RE2::PartialMatch(seen, *guard);
+    return RE2::PartialMatch(seen, guard->get());
   }
 
   // The first place in `line` where the phrase holds.
-  [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const RE2* guard,
+  [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const LazyPattern* guard,
                                                      std::string_view line) const {
-    const RE2& pattern = phrases[phrase].GetRE2(0);
+    const RE2& pattern = phrases[phrase]->get();
     const re2::StringPiece whole(line.data(), line.size());  // Abseil's own view in newer RE2.
     std::size_t from = 0;
     for (int place = 0; place < most_places_per_rule && from <= line.size(); ++place) {
@@ -171,7 +219,7 @@ struct RuleBook::Compiled {
     if (key.empty()) return;
     key.append(" ").append(last);  // Patterns are anchored on "stem Name".
     std::vector<int> found;
-    if (!types->Match(key, &found)) return;
+    if (types.get() == nullptr || !types.get()->Match(key, &found)) return;
     std::sort(found.begin(), found.end());
     for (const int i : found)
       hits.push_back({&rules[type_rules[static_cast<std::size_t>(i)]], name});
@@ -199,10 +247,11 @@ RuleBook::RuleBook(RuleBook&&) noexcept = default;
 RuleBook& RuleBook::operator=(RuleBook&&) noexcept = default;
 RuleBook::~RuleBook() = default;
 
-Result<RuleBook> RuleBook::parse(std::string_view table) {
+Result<RuleBook> RuleBook::parse(std::string_view table, std::string_view words) {
   TRIAGE_TRY(rows, read_rule_table(table));
   auto compiled = std::make_unique<Compiled>();
-  compiled->types = std::make_unique<RE2::Set>(pattern_options(), RE2::ANCHOR_BOTH);
+  TRIAGE_TRY(read, read_words(words));
+  compiled->known = std::move(read);
   for (RuleRow& row : rows) {
     TRIAGE_TRYV(compiled->add(std::move(row)));
   }
@@ -223,8 +272,27 @@ void RuleBook::match_exception_type(std::string_view name, std::vector<RuleHit>&
   compiled_->match_type(name, hits);
 }
 
+std::optional<PhraseWords> words_of_pattern(const std::string& pattern) {
+  re2::FilteredRE2 phrase(least_word_bytes);
+  int id = 0;
+  if (phrase.Add(pattern, pattern_options(), &id) != RE2::NoError) return std::nullopt;
+  return words_needed(phrase);
+}
+
+std::string written_words(const std::vector<RuleRow>& rows) {
+  std::string lines;
+  for (const RuleRow& row : rows) {
+    if (row.rule.kind == RuleKind::exception_type) continue;
+    const std::string pattern = ignoring_case(row.pattern);
+    if (auto words = words_of_pattern(pattern)) {
+      lines += show_words({row.rule.id, crc32c(pattern), std::move(*words)}) + '\n';
+    }
+  }
+  return lines;
+}
+
 const RuleBook& built_in_rules() {
-  static const RuleBook rules = RuleBook::parse(rules_text).value();
+  static const RuleBook rules = RuleBook::parse(rules_text, rules_words).value();
   return rules;
 }
 

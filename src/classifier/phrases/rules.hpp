@@ -42,8 +42,10 @@ struct RuleHit {
 // Thread-safety: immutable after parse(); may be used by several threads at once.
 class RuleBook {
  public:
-  // Reads the table. Errors: Errc::invalid_argument, naming line and column.
-  [[nodiscard]] static Result<RuleBook> parse(std::string_view table);
+  // Reads the table. Errors: Errc::invalid_argument, naming line and column. With the words of the
+  // table's phrases (rules_table.hpp) no pattern is compiled, and so none is checked, before a text
+  // asks for it.
+  [[nodiscard]] static Result<RuleBook> parse(std::string_view table, std::string_view words = {});
 
   RuleBook(RuleBook&&) noexcept;
   RuleBook& operator=(RuleBook&&) noexcept;

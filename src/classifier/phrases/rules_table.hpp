@@ -3,6 +3,7 @@
 // Reads the text of the rule table: columns, kinds, types and {{names}}, not yet the patterns.
 // Private.
 
+#include "classifier/phrases/phrase_filter.hpp"
 #include "classifier/phrases/rules.hpp"
 
 namespace triage::inline v0_1::detail {
@@ -15,5 +16,20 @@ struct RuleRow {
 
 // Errors: Errc::invalid_argument, naming the line.
 [[nodiscard]] Result<std::vector<RuleRow>> read_rule_table(std::string_view table);
+
+// The words that the phrases of a table need, worked out beforehand (data/rules_words.tsv): RE2
+// needs a hundred times as long. One line a phrase: id, checksum of the pattern, words. Errors:
+// Errc::invalid_argument, naming the line.
+struct WrittenWords {
+  std::string id{};
+  std::uint32_t checksum = 0;  // CRC-32C of the pattern.
+  PhraseWords words{};
+};
+[[nodiscard]] std::string show_words(const WrittenWords& written);
+[[nodiscard]] Result<std::vector<WrittenWords>> read_words(std::string_view lines);
+// Works out the words that a pattern needs; empty if it needs none, or is no pattern.
+[[nodiscard]] std::optional<PhraseWords> words_of_pattern(const std::string& pattern);
+// The lines for all phrases of a table, as tools/write_rules_words writes them.
+[[nodiscard]] std::string written_words(const std::vector<RuleRow>& rows);
 
 }  // namespace triage::inline v0_1::detail

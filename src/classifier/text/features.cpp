@@ -111,7 +111,13 @@ void extract_line(std::string_view line, const Lexicon& lexicon, FeatureBuffer& 
     buffer.kind = TextKind::program;
     return;
   }
-  tokenize_line(line, lexicon, buffer.tokens);
+  buffer.names.clear();
+  find_names(line, buffer.names);
+  if (buffer.names.empty()) {
+    tokenize_line(line, lexicon, buffer.tokens);
+  } else {
+    tokenize_line(without_names(line, buffer.names), lexicon, buffer.tokens);
+  }
   const bool names_source =
       std::any_of(buffer.tokens.begin(), buffer.tokens.end(),
                   [](const Token& token) { return token.hash == source_file_mark; });

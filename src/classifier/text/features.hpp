@@ -3,6 +3,7 @@
 // What the text model sees of a failure's text: hashed features of its words and their meaning.
 // Private.
 
+#include "classifier/text/names.hpp"
 #include "classifier/text/tokens.hpp"
 
 #include <array>
@@ -46,6 +47,7 @@ struct FeatureBuffer {
   std::vector<Feature> features{};  // Each at most once.
   TextKind kind = TextKind::message;
   std::vector<Token> tokens{};
+  std::vector<NamePlace> names{};
   std::vector<std::uint64_t> seen = std::vector<std::uint64_t>(seen_bits / 64, 0);
 
   void clear() noexcept;

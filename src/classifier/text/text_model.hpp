@@ -59,8 +59,12 @@ class TextModel {
   // Reads a model file. Errors: Errc::unsupported for another version or lexicon, Errc::corrupt for
   // wrong lengths or a checksum that does not match.
   [[nodiscard]] static Result<TextModel> parse(std::string bytes);
+  // Comparing the checksum reads all bytes, which costs a process memory and time that the few rows
+  // that a text asks for do not. What was built into the program needs no comparing.
+  enum class Checksum : bool { compared, trusted };
   // The same without a copy: the bytes must outlive the model.
-  [[nodiscard]] static Result<TextModel> parse_static(std::string_view bytes);
+  [[nodiscard]] static Result<TextModel> parse_static(std::string_view bytes,
+                                                      Checksum checksum = Checksum::compared);
   // The bytes that parse() reads.
   [[nodiscard]] static std::string serialize(const ModelParameters& parameters);
 

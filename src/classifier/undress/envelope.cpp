@@ -116,7 +116,9 @@ class EnvelopeReader {
         ++at_;
         escaped(out);
       } else {
-        out += text_[at_++];
+        // JSON has no line ends inside strings: somebody broke the line.
+        out += text_[at_] == '\n' ? ' ' : text_[at_];
+        ++at_;
       }
     }
     if (at_ < text_.size()) ++at_;
@@ -301,7 +303,7 @@ std::vector<std::string_view> told_before(std::string_view before) {
     const bool header = message && colon != std::string_view::npos && colon > 0 &&
                         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
                                     [](char c) { return is_word(c) || c == '-'; });
-    if (!text.empty() && !field && !header) kept.push_back(text);
+    if (!text.empty() && !field && !header) kept.push_back(line);
   }
   return kept;
 }

@@ -113,30 +113,6 @@ Cut cut_at(std::string_view text) {
   return {written_escape(text)};
 }
 
-// "first line\n  second line" on one line, its ends written out.
-bool unfold_written_lines(std::string& text) {
-  if (text.find('\n') != std::string::npos) return false;
-  std::size_t ends = 0;
-  for (std::size_t at = text.find("\\n"); at != std::string::npos; at = text.find("\\n", at + 2)) {
-    if (at == 0 || text[at - 1] != ':') ++ends;  // "C:\new" is a path.
-  }
-  const bool is_json = !text.empty() && (text.front() == '{' || text.front() == '[');
-  if (ends < 2 || is_json) return false;
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char following = i + 1 < text.size() ? text[i + 1] : '\0';
-    const bool end = text[i] == '\\' && (following == 'n' || following == 't' || following == 'r');
-    if (!end) {
-      out += text[i];
-      continue;
-    }
-    if (following != 'r') out += following == 'n' ? '\n' : '\t';
-    ++i;
-  }
-  text = std::move(out);
-  return true;
-}
-
 }  // namespace
 
 bool remove_escapes(std::string& text) {
@@ -162,7 +138,31 @@ bool remove_escapes(std::string& text) {
     out.append(text, kept);
     text = std::move(out);
   }
-  return unfold_written_lines(text) || changed;
+  return changed;
+}
+
+bool unfold_written_lines(std::string& text) {
+  if (text.find('\n') != std::string::npos) return false;
+  std::size_t ends = 0;
+  for (std::size_t at = text.find("\\n"); at != std::string::npos; at = text.find("\\n", at + 2)) {
+    if (at == 0 || text[at - 1] != ':') ++ends;  // "C:\new" is a path.
+  }
+  const bool is_data =
+      text.find("{\"") != std::string::npos || text.find("{'") != std::string::npos;
+  if (ends < 2 || is_data) return false;
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char following = i + 1 < text.size() ? text[i + 1] : '\0';
+    const bool end = text[i] == '\\' && (following == 'n' || following == 't' || following == 'r');
+    if (!end) {
+      out += text[i];
+      continue;
+    }
+    if (following != 'r') out += following == 'n' ? '\n' : '\t';
+    ++i;
+  }
+  text = std::move(out);
+  return true;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -12,6 +12,8 @@
 namespace triage::inline v0_1::detail {
 
 bool remove_escapes(std::string& text);
+// "first line\n  second line" on one line, its ends written out.
+bool unfold_written_lines(std::string& text);
 bool unwrap_envelope(std::string& text);
 bool unwrap_markup(std::string& text);
 bool unfold_trace(std::string& text);

@@ -133,14 +133,21 @@ class MarkupReader {
         }
       }
       const char c = text_[at_++];
-      const bool blank = is_space(c);
-      if (!blank || (!out_.empty() && !is_space(out_.back()))) out_ += blank ? ' ' : c;
+      const bool blank = is_blank(c);
+      // What a line is indented by tells frames of a trace and lines of source apart.
+      if (!blank) line_begun_ = c != '\n';
+      if (!blank || !line_begun_) {
+        out_ += c;
+      } else if (out_.back() != ' ') {
+        out_ += ' ';
+      }
     }
     return std::move(out_);
   }
 
  private:
   void end_line() {
+    line_begun_ = false;
     if (!out_.empty() && out_.back() != '\n') out_ += '\n';
   }
 
@@ -180,10 +187,17 @@ class MarkupReader {
   std::string_view text_;
   std::size_t at_ = 0;
   std::string out_{};
+  bool line_begun_ = false;  // More than its indentation is there.
 };
 
 // "nginx/1.22.1", "Apache/2.4.57 (Debian) Server at …"
 bool is_server_name(std::string_view line) {
+  Reader reader{line};
+  const std::string_view program = reader.take_while([](char c) { return is_word(c) || c == '-'; });
+  if (!program.empty() && reader.take('/') && is_digit(reader.next()) &&
+      line.find(' ') == std::string_view::npos) {
+    return true;
+  }
   for (const std::string_view name :
        {"nginx", "Apache/", "cloudflare", "openresty", "Microsoft-IIS", "lighttpd", "Werkzeug",
         "envoy", "gunicorn", "Caddy", "Varnish", "Powered by", "Ray ID", "Cloudflare Ray"}) {
@@ -252,12 +266,12 @@ bool unwrap_markup(std::string& text) {
   std::vector<std::string_view> lines;
   for (const std::string_view line : lines_of(plain)) {
     const std::string_view shown = trimmed(line);
-    if (has_letter(shown) && !is_server_name(shown)) lines.push_back(shown);
+    if (has_letter(shown) && !is_server_name(shown)) lines.push_back(line);
   }
   const bool more = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
-    return !is_common_headline(line) && !says_little(line);
+    return !is_common_headline(trimmed(line)) && !says_little(line);
   });
-  if (more) std::erase_if(lines, is_common_headline);
+  if (more) std::erase_if(lines, [](auto line) { return is_common_headline(trimmed(line)); });
   std::string out = telling_lines(lines);
   if (out.empty()) return false;
   text = std::move(out);

@@ -147,6 +147,14 @@ bool is_telling_status(std::string_view number) {
          number != "500";
 }
 
+// A line of JSON that is laid out in lines.
+bool is_bracket(std::string_view line) {
+  line = trimmed(line);
+  if (line.empty()) return false;
+  return line.find_first_not_of("{}[],") == std::string_view::npos ||
+         (line.front() == '"' && line.find("\":") != std::string_view::npos);
+}
+
 }  // namespace
 
 bool says_little(std::string_view line) {
@@ -159,7 +167,10 @@ bool says_little(std::string_view line) {
         reader.take_while([](char c) { return is_word(c) || is_high(c) || c == '-'; });
     if (word.empty()) continue;
     const bool number = std::all_of(word.begin(), word.end(), is_digit);
-    if (number ? is_telling_status(word) : !is_one_of(little_words, word)) return false;
+    if (number ? is_telling_status(word)
+               : !is_one_of(little_words, word) && !is_common_exception(word)) {
+      return false;
+    }
   }
   return true;
 }
@@ -216,13 +227,15 @@ std::string telling_lines(const std::vector<std::string_view>& lines) {
   for (const bool all : {false, true}) {
     for (const std::string_view given : lines) {
       const std::string_view line = all ? trimmed(given) : given;
-      if (!has_letter(line) || (!all && says_little(line))) continue;
+      const bool bracket = is_bracket(line);
+      if (!bracket && (!has_letter(line) || (!all && says_little(line)))) continue;
       const std::size_t from = kept.size() - std::min(kept.size(), most_compared);
       const bool known = std::find(kept.begin() + static_cast<std::ptrdiff_t>(from), kept.end(),
                                    line) != kept.end();
-      if (!known) kept.push_back(line);
+      if (!known || bracket) kept.push_back(line);
     }
-    if (!kept.empty()) break;
+    if (!std::all_of(kept.begin(), kept.end(), is_bracket)) break;
+    kept.clear();
   }
   std::string text;
   for (const std::string_view line : kept) {

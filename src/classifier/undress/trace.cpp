@@ -301,7 +301,7 @@ std::string_view without_common_name(std::string_view line) {
     return line;
   }
   const std::string_view rest = trimmed(line.substr(name + 1));
-  return has_letter(rest) ? rest : line;
+  return has_letter(rest) || rest == "{" || rest == "[" ? rest : line;
 }
 
 // What most traces have in them; all others are not read line by line.

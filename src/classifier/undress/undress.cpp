@@ -22,9 +22,14 @@ struct Layer {
 // From what hides the others to what is hidden by them.
 constexpr Layer layers[] = {
     {Garment::escapes, remove_escapes, "terminal escapes"},
+    {Garment::log_head, cut_log_heads, "the head of a log line"},
     {Garment::envelope, unwrap_envelope, "an envelope"},
     {Garment::markup, unwrap_markup, "markup"},
+    {Garment::escapes, unfold_written_lines, "terminal escapes"},
     {Garment::trace, unfold_trace, "a stack trace"},
+    {Garment::log_tail, cut_log_tails, "the tail of a log line"},
+    {Garment::progress, cut_progress, "a prefix"},
+    {Garment::line_wraps, join_wrapped_lines, "line wraps"},
 };
 
 bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
@@ -48,6 +53,7 @@ std::string Undressed::told() const {
   std::string names;
   for (const Layer& layer : layers) {
     if (!garments.test(static_cast<std::size_t>(layer.garment))) continue;
+    if (layer.take_off == unfold_written_lines) continue;  // Told with the first escapes.
     if (!names.empty()) names += ", ";
     names += layer.name;
   }

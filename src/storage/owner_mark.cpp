@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sqlite_owner.hpp"
+#include "storage/owner_mark.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -7,7 +7,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 // As often as a call must repeat to be a loop: RulesOptions::loop_window.
-constexpr std::size_t turns_of_a_circle = 3;
+constexpr std::size_t most_turns = 3;
 
 // A task that does not say what is to be done: that is elsewhere.
 bool says_nothing(std::string_view task) {
@@ -16,7 +16,7 @@ bool says_nothing(std::string_view task) {
 
 }  // namespace
 
-std::optional<Failure> Run::find_circle() const {
+std::optional<Failure> Run::find_recursion() const {
   const auto same_agent = [&](const Run& above) {
     return &above.core_ == &core_ || (core_.options.name != AgentOptions().name &&
                                       above.core_.options.name == core_.options.name);
@@ -34,9 +34,9 @@ std::optional<Failure> Run::find_circle() const {
   } catch (...) {
     return std::nullopt;  // A task without a text cannot be compared.
   }
-  if (turns < turns_of_a_circle) return std::nullopt;
+  if (turns < most_turns) return std::nullopt;
   return Failure{.text = "agents start one another in a circle: the agent \"" + core_.options.name +
-                         "\" was given the same task " + std::to_string(turns_of_a_circle) +
+                         "\" was given the same task " + std::to_string(most_turns) +
                          " times, each within an attempt at the one before",
                  .type = FailureType::loop_detected,
                  .reason = "agents_in_a_circle"};

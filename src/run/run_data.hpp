@@ -6,6 +6,7 @@
 #include "effects/effects.hpp"
 #include "run/asking.hpp"
 #include "run/linked_stop.hpp"
+#include "run/run_machine.hpp"
 #include "storage/commit_queue.hpp"
 #include "triage/agent_options.hpp"
 #include "triage/attempt.hpp"
@@ -24,7 +25,7 @@ namespace triage::inline v0_1::detail {
 
 // What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
 // process may have many runs open.
-struct RunExtras {
+struct RareRunData {
   EffectTurns effect_turns{};
   // Of effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
@@ -34,12 +35,12 @@ struct RunExtras {
   std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
-  std::optional<RecoveryAction> asked{};   // What a guard wants instead of the policy's answer …
-  std::string proposed{};                  // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> parked{};  // How the attempt asked to wait: sleep_until, wait …
-  std::string awaited{};                   // … and for which signal.
-  std::string parked_place{};  // … and where, if it sleeps until a time (sleep_until).
-  WallTime::duration parked_for{0};
+  std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
+  std::string proposed{};                 // … and the fingerprint of the step it judged.
+  std::optional<RecoveryAction> wait{};   // How the attempt asked to wait: sleep_until, wait …
+  std::string awaited{};                  // … and for which signal.
+  std::string sleep_place{};              // … and where, if it sleeps until a time (sleep_until).
+  WallTime::duration sleep_length{0};
   std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
   std::string token{};                  // Of the suspension that begins, until it is handed over.
   std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
@@ -47,23 +48,35 @@ struct RunExtras {
   WaitingChild child{};
 };
 
+// What a run needs when something fails.
+struct Failing {
+  Failing() noexcept {}      // Provided, so that make_unique does not clear the memory first.
+  FailureContext context{};  // Its history grows with each failure.
+  Situation situation{};     // What the driver and the machine tell each other about it.
+};
+
 inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
 
 // What a run has beside its frame. Outlives it when the run is suspended.
-struct RunBody {
+struct RunData {
+  RunData() {}  // Provided, so that make_unique does not clear the memory first.
+  explicit RunData(bool auto_checkpoint) : journal({}, auto_checkpoint) {}
+
   // Made under the run's lock while an attempt is open.
-  [[nodiscard]] RunExtras& extras() {
-    if (!made_extras) made_extras = std::make_unique<RunExtras>();
+  [[nodiscard]] RareRunData& extras() {
+    if (!made_extras) made_extras = std::make_unique<RareRunData>();
     return *made_extras;
   }
-  std::unique_ptr<RunExtras> made_extras{};  // Null: none of it was needed yet.
+  std::unique_ptr<RareRunData> made_extras{};  // Null: none of it was needed yet.
 
-  // Of the newest failure; its history grows with each. Made by whichever thread needs it first.
-  [[nodiscard]] FailureContext& context() {
-    if (FailureContext* made = made_context.get()) return *made;
-    return made_context.offer(std::make_unique<FailureContext>());
+  // Of the newest failure. Made by whichever thread needs it first.
+  [[nodiscard]] Failing& failing() {
+    if (Failing* made = made_failing.get()) return *made;
+    return made_failing.offer(std::make_unique<Failing>());
   }
-  MadeOnce<FailureContext> made_context{};  // Null: nothing has failed yet.
+  [[nodiscard]] FailureContext& context() { return failing().context; }
+  [[nodiscard]] Situation& situation() { return failing().situation; }
+  MadeOnce<Failing> made_failing{};  // Null: nothing has failed yet.
   // What the current attempt has reported; without facts if that is nothing.
   [[nodiscard]] const Failure& failure() const noexcept {
     static const Failure none;
@@ -98,15 +111,11 @@ struct RunBody {
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
   const char* no_attempt = nullptr;  // Why none can be started any more; static.
-  // The limit in whose place on_escalate was asked: what it suspends must not run again by itself.
-  std::string spent_limit{};
-  bool gate_closed = false;  // A gate refused the attempt and named no time to ask again.
+  bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
-  int classified_attempt = -1;    // Whose failure context() describes; -1: there was none yet.
-  bool escalation_asked = false;  // on_escalate has been asked about it.
-  bool undoing_refused = false;   // An effect to be undone is in doubt.
+  int classified_attempt = -1;  // Whose failure context() describes; -1: there was none yet.
   std::optional<Sequence> chosen_from{};  // The checkpoint that ResumeOptions::from named.
 };
 

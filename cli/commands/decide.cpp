@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// triage decide: goes on with a run that waits for a decision.
+
+#include "command.hpp"
+#include "render/output.hpp"
+#include "run_session.hpp"
+#include "triage/detail/try.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  SessionArguments session{};
+  std::string token{};
+  std::string action{};
+  std::string text{};
+  std::string who{};
+};
+
+Result<RecoveryAction> action_of(const Arguments& given) {
+  if (given.action == "retry") return RecoveryAction::retry(given.text);
+  if (given.action == "replan") return RecoveryAction::replan(given.text);
+  if (given.action == "rollback") return RecoveryAction::rollback({.or_start = true});
+  if (given.action == "resume") return RecoveryAction::resume("", given.text);
+  if (given.action == "escalate") return RecoveryAction::escalate(given.text);
+  if (given.action == "abort") return RecoveryAction::abort(given.text);
+  return Error{Errc::invalid_argument,
+               "ACTION is \"" + printable(given.action) +
+                   "\"; allowed are retry, replan, rollback, resume, escalate and abort"};
+}
+
+ExitStatus decide_run(const Arguments& given) {
+  const auto action = action_of(given);
+  if (!action) return report(action.error());
+  const auto session = RunSession::open(given.session);
+  if (!session) return report(session.error());
+  const auto result = session.value()->agent().decide(
+      given.token, action.value(), {.who = given.who, .run = session.value()->run_options()});
+  const auto& failure = result ? nullptr : result.error().failure();
+  return session.value()->conclude(failure ? failure->run_id : session.value()->newest_run(),
+                                   result);
+}
+
+}  // namespace
+
+std::function<ExitStatus()> decide(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  const char* user = std::getenv("USER");
+  given->who = user == nullptr ? "" : user;
+  arguments.add_option("TOKEN", given->token, "What the suspended run printed.")->required();
+  arguments
+      .add_option("ACTION", given->action, "retry, replan, rollback, resume, escalate or abort.")
+      ->required();
+  arguments.add_option("TEXT", given->text, "The hint for the next attempt, or the reason.");
+  arguments.add_option("--who", given->who, "Who decides; recorded. Default: $USER.");
+  declare_session(arguments, given->session);
+  arguments.footer(
+      "Example: triage decide 4f1c… retry \"The quota is raised.\"\n\n"
+      "A token works once. Exit status: as of triage run.");
+  return [given] { return decide_run(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// triage effect: runs a command at most once in the life of a run, and replays what it printed.
+
+#include "command.hpp"
+#include "render/output.hpp"
+#include "supervise/child.hpp"
+#include "supervise/verdict.hpp"
+#include "supervisor_client.hpp"
+#include "triage/detail/try.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <sys/wait.h>
+
+extern char** environ;
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_output = 1U << 20U;
+
+struct Arguments {
+  std::string key{};
+  std::vector<std::string> command{};
+  int not_done_status = 0;
+};
+
+struct Ran {
+  int status = 0;
+  std::string out{};
+};
+
+std::vector<std::string> environment_with_key(const std::string& idempotency_key) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
+  all.push_back("TRIAGE_IDEMPOTENCY_KEY=" + idempotency_key);
+  return all;
+}
+
+// Runs the command; what it prints is kept.
+Result<Ran> run_effect(const Arguments& given, const std::string& idempotency_key) {
+  supervise::ChildPlan plan;
+  plan.arguments = given.command;
+  plan.folder = std::filesystem::current_path().string();
+  TRIAGE_TRY(program, supervise::find_program(given.command.front(), plan.folder));
+  TRIAGE_TRY(pipe, supervise::make_pipe());
+  plan.program = std::move(program);
+  plan.out = pipe.write.get();
+  plan.environment = environment_with_key(idempotency_key);
+  ::sigemptyset(&plan.signals);
+  TRIAGE_TRY(child, supervise::Child::fork_gated(plan));
+  pipe.write.close();
+  TRIAGE_TRYV(child.let_go());
+  Ran ran;
+  std::array<char, 4096> block{};
+  for (ssize_t got = 0; (got = ::read(pipe.read.get(), block.data(), block.size())) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    ran.out.append(block.data(), static_cast<std::size_t>(got));
+  }
+  int status = 0;
+  while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
+  ran.status = supervise::shell_status(status);
+  return outcome::success(std::move(ran));
+}
+
+ExitStatus replay(const Json& result) {
+  print(result.value("out", ""));
+  return static_cast<ExitStatus>(result.value("status", 0));
+}
+
+// The command has not been executed, or says by its status that it did nothing: the key is free.
+ExitStatus withdraw(SupervisorClient& client, const Arguments& given, const std::string& cause) {
+  if (auto told = client.tell({{"effect_not_done", {{"key", given.key}, {"cause", cause}}}});
+      !told) {
+    return report(told.error());
+  }
+  static_cast<void>(client.hear());  // That it is withdrawn: an answer that is an error.
+  return ExitStatus::done;
+}
+
+ExitStatus carry_out(const Arguments& given) {
+  auto client = SupervisorClient::connect();
+  if (!client) return report(client.error());
+  const auto answer = client.value().ask(
+      {{"effect", {{"key", given.key}, {"arguments", {{"command", given.command}}}}}});
+  if (!answer) return report(answer.error());
+  if (answer.value().value("run", false) == false) return replay(answer.value().at("result"));
+  const auto ran = run_effect(given, answer.value().value("idempotency_key", ""));
+  if (!ran) {
+    static_cast<void>(withdraw(client.value(), given, ran.error().detail));
+    return report(ran.error());
+  }
+  if (given.not_done_status != 0 && ran.value().status == given.not_done_status) {
+    print(ran.value().out);
+    static_cast<void>(
+        withdraw(client.value(), given, "status " + std::to_string(ran.value().status)));
+    return static_cast<ExitStatus>(ran.value().status);
+  }
+  const Json result{{"status", ran.value().status},
+                    {"out", ran.value().out.substr(0, longest_output)}};
+  if (auto told = client.value().tell({{"effect_done", {{"key", given.key}, {"result", result}}}});
+      !told) {
+    return report(told.error());
+  }
+  if (const auto durable = client.value().hear(); !durable) return report(durable.error());
+  return replay(result);
+}
+
+}  // namespace
+
+std::function<ExitStatus()> effect(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  arguments.add_option("KEY", given->key, "What is done, such as mail:42.")->required();
+  arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
+      ->required();
+  arguments.add_option("--not-done-status", given->not_done_status,
+                       "An exit status of CMD that says that surely nothing happened: it may be "
+                       "run again.");
+  arguments.footer(
+      "Example: triage effect mail:42 -- ./send_mail.sh 42\n\n"
+      "CMD runs at most once in the life of the run; later calls print what it printed (the first\n"
+      "MB) and end with its status. It finds its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If\n"
+      "nobody knows whether it happened, the exit status is 2, and it is not run again.");
+  return [given] { return carry_out(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

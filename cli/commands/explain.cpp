@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// triage explain: why a run went as it did, every decision with its evidence, in sentences.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/narrative.hpp"
+#include "render/output.hpp"
+#include "render/waiting.hpp"
+#include "store_argument.hpp"
+
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_detail = 160;
+
+struct Arguments {
+  StoreArgument where{};
+  bool json = false;
+};
+
+std::string text_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// "    - http_status: 429 asks to come back later (0.98)", one line a finding.
+std::string evidence_lines(const Json& fields) {
+  std::string lines;
+  const auto evidence = fields.find("evidence");
+  if (evidence == fields.end() || !evidence->is_array()) return lines;
+  for (const Json& one : *evidence) {
+    if (!one.is_object()) continue;
+    lines += "    - " + shorten(text_in(one, "source"), 40) + ": " +
+             shorten(text_in(one, "detail"), longest_detail);
+    if (const auto sure = one.find("confidence"); sure != one.end() && sure->is_number()) {
+      char number[32];
+      std::snprintf(number, sizeof number, " (%.2f)", sure->get<double>());
+      lines += number;
+    }
+    lines += "\n";
+  }
+  return lines;
+}
+
+// The command line of a run of `triage run`; any other task as it is.
+std::string what_runs(const Narrative& told) {
+  const Json task = shown_task(told);
+  if (!task.is_object() || !task.contains("command") || !task["command"].is_array()) {
+    return shorten(task.is_string() ? task.get<std::string>() : show(task), longest_detail);
+  }
+  std::string line;
+  for (const Json& word : task["command"]) {
+    if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
+  }
+  return shorten(line, longest_detail);
+}
+
+void print_for_people(const JournalReading& reading, const Narrative& told) {
+  print("Run " + reading.info.id + " (" + status_text(reading.info) + ", " +
+        count(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
+        "): " + what_runs(told) + "\n");
+  for (const Happening& one : told.happenings) {
+    print("  " + time_of_day(one.time) + "  " + one.sentence + "\n" + evidence_lines(one.fields));
+  }
+  if (told.happenings.empty()) print("  Nothing has gone wrong so far.\n");
+  print(waiting_text(told));
+}
+
+void print_as_json(const JournalReading& reading, const Narrative& told) {
+  Json all = Json::array();
+  for (const Happening& one : told.happenings) {
+    all.push_back({{"sequence", one.seq},
+                   {"time", iso_time(one.time)},
+                   {"sentence", one.sentence},
+                   {"record", one.fields}});
+  }
+  print_json(Json{{"run", run_json(reading.info)},
+                  {"task", shown_task(told)},
+                  {"attempts", told.journal.attempts()},
+                  {"happenings", std::move(all)},
+                  {"waiting", waiting_json(told)}});
+}
+
+ExitStatus explain_run(const Arguments& given) {
+  const auto meant = meant_run(given.where);
+  if (!meant) return report(meant.error());
+  const auto store = open_store(meant.value().store);
+  if (!store) return report(store.error());
+  const auto reading = read_run(*store.value(), meant.value().run);
+  if (!reading) return report(reading.error());
+  const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+  if (!told) return report(told.error());
+  if (given.json) {
+    print_as_json(reading.value(), told.value());
+  } else {
+    print_for_people(reading.value(), told.value());
+  }
+  return warn_of_damage(reading.value());
+}
+
+}  // namespace
+
+std::function<ExitStatus()> explain(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_store(arguments, given->where, "The run.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(std::string("Example: triage explain 01JDZ3K5W8…\n\n") + exit_status_help());
+  return [given] { return explain_run(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// triage step, triage state get|set, triage checkpoint label: what a program reports from a shell.
+
+#include "command.hpp"
+#include "render/output.hpp"
+#include "supervisor_client.hpp"
+#include "triage/detail/try.hpp"
+
+#include <memory>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+// A value of JSON, or the text itself if it is none.
+Json value_of(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(text) : value;
+}
+
+Result<Json> ask(const Json& message) {
+  TRIAGE_TRY(client, SupervisorClient::connect());
+  return client.ask(message);
+}
+
+ExitStatus tell(const Json& message) {
+  const auto answer = ask(message);
+  return answer ? ExitStatus::done : report(answer.error());
+}
+
+struct StepArguments {
+  std::string action{};
+  std::string tool{};
+  std::string input{};
+  std::string output{};
+  std::string error{};
+  bool idempotent = false;
+};
+
+Json step_of(const StepArguments& given) {
+  Json step{{"action", given.action}, {"idempotent", given.idempotent}};
+  if (!given.tool.empty()) step["tool_called"] = given.tool;
+  if (!given.input.empty()) step["tool_input"] = value_of(given.input);
+  if (!given.output.empty()) step["tool_output"] = value_of(given.output);
+  if (!given.error.empty()) step["error"] = given.error;
+  return step;
+}
+
+ExitStatus print_state(const std::string& key) {
+  const auto answer = ask({{"get", "state"}});
+  if (!answer) return report(answer.error());
+  const Json state = answer.value().value("state", Json::object());
+  if (key.empty()) {
+    print(show(state) + "\n");
+    return ExitStatus::done;
+  }
+  const auto found = state.find(key);
+  if (found == state.end()) return ExitStatus::not_found;
+  print((found->is_string() ? found->get<std::string>() : show(*found)) + "\n");
+  return ExitStatus::done;
+}
+
+ExitStatus set_state(const std::vector<std::string>& pairs) {
+  Json state = Json::object();
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return report(
+          {Errc::invalid_argument, "\"" + printable(pair) + "\" is not of the form KEY=VALUE"});
+    }
+    state[pair.substr(0, equals)] = value_of(pair.substr(equals + 1));
+  }
+  return tell({{"state", std::move(state)}});
+}
+
+}  // namespace
+
+std::function<ExitStatus()> step(CLI::App& arguments) {
+  auto given = std::make_shared<StepArguments>();
+  arguments.add_option("ACTION", given->action, "What was done.")->required();
+  arguments.add_option("--tool", given->tool, "The tool that was called.");
+  arguments.add_option("--input", given->input, "What it was given: JSON, or a text.");
+  arguments.add_option("--output", given->output, "What it gave.");
+  arguments.add_option("--error", given->error, "That it failed, as it was printed.");
+  arguments.add_flag("--idempotent", given->idempotent, "Doing it again is harmless.");
+  arguments.footer(std::string("Example: triage step fetch --tool curl --input "
+                               "'{\"page\": 3}'\n\n") +
+                   exit_status_help());
+  return [given] { return tell({{"step", step_of(*given)}}); };
+}
+
+std::function<ExitStatus()> state_get(CLI::App& arguments) {
+  auto key = std::make_shared<std::string>();
+  arguments.add_option("KEY", *key, "Without it, the whole state as one line of JSON.");
+  arguments.footer(std::string("Example: page=$(triage state get page)\n\n") + exit_status_help());
+  return [key] { return print_state(*key); };
+}
+
+std::function<ExitStatus()> state_set(CLI::App& arguments) {
+  auto pairs = std::make_shared<std::vector<std::string>>();
+  arguments.add_option("KEY=VALUE", *pairs, "A value is JSON, or a text.")->required();
+  arguments.footer(std::string("Example: triage state set page=3 name=ana\n\n") +
+                   exit_status_help());
+  return [pairs] { return set_state(*pairs); };
+}
+
+std::function<ExitStatus()> checkpoint_label(CLI::App& arguments) {
+  auto label = std::make_shared<std::string>();
+  arguments.add_option("LABEL", *label, "Found again by a rollback.")->required();
+  arguments.footer(std::string("Example: triage checkpoint label planned\n\n") +
+                   exit_status_help());
+  return [label] { return tell({{"checkpoint", *label}}); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// triage run: any program, supervised until it has finished.
+
+#include "command.hpp"
+#include "read_policy.hpp"
+#include "run_session.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+// As env(1) and the shells say it.
+constexpr ExitStatus not_found_status = static_cast<ExitStatus>(127);
+constexpr ExitStatus not_executable_status = static_cast<ExitStatus>(126);
+
+struct Arguments {
+  SessionArguments session{};
+  std::vector<std::string> command{};
+  std::string run{};
+  std::string label{};
+  std::string policy{};
+  std::string timeout{};
+  std::string idle_timeout{};
+  std::string kill_after = "5s";
+  int max_attempts = 0;
+  int start_ups = 3;
+  std::uint64_t memory_mb = 0;
+  std::uint64_t cpu_seconds = 0;
+  std::uint64_t open_files = 0;
+};
+
+Result<Duration> duration_of(const std::string& text) {
+  if (text.empty()) return outcome::success(Duration::zero());
+  return parse_duration(text);
+}
+
+Result<supervise::RunSpec> spec_of(const Arguments& given) {
+  supervise::RunSpec spec{.command = given.command};
+  std::error_code failed;
+  spec.folder = std::filesystem::current_path(failed).string();
+  if (failed) return Error{Errc::io, "the current folder is gone: " + failed.message()};
+  TRIAGE_TRY(timeout, duration_of(given.timeout));
+  TRIAGE_TRY(idle_timeout, duration_of(given.idle_timeout));
+  TRIAGE_TRY(kill_after, duration_of(given.kill_after));
+  spec.timeout = timeout;
+  spec.idle_timeout = idle_timeout;
+  spec.kill_after = kill_after;
+  spec.max_attempts = given.max_attempts;
+  spec.start_ups = given.start_ups;
+  spec.limits = {given.memory_mb << 20U, given.cpu_seconds, given.open_files};
+  if (!given.policy.empty()) {
+    TRIAGE_TRY(text, read_text_file(given.policy));
+    if (const auto document = read_policy(text); !document) {
+      return Error{document.error().code, printable(given.policy) + ": " + document.error().detail};
+    }
+    spec.policy = std::move(text);
+  }
+  return outcome::success(std::move(spec));
+}
+
+ExitStatus run_command(const Arguments& given) {
+  const auto spec = spec_of(given);
+  if (!spec) return report(spec.error());
+  const auto program = supervise::find_program(given.command.front(), spec.value().folder);
+  if (!program) {
+    report(program.error());
+    return program.error().code == Errc::not_found ? not_found_status : not_executable_status;
+  }
+  const auto session = RunSession::open(given.session);
+  if (!session) return report(session.error());
+  RunOptions options = session.value()->run_options();
+  options.limits = supervise::limits_of(spec.value(), session.value()->max_wait());
+  options.label = given.label;
+  const supervise::RunAgent& agent = session.value()->agent();
+  const Json task = supervise::to_json(spec.value());
+  if (!given.run.empty()) {
+    return session.value()->conclude(given.run,
+                                     agent.run_or_resume(given.run, task, {.run = options}));
+  }
+  options.run_id = make_run_id(real_clock()->wall_now(), *real_random());
+  return session.value()->conclude(options.run_id, agent.run(task, options));
+}
+
+void declare_limits(CLI::App& arguments, Arguments& given) {
+  arguments.add_option("--timeout", given.timeout,
+                       "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL.");
+  arguments.add_option("--idle-timeout", given.idle_timeout,
+                       "How long one attempt may go without any output.");
+  arguments.add_option("--kill-after", given.kill_after, "From SIGTERM to SIGKILL. Default: 5s.");
+  arguments.add_option("--max-attempts", given.max_attempts, "At most so many attempts in all.")
+      ->check(CLI::Range(1, 1'000'000));
+  arguments
+      .add_option("--start-ups", given.start_ups,
+                  "At most so many attempts in a row that fail before they print or do anything. "
+                  "Default: 3.")
+      ->check(CLI::Range(1, 1'000'000));
+  arguments.add_option("--memory", given.memory_mb, "Address space of each process, in MB.");
+  arguments.add_option("--cpu", given.cpu_seconds, "Processor time of each process, in seconds.");
+  arguments.add_option("--files", given.open_files, "Open files of each process.");
+}
+
+}  // namespace
+
+std::function<ExitStatus()> run(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_session(arguments, given->session);
+  declare_limits(arguments, *given);
+  arguments.add_option("--policy", given->policy,
+                       "A policy document, in JSON or YAML. Default: waits for what passes by "
+                       "itself, begins anew what crashed.");
+  arguments.add_option("--label", given->label, "A name to find the run by.");
+  arguments.add_option("--run", given->run,
+                       "The run's id. One that exists goes on; one that has finished is not run "
+                       "again.");
+  arguments.add_option("CMD", given->command, "The program and its arguments, behind --.")
+      ->required();
+  arguments.footer(
+      "Example: triage run --timeout 10m -- ./nightly.sh --all\n\n"
+      "Exit status: the program's own (128 and the signal's number if one ended it); 75 if the\n"
+      "run waits for a time or a decision; 126 and 127 if the program cannot be executed or "
+      "found.");
+  return [given] { return run_command(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// triage runs, triage suspended: what ran, and what waits.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/narrative.hpp"
+#include "render/output.hpp"
+#include "render/waiting.hpp"
+#include "store_argument.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <thread>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t longest_command = 60;
+constexpr auto follow_every = std::chrono::milliseconds(500);
+
+struct Arguments {
+  StoreArgument where{};
+  std::string status{};
+  std::string agent{};
+  std::string label{};
+  std::string sort = "started";
+  std::size_t limit = 100;
+  bool follow = false;
+  bool json = false;
+};
+
+// What a run of `triage run` executes, from its first record; the agent's name for any other one.
+std::string what_runs(CheckpointStore& store, const RunInfo& run) {
+  const auto reading = store.read(run.id, {1, 1});
+  if (!reading || reading.value().records.empty()) return run.agent;
+  const auto body = reading.value().records.front().body();
+  if (!body || !body.value().is_object()) return run.agent;
+  const Json task = body.value().value("task", Json());
+  if (!task.is_object() || !task.contains("command")) return run.agent;
+  std::string line;
+  for (const Json& word : task["command"]) {
+    if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
+  }
+  return shorten(line, longest_command);
+}
+
+Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const Arguments& given) {
+  RunQuery query{.agent = given.agent, .label = given.label, .limit = given.limit};
+  if (!given.status.empty()) {
+    const bool died = given.status == "died";
+    query.status = died ? RunStatus::running : parse_run_status(given.status);
+    if (!query.status) {
+      return Error{Errc::invalid_argument,
+                   "--status is \"" + printable(given.status) +
+                       "\"; allowed are running, died, finished, escalated, aborted, cancelled, "
+                       "suspended, failed and poisoned"};
+    }
+    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is known later.
+  }
+  if (given.sort == "updated") query.limit = 0;
+  auto found = store.runs(query);
+  if (!found) return found;
+  std::vector<RunInfo>& runs = found.value();
+  if (!given.status.empty()) {
+    std::erase_if(runs, [&](const RunInfo& run) { return status_text(run) != given.status; });
+  }
+  if (given.sort == "updated") {
+    std::stable_sort(runs.begin(), runs.end(), [](const RunInfo& one, const RunInfo& other) {
+      return one.updated > other.updated;
+    });
+  }
+  if (given.limit > 0 && runs.size() > given.limit) runs.resize(given.limit);
+  return found;
+}
+
+Json line_of(CheckpointStore& store, const RunInfo& run) {
+  Json line = run_json(run);
+  line["what"] = what_runs(store, run);
+  return line;
+}
+
+void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
+  if (runs.empty()) return print("No runs.\n");
+  Table table({"RUN", "STATUS", "UPDATED (UTC)", "LABEL", "WHAT"});
+  for (const RunInfo& run : runs) {
+    table.add(
+        {run.id, status_text(run), short_time(run.updated), run.label, what_runs(store, run)});
+  }
+  print(table.text());
+}
+
+// One line for each run that is new or has changed, until somebody interrupts.
+ExitStatus follow(CheckpointStore& store, const Arguments& given) {
+  std::map<RunId, std::pair<std::string, Sequence>> seen;
+  for (;;) {
+    const auto runs = find_runs(store, given);
+    if (!runs) return report(runs.error());
+    for (auto run = runs.value().rbegin(); run != runs.value().rend(); ++run) {
+      std::pair<std::string, Sequence> now{status_text(*run), run->last};
+      auto& before = seen[run->id];
+      if (before == now) continue;
+      before = std::move(now);
+      print(given.json ? show(line_of(store, *run)) + "\n"
+                       : short_time(run->updated) + "  " + run->id + "  " + before.first + "  " +
+                             what_runs(store, *run) + "\n");
+    }
+    if (std::fflush(stdout) != 0) return ExitStatus::unreadable;
+    std::this_thread::sleep_for(follow_every);
+  }
+}
+
+ExitStatus list_runs(const Arguments& given) {
+  const auto meant = meant_store(given.where);
+  if (!meant) return report(meant.error());
+  const auto store = open_store(meant.value().store);
+  if (!store) return report(store.error());
+  if (given.follow) return follow(*store.value(), given);
+  const auto runs = find_runs(*store.value(), given);
+  if (!runs) return report(runs.error());
+  if (!given.json) {
+    print_table(*store.value(), runs.value());
+    return ExitStatus::done;
+  }
+  Json all = Json::array();
+  for (const RunInfo& run : runs.value()) all.push_back(line_of(*store.value(), run));
+  print_json(Json{{"store", meant.value().store}, {"runs", std::move(all)}});
+  return ExitStatus::done;
+}
+
+// "a decision", or until when.
+std::string waits_for(const Json& waiting) {
+  if (const auto until = waiting.find("until_ms"); until != waiting.end() && until->is_number()) {
+    return short_time(WallTime(std::chrono::milliseconds(until->get<std::int64_t>()))) + " UTC";
+  }
+  const auto signal = waiting.find("signal");
+  return signal != waiting.end() && signal->is_string() ? "signal " + signal->get<std::string>()
+                                                        : "a decision";
+}
+
+ExitStatus list_suspended(const Arguments& given) {
+  const auto meant = meant_store(given.where);
+  if (!meant) return report(meant.error());
+  const auto store = open_store(meant.value().store);
+  if (!store) return report(store.error());
+  const auto runs = store.value()->runs({.status = RunStatus::suspended, .limit = 0});
+  if (!runs) return report(runs.error());
+  Table table({"RUN", "WAITS FOR", "MESSAGE"});
+  Json all = Json::array();
+  ExitStatus status = ExitStatus::done;
+  for (const RunInfo& run : runs.value()) {
+    const auto reading = store.value()->read(run.id, {});
+    if (!reading) continue;  // Erased since it was listed.
+    const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+    if (!told) {
+      status = report(told.error());
+      continue;
+    }
+    Json waiting = waiting_json(told.value());
+    if (!waiting.is_object()) continue;  // It went on since it was listed.
+    const Json message = waiting.value("message", Json(""));
+    table.add({run.id, waits_for(waiting), message.is_string() ? message.get<std::string>() : ""});
+    waiting["run"] = run.id;
+    all.push_back(std::move(waiting));
+  }
+  if (given.json) {
+    print_json(Json{{"store", meant.value().store}, {"suspended", std::move(all)}});
+  } else {
+    print(all.empty() ? "No run waits.\n" : table.text());
+  }
+  return status;
+}
+
+}  // namespace
+
+std::function<ExitStatus()> runs(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_store(arguments, given->where);
+  arguments.add_option("--status", given->status,
+                       "Only runs with this status: running, died, finished, escalated, aborted, "
+                       "cancelled, suspended, failed or poisoned.");
+  arguments.add_option("--agent", given->agent, "Only runs of this agent (triage-run).");
+  arguments.add_option("--label", given->label, "Only runs with this label.");
+  arguments.add_option("--sort", given->sort, "started (the default) or updated; newest first.")
+      ->check(CLI::IsMember({"started", "updated"}));
+  arguments.add_option("--limit", given->limit, "At most so many; 0: all. Default: 100.")
+      ->check(CLI::NonNegativeNumber);
+  arguments.add_flag("--follow", given->follow, "Go on with a line for each run that changes.");
+  arguments.add_flag("--json", given->json, "One JSON document; with --follow JSON Lines.");
+  arguments.footer(std::string("Example: triage runs --status died\n\n") + exit_status_help());
+  return [given] { return list_runs(*given); };
+}
+
+std::function<ExitStatus()> suspended(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_store(arguments, given->where);
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(std::string("Example: triage suspended\n\n") + exit_status_help());
+  return [given] { return list_suspended(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

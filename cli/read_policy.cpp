@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "read_policy.hpp"
+
+#ifdef TRIAGE_HAS_YAML
+#include "triage/policies/yaml.hpp"
+#endif
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace triage::inline v0_1::cli {
+
+Result<PolicyDocument> read_policy(std::string_view text) {
+#ifdef TRIAGE_HAS_YAML
+  return document_from_yaml(text, built_in_strategies());
+#else
+  return document_from_text(text, built_in_strategies());
+#endif
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  constexpr std::size_t largest = 16U << 20U;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error{Errc::not_found,
+                 "\"" + printable(path) + "\" cannot be opened: " + std::strerror(errno)};
+  }
+  std::string text;
+  char block[4096];
+  while (file.read(block, sizeof block) || file.gcount() > 0) {
+    text.append(block, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > largest) {
+      return Error{Errc::invalid_argument, "\"" + printable(path) + "\" has more than 16 MB"};
+    }
+  }
+  if (file.bad()) return Error{Errc::io, "\"" + printable(path) + "\" cannot be read"};
+  return outcome::success(std::move(text));
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Policy documents as this build reads them.
+
+#include "triage/policies/document.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::cli {
+
+// JSON, and YAML where the build has it. Errors: Errc::invalid_argument.
+[[nodiscard]] Result<PolicyDocument> read_policy(std::string_view text);
+
+// A whole file. Errors: Errc::not_found, Errc::io; Errc::invalid_argument beyond 16 MB.
+[[nodiscard]] Result<std::string> read_text_file(const std::string& path);
+
+}  // namespace triage::inline v0_1::cli

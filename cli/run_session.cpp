@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "run_session.hpp"
+
+#include "open_store.hpp"
+#include "read_policy.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+void declare_session(CLI::App& arguments, SessionArguments& given) {
+  arguments.add_option("--store", given.store,
+                       store_help + std::string(" Default: triage/runs.db in the state folder."));
+  arguments
+      .add_option("--exit-status", given.exit_status,
+                  "child: the child's own (the default); triage: what became of the run.")
+      ->check(CLI::IsMember({"child", "triage"}));
+  arguments.add_option("--max-wait", given.max_wait,
+                       "A longer wait suspends the run: exit status 75, and `triage resume --due` "
+                       "goes on. Default: 10m.");
+  arguments.add_flag("--quiet", given.quiet, "Tell nothing about recoveries on standard error.");
+  arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
+}
+
+Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given) {
+  TRIAGE_TRY(max_wait, parse_duration(given.max_wait));
+  TRIAGE_TRY(signals, supervise::Signals::take());
+  std::string url = given.store;
+  if (url.empty()) {
+    TRIAGE_TRY(made, make_default_store());
+    url = std::move(made);
+  }
+  TRIAGE_TRY(store, open_store_for_runs(url));
+  const Telling how =
+      given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
+  std::unique_ptr<RunSession> session(new RunSession());
+  session->given_ = given;
+  session->max_wait_ = max_wait;
+  session->supervisor_ = std::make_unique<supervise::Supervisor>(
+      supervise::SupervisorOptions{.store = std::move(store),
+                                   .signals = std::move(signals),
+                                   .observer = recovery_lines(how),
+                                   .clock = real_clock(),
+                                   .read_policy = &read_policy,
+                                   .on_trouble = [quiet = given.quiet](const std::string& text) {
+                                     if (!quiet) warn(text);
+                                   }});
+  session->agent_ =
+      std::make_unique<supervise::RunAgent>(supervise::make_run_agent(*session->supervisor_));
+  return outcome::success(std::move(session));
+}
+
+RunOptions RunSession::run_options() const {
+  return {.stop_token = supervisor_->options().signals->stop_token()};
+}
+
+void RunSession::tell(const RunId& run, const char* how, const std::string& sentence) const {
+  if (given_.json) {
+    std::fprintf(stderr, "%s\n",
+                 show(Json{{"event", how}, {"run", run}, {"message", sentence}}).c_str());
+  } else if (!given_.quiet) {
+    warn(sentence);
+  }
+}
+
+ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) const {
+  std::string text = "run " + run + " is suspended";
+  const auto& suspension = error.suspension();
+  if (suspension && suspension->until) {
+    text += " until " + iso_time(*suspension->until) + "; `triage resume --due` goes on then";
+  } else {
+    text += " and waits for a decision: " + error.detail;
+    if (suspension) text += "; `triage decide " + suspension->token + " ACTION` takes it";
+  }
+  tell(run, "suspended", text);
+  return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
+}
+
+ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
+  const std::optional<int> child = supervisor_->newest_status();
+  const bool own = given_.exit_status == "child";
+  if (result) return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
+  const Error& error = result.error();
+  if (error.code == Errc::suspended) return conclude_waiting(run, error);
+  const bool ended =
+      error.code == Errc::escalated || error.code == Errc::aborted || error.code == Errc::cancelled;
+  if (!ended) {
+    const ExitStatus status = report(error);
+    // The child's work is done; only its end could not be stored.
+    return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
+  }
+  if (error.code == Errc::cancelled) {
+    tell(run, "cancelled", "run " + run + " was stopped; `triage resume " + run + "` goes on");
+  } else {
+    tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
+         "run " + run + " gave up: " + shorten(first_line(error.detail), 300) +
+             "; `triage explain " + run + "` tells why");
+  }
+  return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
+}
+
+Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run) {
+  auto found = store.run(run);
+  if (!found && found.error().code == Errc::not_found) {
+    return Error{Errc::not_found,
+                 found.error().detail + "; `triage runs` shows the runs there are"};
+  }
+  if (!found || found.value().agent == supervise::agent_name) return found;
+  return Error{Errc::invalid_argument,
+               "run \"" + run + "\" is one of agent \"" + printable(found.value().agent) +
+                   "\", not of `triage run`: only its own program can go on with it"};
+}
+
+}  // namespace triage::inline v0_1::cli

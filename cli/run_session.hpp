@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the commands share that run programs: the store, the signals, the agent, and how it ended.
+
+#include "exit_status.hpp"
+#include "render/recovery_lines.hpp"
+#include "supervise/supervisor.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+
+namespace triage::inline v0_1::cli {
+
+// EX_TEMPFAIL: the run waits for a time or a decision. Source: sysexits.h.
+inline constexpr ExitStatus waiting_status = static_cast<ExitStatus>(75);
+
+struct SessionArguments {
+  std::string store{};
+  std::string exit_status = "child";
+  std::string max_wait = "10m";
+  bool quiet = false;
+  bool json = false;
+};
+void declare_session(CLI::App& arguments, SessionArguments& given);
+
+// Made by the main thread before anything else starts a thread.
+class RunSession {
+ public:
+  // Errors: those of the store; Errc::invalid_argument.
+  [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(const SessionArguments& given);
+
+  [[nodiscard]] const supervise::RunAgent& agent() const noexcept { return *agent_; }
+  [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
+  [[nodiscard]] Duration max_wait() const noexcept { return max_wait_; }
+  // The run that was served last.
+  [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
+  // With which runs are begun and gone on with.
+  [[nodiscard]] RunOptions run_options() const;
+
+  // Says how the run ended, and gives the command's exit status for it: the child's own, unless
+  // --exit-status=triage, or 75 for a run that waits.
+  [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
+
+ private:
+  RunSession() = default;
+  void tell(const RunId& run, const char* how, const std::string& sentence) const;
+  [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
+
+  SessionArguments given_{};
+  Duration max_wait_{0};
+  std::unique_ptr<supervise::Supervisor> supervisor_{};
+  std::unique_ptr<supervise::RunAgent> agent_{};
+};
+
+// The run, if it is one of `triage run`. Errors: Errc::not_found; Errc::invalid_argument for a run
+// of another agent.
+[[nodiscard]] Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run);
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Speaks to the supervisor of a program that runs under `triage run`; see docs/protocol.md. Python 3.9 or newer, no dependencies.
+
+    with Supervisor() as triage:
+        page = triage.state().get("page", 0)
+        triage.step("fetch", tool_called="http_get", tool_input={"page": page})
+        triage.update_state(page=page + 1)
+        receipt = triage.effect("mail:42", lambda key: send_mail(42, key))
+"""
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import threading
+from typing import Any, Callable, Dict, Optional, TypeVar
+
+Result = TypeVar("Result")
+
+
+class NotDone(Exception):
+    """Raised by an effect's function: surely nothing happened, and it may be tried again."""
+
+
+class Refused(Exception):
+    """The supervisor's answer was an error; `code` is its name, such as "in_doubt"."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+
+
+def recovery() -> Optional[Dict[str, Any]]:
+    """Why this attempt was made; None in the first attempt of a run."""
+    path = os.environ.get("TRIAGE_RECOVERY")
+    if not path:
+        return None
+    with open(path, encoding="utf-8") as file:
+        return dict(json.load(file))
+
+
+class Supervisor:
+    """A connection. Its methods may be called from several threads; one is served at a time."""
+
+    def __init__(self, path: Optional[str] = None) -> None:
+        path = path or os.environ.get("TRIAGE_SOCKET")
+        if not path:
+            raise RuntimeError("TRIAGE_SOCKET is not set: this works inside `triage run` only")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(path)
+        self._lines = self._socket.makefile("rb")
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def __enter__(self) -> "Supervisor":
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._lines.close()
+        self._socket.close()
+
+    def step(self, action: str, **fields: Any) -> None:
+        """Records a step; returns when it is durable. Fields: tool_called, tool_input, tool_output, error, …"""
+        self._ask({"step": {"action": action, **fields}})
+
+    def state(self) -> Dict[str, Any]:
+        return dict(self._ask({"get": "state"})["state"])
+
+    def update_state(self, **keys: Any) -> None:
+        self._ask({"state": keys})
+
+    def usage(self, **fields: Any) -> None:
+        """input_tokens, output_tokens, cost_usd."""
+        self._ask({"usage": fields})
+
+    def checkpoint(self, label: str) -> None:
+        self._ask({"checkpoint": label})
+
+    def heartbeat(self) -> None:
+        with self._lock:
+            self._send({"heartbeat": True})
+
+    def fail(self, text: str, **fields: Any) -> None:
+        """Says why this program is about to fail. Fields: http_status, type (of the exception)."""
+        self._ask({"failure": {"message": text, **fields}})
+
+    def effect(self, key: str, function: Callable[[str], Result], arguments: Any = None) -> Result:
+        """Calls function(idempotency_key) at most once in the life of the run, and returns what it returned ever after.
+
+        What it returns must be JSON. An exception leaves the effect in doubt, except NotDone.
+        """
+        message: Dict[str, Any] = {"key": key}
+        if arguments is not None:
+            message["arguments"] = arguments
+        with self._lock:
+            answer = self._exchange({"effect": message})
+            if not answer.get("run"):
+                return answer["result"]  # type: ignore[no-any-return]
+            try:
+                result = function(answer["idempotency_key"])
+            except NotDone as error:
+                self._send({"effect_not_done": {"key": key, "cause": str(error)}})
+                self._hear(ignore_refusal=True)
+                raise
+            except BaseException:
+                self.close()  # Nobody knows whether it happened, and the supervisor should know that.
+                raise
+            self._send({"effect_done": {"key": key, "result": result}})
+            self._hear()
+            return result
+
+    def once(self, key: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+        """Decorator: the function is an effect with this key; it gets its own arguments only."""
+
+        def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+            @functools.wraps(function)
+            def call(*args: Any, **kwargs: Any) -> Result:
+                return self.effect(key, lambda unused: function(*args, **kwargs))
+
+            return call
+
+        return decorate
+
+    def _ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        with self._lock:
+            return self._exchange(message)
+
+    def _exchange(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        self._last += 1
+        self._send({"id": self._last, **message})
+        return self._hear()
+
+    def _send(self, message: Dict[str, Any]) -> None:
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def _hear(self, ignore_refusal: bool = False) -> Dict[str, Any]:
+        line = self._lines.readline()
+        if not line:
+            raise ConnectionError("the supervisor has ended")
+        answer: Dict[str, Any] = json.loads(line)
+        if not answer.get("ok") and not ignore_refusal:
+            raise Refused(str(answer.get("code")), str(answer.get("error")))
+        return answer

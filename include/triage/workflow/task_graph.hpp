@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// TaskGraph: tasks that depend on each other, as an eager workflow.
+
+#include "triage/workflow/run.hpp"
+#include "triage/workflow/workflow.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::workflow {
+
+struct TaskOutput {
+  std::string task{};
+  Json output{};
+};
+
+// What an assignee gets.
+struct TaskInput {
+  std::string id{};
+  std::string description{};
+  std::vector<TaskOutput> context{};  // See TaskContext, in the order of the tasks.
+};
+
+// Whose outputs a task sees.
+enum class TaskContext : std::uint8_t {
+  listed,  // Those of its depends_on.
+  all,     // Those of all tasks that it depends on, however far.
+  none,
+};
+// What becomes of the tasks that depend on one that failed.
+enum class OnFailure : std::uint8_t {
+  cascade,   // They fail, too, without being tried.
+  skip,      // They are skipped.
+  carry_on,  // They run without its output, and its failure is not the run's. In JSON "continue".
+};
+
+enum class TaskStatus : std::uint8_t { pending, in_progress, completed, failed, blocked, skipped };
+[[nodiscard]] std::string_view to_string(TaskStatus status) noexcept;
+
+struct Task {
+  std::string id{};
+  std::string description{};
+  std::vector<std::string> depends_on{};
+  std::string assignee{};  // Empty: the graph's only agent.
+  TaskContext context = TaskContext::listed;
+  std::vector<std::string> context_from{};  // `listed`: of these instead, which come before it.
+  OnFailure on_failure = OnFailure::cascade;
+  // False: the task is skipped, and what depends on it runs without it. Not part of the JSON.
+  std::function<bool(const TaskInput&)> condition{};
+  std::optional<FailurePolicy> policy{};  // Retries and so on. Not part of the JSON.
+  Duration timeout{0};
+  std::string version = "1";  // Part of the fingerprint.
+};
+
+struct TaskView {
+  std::string id{};
+  TaskStatus status = TaskStatus::blocked;
+  Json output{};      // completed.
+  std::string why{};  // failed and skipped.
+};
+
+// Gathers tasks and who does them; build() makes a Workflow of it, in which each task is an
+// executor of its id.
+class TaskGraph {
+ public:
+  explicit TaskGraph(std::string id) : id_(std::move(id)) {}
+
+  // `work` takes (const TaskInput&, Context&) or (const TaskInput&), and returns a value with a
+  // conversion to JSON, or a Result of one. It holds no state of the run.
+  template <class F>
+  TaskGraph& agent(std::string name, F work) {
+    agents_[std::move(name)] = [work = std::move(work)](const TaskInput& task,
+                                                        Context& context) -> Result<Json> {
+      const auto call = [&] {
+        if constexpr (std::is_invocable_v<const F&, const TaskInput&, Context&>) {
+          return work(task, context);
+        } else {
+          return work(task);
+        }
+      };
+      using Returned = std::remove_cvref_t<decltype(call())>;
+      if constexpr (triage::detail::Unwrapped<Returned>::is_result) {
+        Returned done = call();
+        if (!done) return std::move(done).error();
+        return Json(std::move(done).value());
+      } else {
+        return Json(call());
+      }
+    };
+    return *this;
+  }
+  TaskGraph& task(Task task) {
+    tasks_.push_back(std::move(task));
+    return *this;
+  }
+  // Says who does a task: the name of an agent. It is asked once for each task, in an effect.
+  TaskGraph& manager(std::function<std::string(const TaskInput&)> choose) {
+    manager_ = std::move(choose);
+    return *this;
+  }
+  // Adds the tasks of a plan, as json() gives one. Errors: Errc::invalid_argument, naming the task,
+  // the field and what is allowed.
+  Result<void> plan(const Json& plan);
+  // {"tasks": [{"id", "description", "depends_on", "assignee", "context", "on_failure"}]}
+  [[nodiscard]] Json json() const;
+
+  // Errors: Errc::invalid_argument: a cycle (its path), a task that depends on itself or on none
+  // that exists, one twice there, an assignee that is not known; and those of
+  // WorkflowBuilder::build().
+  [[nodiscard]] Result<Workflow> build() const;
+  // How far a run of it has come; from its store, if it has one. In the order of the tasks.
+  [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
+
+ private:
+  using Work = std::function<Result<Json>(const TaskInput&, Context&)>;
+  [[nodiscard]] Result<void> check() const;
+  [[nodiscard]] Work worker(const Task& task) const;  // Empty: nobody.
+
+  std::string id_;
+  std::vector<Task> tasks_{};
+  std::map<std::string, Work, std::less<>> agents_{};
+  std::function<std::string(const TaskInput&)> manager_{};
+};
+
+}  // namespace triage::inline v0_1::workflow

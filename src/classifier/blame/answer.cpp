@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Where the parts of the run's final answer were said first.
+#include "classifier/blame/signals.hpp"
+#include "classifier/blame/talk_words.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Numbers and marked words of the last statement of an agent that has such as were not given with
+// the task: its answer, and not the thanks behind it.
+std::vector<std::uint64_t> final_answer(const Talk& talk,
+                                        const std::vector<Candidate>& candidates) {
+  constexpr std::size_t most_searched = 8;
+  const std::vector<std::uint64_t>& given = talk.steps()[candidates.front().position].words;
+  const auto known = [&](std::uint64_t word) {
+    return std::binary_search(talk.task().begin(), talk.task().end(), word) ||
+           std::binary_search(given.begin(), given.end(), word);
+  };
+  std::size_t left = most_searched;
+  for (auto it = candidates.rbegin(); it != candidates.rend() && left > 0; ++it) {
+    const TalkStep& told = talk.steps()[it->position];
+    if (told.part != Part::words) continue;
+    --left;
+    std::vector<std::uint64_t> answer = marked_words(told.text);
+    answer.erase(std::remove_if(answer.begin(), answer.end(), known), answer.end());
+    if (!answer.empty()) return answer;
+  }
+  return {};
+}
+
+}  // namespace
+
+void note_answer(const Talk& talk, std::vector<Candidate>& candidates) {
+  const std::vector<std::uint64_t> answer = final_answer(talk, candidates);
+  if (answer.empty()) return;
+  std::vector<float> said(talk.steps().size(), 0);  // By position: how many parts came from it.
+  for (const std::uint64_t word : answer) {
+    if (const auto position = talk.first_with(word)) ++said[*position];
+  }
+  // What a step's code put out was its doing.
+  for (const Candidate& candidate : candidates) {
+    const std::optional<std::size_t>& output = talk.steps()[candidate.position].output;
+    if (!output || *output == candidate.position) continue;
+    said[candidate.position] += said[*output];
+    said[*output] = 0;
+  }
+  const auto all = static_cast<float>(answer.size());
+  for (Candidate& candidate : candidates) {
+    candidate[Signal::answer] = said[candidate.position] / all;
+  }
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What speaks for and against each step of a conversation, as numbers. Private.
+
+#include "classifier/blame/talk.hpp"
+#include "triage/contract.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Each is 0 or 1 unless it says otherwise.
+enum class Signal : std::uint8_t {
+  off_task,       // The first step hands over something else than the task.
+  restates_task,  // The first step hands over the task.
+  order,          // ln(1 + n) of the n-th step that does something; else of the one before it.
+  raised,         // What it wrote or called raised an error.
+  first_raised,   // The first of those.
+  raised_before,  // How many raised before it, at most 3.
+  assumes,        // Goes on with made-up or typical values.
+  by_hand,        // Wants done by hand what a tool should do.
+  asks,           // Asks others to do it.
+  idle,           // Notes and orders of an agent that does nothing but plan.
+  stalled,        // The next notes say that there is no progress, or a loop.
+  claims,         // States something new, without code.
+  answer,         // Share of what the run finally answers that was said here first: 0 to 1.
+  first_change,   // The first call that changes something.
+};
+inline constexpr std::size_t signal_count = 14;
+inline constexpr std::array<std::string_view, signal_count> signal_names{
+    "off_task",      "restates_task", "order",   "raised",      "first_raised",
+    "raised_before", "assumes",       "by_hand", "asks",        "idle",
+    "stalled",       "claims",        "answer",  "first_change"};
+
+// A step that may be to blame.
+struct Candidate {
+  std::size_t position = 0;  // In Talk::steps().
+  std::array<float, signal_count> signals{};
+
+  [[nodiscard]] float& operator[](Signal signal) {
+    return signals[static_cast<std::size_t>(signal)];
+  }
+  [[nodiscard]] float operator[](Signal signal) const {
+    return signals[static_cast<std::size_t>(signal)];
+  }
+};
+
+// One kind of evidence each; candidates are in the order of the run.
+void note_handover(const Talk& talk, std::vector<Candidate>& candidates);
+void note_outputs(const Talk& talk, std::vector<Candidate>& candidates);
+void note_wording(const Talk& talk, std::vector<Candidate>& candidates);
+void note_claims(const Talk& talk, std::vector<Candidate>& candidates);
+void note_answer(const Talk& talk, std::vector<Candidate>& candidates);
+void note_changes(const Talk& talk, const AgentContract* contract,
+                  std::vector<Candidate>& candidates);
+
+// All of it.
+[[nodiscard]] std::vector<Candidate> weigh_candidates(const Talk& talk,
+                                                      const AgentContract* contract);
+
+}  // namespace triage::inline v0_1::detail

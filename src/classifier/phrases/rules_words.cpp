@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/phrases/rules_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+// Blanks, tabs and what cannot be printed as %XX.
+std::string spelt(std::string_view word) {
+  std::string text;
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte > 0x20 && byte < 0x7F && c != '%') {
+      text += c;
+    } else {
+      text += {'%', hex_digits[byte >> 4U], hex_digits[byte & 15U]};
+    }
+  }
+  return text;
+}
+
+template <class Number>
+bool read_hex(std::string_view text, Number& number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+}
+
+bool read_spelt(std::string_view text, std::string& word) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      word += text[i];
+      continue;
+    }
+    unsigned byte = 0;
+    if (i + 2 >= text.size() || !read_hex(text.substr(i + 1, 2), byte)) return false;
+    word += static_cast<char>(byte);
+    i += 2;
+  }
+  return !word.empty();
+}
+
+std::string_view take_until(std::string_view& rest, char end) {
+  const std::size_t at = std::min(rest.find(end), rest.size());
+  const std::string_view part = rest.substr(0, at);
+  rest.remove_prefix(std::min(at + 1, rest.size()));
+  return part;
+}
+
+// "!:word" is enough alone; "5:word" with the first or the third word.
+bool read_word(std::string_view field, PhraseWords::Word& word) {
+  const std::string_view mark = take_until(field, ':');
+  word.alone = mark == "!";
+  return (word.alone || read_hex(mark, word.enough_with)) && read_spelt(field, word.text);
+}
+
+}  // namespace
+
+std::string show_words(const WrittenWords& written) {
+  char buffer[20];
+  const auto hex = [&](auto number) {
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, 16);
+    return std::string(buffer, end.ptr);
+  };
+  std::string line = written.id + '\t' + hex(written.checksum);
+  for (const PhraseWords::Word& word : written.words.words) {
+    line += '\t' + (word.alone ? "!" : hex(word.enough_with)) + ':' + spelt(word.text);
+  }
+  return line;
+}
+
+Result<std::vector<WrittenWords>> read_words(std::string_view lines) {
+  std::vector<WrittenWords> all;
+  for (std::size_t number = 1; !lines.empty(); ++number) {
+    std::string_view line = take_until(lines, '\n');
+    if (line.empty() || line.front() == '#') continue;
+    WrittenWords& written = all.emplace_back();
+    written.id = take_until(line, '\t');
+    bool good = read_hex(take_until(line, '\t'), written.checksum);
+    while (good && !line.empty()) {
+      good = read_word(take_until(line, '\t'), written.words.words.emplace_back());
+    }
+    if (!good || written.words.words.empty()) {
+      return Error{Errc::invalid_argument, "rules_words.tsv, line " + std::to_string(number)};
+    }
+  }
+  return outcome::success(std::move(all));
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/text/names.hpp"
+
+#include "base/ascii.hpp"
+#include "classifier/text/name_words.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_line = 4096;  // Longer ones are data.
+constexpr std::size_t most_words = 400;
+
+bool is_letter(char c) {
+  return (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word_byte(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
+
+struct Word {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::uint16_t roles = 0;
+  bool quoted = false;
+  bool shaped = false;  // snake_case, camelCase, a path, a version: no word of a sentence.
+  bool name = false;
+};
+
+class NameFinder {
+ public:
+  NameFinder(std::string_view line, std::vector<NamePlace>& places)
+      : line_(line), places_(places) {}
+
+  void run() {
+    read_words();
+    const bool speaks_of_names = std::any_of(words_.begin(), words_.end(), [](const Word& word) {
+      return (word.roles & (noun | listing)) != 0;
+    });
+    if (!speaks_of_names) return;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i].roles & noun) != 0) behind_noun(i);
+      if ((words_[i].roles & calling) != 0) behind_call(i);
+      if ((words_[i].roles & (listing | noun)) != 0) list_behind(i);
+      in_front_of_noun(i);
+      beside_another(i);
+    }
+    for (const Word& word : words_) {
+      if (word.name) places_.push_back({word.begin, word.end});
+    }
+  }
+
+ private:
+  // Words, and names with dots, dashes and slashes inside.
+  void read_words() {
+    for (std::size_t at = 0; at < line_.size() && words_.size() < most_words;) {
+      if (!is_word_byte(line_[at])) {
+        ++at;
+        continue;
+      }
+      Word word{.begin = at};
+      while (at < line_.size() && (is_word_byte(line_[at]) || joins(at))) ++at;
+      word.end = at;
+      const std::string_view text = text_of(word);
+      const bool number = is_digit(text.front());
+      word.shaped = !number && is_shaped(text);
+      word.quoted = word.begin > 0 && at < line_.size() && is_quote(line_[word.begin - 1]) &&
+                    line_[at] == line_[word.begin - 1];
+      if (!word.quoted) word.roles = number ? std::uint16_t{pronoun} : name_roles(text);
+      words_.push_back(word);
+    }
+  }
+
+  [[nodiscard]] bool joins(std::size_t at) const {
+    const char c = line_[at];
+    if (at + 1 >= line_.size() || !is_word_byte(line_[at + 1])) return false;
+    return c == '.' || c == '-' || c == '/' || c == '@' || c == '$' ||
+           (c == '\'' && lower(line_[at + 1]) == 't') || (c == ':' && is_word_byte(line_[at + 1]));
+  }
+
+  static bool is_shaped(std::string_view word) {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const char c = word[i];
+      if (c == '_' || c == '.' || c == '/' || c == '-' || c == ':' || is_digit(c)) return true;
+      if (c >= 'A' && c <= 'Z' && word[i - 1] >= 'a' && word[i - 1] <= 'z') return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::string_view text_of(const Word& word) const {
+    return line_.substr(word.begin, word.end - word.begin);
+  }
+  [[nodiscard]] std::string_view between(std::size_t i) const {  // Words i and i + 1.
+    return line_.substr(words_[i].end, words_[i + 1].begin - words_[i].end);
+  }
+  [[nodiscard]] bool has(std::size_t i, std::uint16_t role) const {
+    return i < words_.size() && (words_[i].roles & role) != 0;
+  }
+  [[nodiscard]] bool is_clear_name(std::size_t i) const {
+    return words_[i].quoted || (words_[i].shaped && words_[i].roles == 0);
+  }
+  [[nodiscard]] bool ends_sentence(std::size_t i) const {
+    if (i + 1 >= words_.size()) return true;
+    return between(i).find_first_of(".;,!?)(:") != std::string_view::npos;
+  }
+
+  // "tool refund is not …", "tool 'x'", "function: f_g", "no such tool named x"
+  void behind_noun(std::size_t i) {
+    std::size_t next = i + 1;
+    while (next < words_.size() && next <= i + 3 && has(next, link) && !words_[next].quoted) ++next;
+    if (next >= words_.size()) return;
+    // Another sentence, or a list.
+    const std::string_view gap = line_.substr(words_[i].end, words_[next].begin - words_[i].end);
+    if (gap.find_first_of(".;!?,>") != std::string_view::npos) return;
+    if (is_clear_name(next)) {
+      words_[next].name = true;
+      return;
+    }
+    if (words_[next].roles != 0 && (words_[next].roles & (noun | denial)) == 0) return;
+    const bool colon = gap.find(':') != std::string_view::npos;
+    const bool spoken_of = !colon && has(next + 1, verdict);
+    const bool named = colon || next > i + 1;
+    const bool denied = (i >= 1 && has(i - 1, denial)) || (i >= 2 && has(i - 2, denial));
+    if (spoken_of || (denied && ends_sentence(next)) || (named && ends_sentence(next))) {
+      words_[next].name = true;
+    }
+  }
+
+  // "called x_y", "asked for 'x'", "invoked refund, but"
+  void behind_call(std::size_t i) {
+    if (i + 1 >= words_.size()) return;
+    const std::size_t next = has(i + 1, link) && i + 2 < words_.size() ? i + 2 : i + 1;
+    if (between(i).find_first_of(".;!?") != std::string_view::npos) return;
+    if (is_clear_name(next)) {
+      words_[next].name = true;
+    } else if (words_[next].roles == 0 && next + 1 < words_.size() &&
+               (between(next).starts_with(",") || has(next + 1, verdict)) && speaks_of_nouns()) {
+      words_[next].name = true;
+    }
+  }
+
+  [[nodiscard]] bool speaks_of_nouns() const {
+    return std::any_of(words_.begin(), words_.end(),
+                       [](const Word& word) { return (word.roles & noun) != 0; });
+  }
+
+  // "only a_b and c_d are registered", where tools are spoken of.
+  void beside_another(std::size_t i) {
+    if (i + 1 >= words_.size() || !is_clear_name(i) || !follows_in_list(i)) return;
+    const std::size_t next = has(i + 1, joining) && i + 2 < words_.size() ? i + 2 : i + 1;
+    const bool listed = std::any_of(words_.begin(), words_.end(),
+                                    [](const Word& word) { return (word.roles & listing) != 0; });
+    if (!is_clear_name(next) || !speaks_of_nouns() || !listed) return;
+    words_[i].name = true;
+    words_[next].name = true;
+  }
+
+  // "refund is not a known tool", "'x' is no tool"
+  void in_front_of_noun(std::size_t i) {
+    constexpr std::size_t reach = 8;
+    const bool candidate = is_clear_name(i) || words_[i].roles == 0;
+    const bool first = i == 0 || between(i - 1).find_first_of(".:;,\n") != std::string_view::npos;
+    if (!candidate || (!words_[i].quoted && !words_[i].shaped && !first) || !has(i + 1, verdict)) {
+      return;
+    }
+    for (std::size_t next = i + 2; next < words_.size() && next <= i + reach; ++next) {
+      if (between(next - 1).find_first_of(".;!?") != std::string_view::npos) return;
+      if (has(next, noun)) {
+        words_[i].name = true;
+        return;
+      }
+    }
+  }
+
+  // "Available tools: a, b", "valid: [a, b]", "tools are a, b and c", "did you mean x_y?"
+  void list_behind(std::size_t i) {
+    std::size_t next = i + 1;
+    const std::size_t furthest = i + 5;
+    while (next < words_.size() && next < furthest && !words_[next].quoted &&
+           (words_[next].roles & (noun | listing | verdict | link | joining | pronoun)) != 0 &&
+           (words_[next].roles & calling) == 0) {
+      ++next;
+    }
+    if (next >= words_.size()) return;
+    const std::string_view gap = line_.substr(words_[i].end, words_[next].begin - words_[i].end);
+    if (gap.find_first_of(".;!") != std::string_view::npos) return;
+    const bool opened = gap.find_first_of(":=[({") != std::string_view::npos;
+    std::size_t last = next;
+    while (last + 1 < words_.size() && follows_in_list(last)) {
+      ++last;
+      if (has(last, joining) && last + 1 < words_.size()) ++last;
+    }
+    const std::size_t items = last - next + 1;
+    if (!opened && items < 2 && !is_clear_name(next)) return;
+    if (!opened && !has(i, listing)) return;
+    for (std::size_t item = next; item <= last; ++item) {
+      if (is_clear_name(item) || (words_[item].roles & (joining | pronoun)) == 0) {
+        if (opened || items >= 2 || is_clear_name(item)) words_[item].name = is_item(item, items);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_item(std::size_t i, std::size_t items) const {
+    return words_[i].name || is_clear_name(i) || items >= 2 || ends_sentence(i);
+  }
+
+  // Only a comma, a bar, quotes or "and" between this item and the next one.
+  [[nodiscard]] bool follows_in_list(std::size_t i) const {
+    const std::string_view gap = between(i);
+    const bool marks = gap.find_first_not_of(" ,|/'\"`&+") == std::string_view::npos;
+    const bool divided = gap.find_first_of(",|/&") != std::string_view::npos;
+    return marks && (divided || has(i + 1, joining));
+  }
+
+  std::string_view line_;
+  std::vector<NamePlace>& places_;
+  std::vector<Word> words_{};
+};
+
+}  // namespace
+
+void find_names(std::string_view line, std::vector<NamePlace>& places) {
+  if (line.size() <= longest_line) NameFinder(line, places).run();
+}
+
+std::string without_names(std::string_view line, const std::vector<NamePlace>& places) {
+  std::string text;
+  std::size_t at = 0;
+  for (const NamePlace& place : places) {
+    const bool quoted = place.begin > 0 && is_quote(line[place.begin - 1]);
+    text += line.substr(at, place.begin - at);
+    text += quoted ? "_" : "'_'";
+    at = place.end;
+  }
+  text += line.substr(at);
+  return text;
+}
+
+}  // namespace triage::inline v0_1::detail

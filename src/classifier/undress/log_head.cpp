@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/undress/layers.hpp"
+#include "classifier/undress/log_items.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using namespace undressing;
+
+constexpr int most_items = 14;
+constexpr std::size_t longest_head = 240;
+
+// What a line begins with before its words: items in any order, one of which only logs have.
+class HeadReader {
+ public:
+  explicit HeadReader(std::string_view line) : line_{line} {}
+
+  // The place where the words begin; 0 if the line has no head.
+  std::size_t run() {
+    line_.blanks();
+    if (klog() || workflow_command()) return line_.at;
+    if (priority() || container()) anchor();
+    for (int i = 0; i < most_items && !line_.done() && line_.at < longest_head; ++i) {
+      line_.blanks();
+      if (!item()) break;
+      line_.blanks();
+      while (separator()) line_.blanks();
+      if (anchored_) end_ = line_.at;
+    }
+    return end_;
+  }
+  [[nodiscard]] Level level() const { return level_; }
+
+ private:
+  void anchor() {
+    anchored_ = true;
+    end_ = line_.at;
+  }
+
+  bool item() {
+    if (timed(take_timestamp(line_))) return true;
+    if (take_log_level()) return true;
+    if (line_.next() == '[' && bracket()) return true;
+    if (!anchored_) return false;
+    return syslog_fields() || stream() || process() || logger();
+  }
+
+  bool timed(bool taken) {
+    if (!taken) return false;
+    timed_ = true;
+    anchor();
+    return true;
+  }
+
+  // "ERROR", "error" behind a time or before a colon that a logger follows.
+  bool take_log_level() {
+    const std::size_t begin = line_.at;
+    const Level found = take_level(line_, timed_ && level_ == Level::none);
+    if (found == Level::none) return false;
+    const char next = line_.next();
+    // "ERROR/ForkPoolWorker-1", "ERROR:root:".
+    if (next == '/') line_.take_while([](char c) { return !is_space(c) && c != ']' && c != ':'; });
+    if (next == ':' && !is_blank(line_.next(1)) && !line_.done()) {
+      const std::size_t colon = line_.at;
+      line_.take(':');
+      const std::string_view name =
+          line_.take_while([](char c) { return is_word(c) || c == '.' || c == '-' || c == '/'; });
+      if (name.empty() || !line_.take(':')) {
+        line_.at = colon;
+        if (is_letter(line_.next(1))) {
+          line_.at = begin;
+          return false;
+        }
+      }
+    }
+    if (level_ == Level::none) level_ = found;
+    anchor();
+    return true;
+  }
+
+  // "[main]", "[error    ]", "[core:error]", "[12:00:00 ERR]", "[2024-01-01 12:00:00: ERROR/P-1]"
+  bool bracket() {
+    const std::size_t close = line_.rest().substr(0, 80).find(']');
+    if (close == std::string_view::npos || close < 2) return false;
+    const std::string_view inside = trimmed(line_.rest().substr(1, close - 1));
+    const BracketKind kind = kind_of_bracket(inside, level_);
+    if (kind == BracketKind::words) return false;
+    line_.at += close + 1;
+    if (kind == BracketKind::log) {
+      timed_ = true;
+      anchor();
+    }
+    return true;
+  }
+
+  // "E0102 15:04:05.000000       1 main.go:12] "
+  bool klog() {
+    const std::size_t begin = line_.at;
+    const char letter = line_.next();
+    const bool severity = letter == 'E' || letter == 'W' || letter == 'I' || letter == 'F';
+    if (severity && is_digit(line_.next(1))) {
+      ++line_.at;
+      if (line_.digits(4, 8) && line_.take(' ') && take_clock_time(line_)) {
+        const std::size_t close = line_.rest().substr(0, 80).find("] ");
+        if (close != std::string_view::npos) {
+          line_.at += close + 2;
+          level_ = letter == 'W' ? Level::warning : letter == 'I' ? Level::info : Level::error;
+          return true;
+        }
+      }
+    }
+    line_.at = begin;
+    return false;
+  }
+
+  // "::error file=a.py,line=3::", "##vso[task.logissue type=error]"
+  bool workflow_command() {
+    const std::string_view rest = line_.rest();
+    const bool github = rest.starts_with("::error") || rest.starts_with("::warning");
+    const std::string_view mark = github ? "::" : "]";
+    if (!github && !rest.starts_with("##vso[") && !rest.starts_with("##[")) return false;
+    const std::size_t close = rest.substr(0, longest_head).find(mark, 3);
+    if (close == std::string_view::npos) return false;
+    if (rest.find("warning") < close) level_ = Level::warning;
+    line_.at += close + mark.size();
+    return true;
+  }
+
+  // "<34>", "<34>1 "
+  bool priority() {
+    const std::size_t begin = line_.at;
+    if (line_.take('<') && line_.digits(1, 3) && line_.take('>')) {
+      if (is_digit(line_.next()) && line_.next(1) == ' ') line_.at += 2;
+      syslog_ = true;
+      return true;
+    }
+    line_.at = begin;
+    return false;
+  }
+
+  // "web-1  | ": a program that shows the output of several.
+  bool container() {
+    const std::size_t begin = line_.at;
+    const std::string_view name =
+        line_.take_while([](char c) { return is_word(c) || c == '-' || c == '.'; });
+    const bool numbered = name.size() > 2 && is_digit(name.back()) && is_letter(name.front()) &&
+                          name.find_first_of("-_") != std::string_view::npos;
+    line_.blanks();
+    if (numbered && line_.take("| ")) return true;
+    line_.at = begin;
+    return false;
+  }
+
+  // Behind the time of a syslog: host and program, or host, program, process, message, data.
+  bool syslog_fields() {
+    if (!timed_ || fields_read_) return false;
+    const std::size_t begin = line_.at;
+    const auto field = [&] {
+      return line_.take_while([](char c) { return !is_space(c) && c != '['; });
+    };
+    if (syslog_) {  // RFC 5424: four fields, then data in brackets or a dash.
+      int fields = 0;
+      while (fields < 4 && !field().empty() && line_.take(' ')) ++fields;
+      const bool data = line_.next() == '[' || (line_.next() == '-' && is_blank(line_.next(1)));
+      if (fields == 4 && data) {
+        while (line_.next() == '[') {
+          line_.take_while([](char c) { return c != ']'; });
+          line_.take(']');
+        }
+        line_.take('-');
+        fields_read_ = true;
+        return true;
+      }
+      line_.at = begin;
+    }
+    const std::string_view host = field();
+    line_.blanks();
+    const bool has_host = !host.empty() && host.find(':') == std::string_view::npos;
+    if (has_host && take_program(line_)) {
+      fields_read_ = true;
+      return true;
+    }
+    line_.at = begin;
+    return false;
+  }
+
+  // What Kubernetes and Docker write behind the time.
+  bool stream() {
+    for (const std::string_view name : {"stderr F ", "stdout F ", "stderr P ", "stdout P "}) {
+      if (line_.take(name)) return true;
+    }
+    return line_.take("##[error]") || line_.take("##[warning]");
+  }
+
+  // "12345 --- ", "4711#4711: *9 ", "(1234)", an id.
+  bool process() {
+    const std::size_t begin = line_.at;
+    if (line_.digits(1, 10)) {
+      if (line_.take(" --- ") || line_.take(" - ") || line_.take(" | ")) return true;
+      if (line_.take('#') && line_.digits(1, 10) && line_.take(": ")) {
+        if (line_.take('*')) line_.digits(1, 12);
+        return true;
+      }
+      line_.at = begin;
+    }
+    if (line_.take('(')) {
+      const std::string_view inside =
+          line_.take_while([](char c) { return is_word(c) || c == '.' || c == '-' || c == ':'; });
+      if (!inside.empty() && line_.take(')') &&
+          (std::all_of(inside.begin(), inside.end(), is_digit) || line_.next() == ':')) {
+        return true;
+      }
+      line_.at = begin;
+    }
+    if (take_id(line_)) return true;
+    line_.at = begin;
+    return take_pair(line_);
+  }
+
+  bool logger() {
+    const std::size_t begin = line_.at;
+    if (take_logger(line_)) return true;
+    line_.at = begin;
+    return false;
+  }
+
+  // Between items; a dash or a bar that no item follows ends the head.
+  bool separator() {
+    for (const std::string_view mark : {"- ", "| ", ": ", "\xE2\x80\x94 ", "\xE2\x80\x93 ", ">> ",
+                                        "> ", "--- ", "|| ", "\xC2\xBB "}) {
+      if (line_.take(mark)) return true;
+    }
+    return false;
+  }
+
+  Reader line_;
+  std::size_t end_ = 0;
+  Level level_ = Level::none;
+  bool anchored_ = false;
+  bool timed_ = false;
+  bool syslog_ = false;
+  bool fields_read_ = false;
+};
+
+// "level=error msg="…" err=…": what the members say that hold words. Empty if it is no such line.
+std::string said_by_pairs(std::string_view line) {
+  Reader reader{line};
+  std::string said;
+  std::size_t pairs = 0;
+  std::string_view words;
+  while (!reader.done()) {
+    reader.blanks();
+    const std::string_view key = reader.take_while(
+        [](char c) { return is_word(c) || c == '.' || c == '-' || c == '@' || c == '/'; });
+    if (key.empty() || !reader.take('=')) return {};
+    const std::string value = take_pair_value(reader);
+    ++pairs;
+    if (!is_message_key(key) || !has_letter(value)) continue;
+    if (!said.empty()) said += '\n';
+    said += value;
+  }
+  return pairs >= 2 ? said : std::string();
+}
+
+}  // namespace
+
+bool cut_log_heads(std::string& text) {
+  bool changed = false;
+  std::string out;
+  for (const std::string_view line : lines_of(text)) {
+    if (!out.empty()) out += '\n';
+    HeadReader head(line);
+    const std::size_t begin = head.run();
+    // What is indented behind a container's name may be a stack trace.
+    std::string_view words = line.substr(begin);
+    while (!words.empty() && is_space(words.back())) words.remove_suffix(1);
+    const std::string said = said_by_pairs(words);
+    if (begin == 0 && said.empty()) {
+      out += line;
+      continue;
+    }
+    changed = true;
+    // Errors are what is asked about; that a line is less is worth knowing.
+    if (head.level() == Level::warning) out += "warning: ";
+    if (head.level() == Level::info) out += "info: ";
+    out += said.empty() ? words : std::string_view(said);
+  }
+  if (!changed || !has_letter(out)) return false;
+  text = std::move(out);
+  return true;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/undress/layers.hpp"
+#include "classifier/undress/letters.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+using namespace undressing;
+
+constexpr int most_prefixes = 4;
+constexpr std::size_t longest_prefix = 140;
+constexpr std::size_t most_words = 20;
+
+constexpr std::array<std::string_view, 25> work_nouns{
+    "step", "steps",    "stage", "phase",  "task",    "subtask", "job",      "attempt",  "try",
+    "item", "run",      "node",  "worker", "agent",   "batch",   "round",    "workflow", "pipeline",
+    "flow", "activity", "graph", "chain",  "episode", "chapter", "iteration"};
+constexpr std::array<std::string_view, 13> failing_verbs{
+    "failed",  "errored", "crashed", "raised", "threw",  "broke",       "died",
+    "failure", "failing", "fails",   "error",  "errors", "unsuccessful"};
+// Then the work goes on, or the words say more than where.
+constexpr std::array<std::string_view, 12> other_words{
+    "retry",   "retrying", "retried",    "again",     "ignored", "ignoring",
+    "skipped", "skipping", "continuing", "recovered", "not",     "no"};
+
+template <std::size_t Count>
+bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view known) { return same_word(word, known); });
+}
+
+bool is_number(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
+}
+
+struct Prefix {
+  std::array<std::string_view, most_words> words{};
+  std::size_t count = 0;
+  bool whole = true;  // All of its words are there.
+
+  explicit Prefix(std::string_view text) {
+    Reader reader{text};
+    while (!reader.done()) {
+      reader.take_while([](char c) { return !is_word(c) && !is_high(c); });
+      const std::string_view word = reader.take_while(
+          [](char c) { return is_word(c) || is_high(c) || c == '-' || c == '.' || c == '\''; });
+      if (word.empty()) continue;
+      if (count == words.size()) {
+        whole = false;
+        return;
+      }
+      words[count++] = word;
+    }
+  }
+  template <class Is>
+  [[nodiscard]] std::size_t find(Is is) const {
+    std::size_t i = 0;
+    while (i < count && !is(words[i])) ++i;
+    return i;
+  }
+};
+
+// "Step 4 of 7 failed while sending", "Task mailer failed", "[3/7] build: error in job 12"
+bool tells_progress(std::string_view text) {
+  const Prefix prefix(text);
+  if (!prefix.whole || prefix.count < 2) return false;
+  if (prefix.find([](auto w) { return is_one_of(other_words, w); }) < prefix.count) return false;
+  const std::size_t verb = prefix.find([](auto w) { return is_one_of(failing_verbs, w); });
+  const std::size_t noun = prefix.find([](auto w) { return is_one_of(work_nouns, w); });
+  if (verb == prefix.count || noun == prefix.count) return false;
+  constexpr std::size_t near = 5;
+  // The work itself failed, or the error was in it; what it was about comes behind.
+  return noun <= near && verb <= noun + near &&
+         (noun < verb || prefix.find(is_number) < prefix.count || prefix.count <= 4);
+}
+
+// "Giving up after 3 attempts"
+bool tells_attempts(std::string_view text) {
+  const Prefix prefix(text);
+  const std::size_t up = prefix.find([](auto w) { return same_word(w, "up"); });
+  if (up == 0 || up >= prefix.count || prefix.count > 6) return false;
+  const std::string_view verb = prefix.words[up - 1];
+  return same_word(verb, "giving") || same_word(verb, "gave") || same_word(verb, "given");
+}
+
+// "[3/7] ", "(3/7) ", "3/7: ", "[step 3] "
+std::size_t counter_at_start(std::string_view text) {
+  Reader reader{text};
+  const bool bracket = reader.take('[') || reader.take('(');
+  if (bracket) {
+    reader.take_while(is_letter);
+    reader.take_while([](char c) { return is_blank(c) || c == '#'; });
+  }
+  if (!reader.digits(1, 6)) return 0;
+  const bool of = reader.take('/') || reader.take(" of ");
+  if (of && !reader.digits(1, 6)) return 0;
+  if (bracket ? !(reader.take(']') || reader.take(')')) : !of) return 0;
+  if (bracket && !of && text.find_first_of("0123456789") == 1) return 0;  // A code: "[13] …".
+  const bool colon = reader.take(':');
+  if (!bracket && !colon) return 0;  // "2 of 5 parts are done" says what failed.
+  if (!is_blank(reader.next())) return 0;
+  return reader.at + 1;
+}
+
+// Crosses, warning signs and other pictures, bullets.
+std::size_t picture_at_start(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && end < 12) {
+    const auto byte = static_cast<unsigned char>(text[end]);
+    const auto second = end + 1 < text.size() ? static_cast<unsigned char>(text[end + 1]) : 0U;
+    if (byte == 0xF0 && second == 0x9F) {
+      end += 4;
+    } else if (byte == 0xE2 && second >= 0x94 && second <= 0xAF) {
+      end += 3;
+    } else if (byte == 0xEF && second == 0xB8) {
+      end += 3;
+    } else if (byte == 0xC3 && second == 0x97) {
+      end += 2;
+    } else {
+      break;
+    }
+  }
+  if (end == 0 && text.size() > 2 && (text[0] == '>' || text[0] == '*' || text[0] == '-')) end = 1;
+  if (end == 0 || end >= text.size() || !is_blank(text[end])) return 0;
+  return end + 1;
+}
+
+std::size_t words_in(std::string_view text) {
+  return Prefix(text.substr(0, 2 * longest_prefix)).count;
+}
+
+// The length of what stands in front of the words, 0 if nothing does.
+std::size_t prefix_of(std::string_view text) {
+  if (const std::size_t picture = picture_at_start(text)) return picture;
+  if (const std::size_t counter = counter_at_start(text)) return counter;
+  if (const std::size_t name = exception_name_at_start(text);
+      name != 0 && name + 1 < text.size() && is_common_exception(text.substr(0, name))) {
+    return name + 1;
+  }
+  const std::string_view line = text.substr(0, std::min(text.find('\n'), longest_prefix));
+  std::size_t from = 0;
+  for (int colons = 0; colons < 3; ++colons) {
+    std::size_t colon = line.find(':', from);
+    if (colon == std::string_view::npos) break;
+    from = colon + 1;
+    const bool ends = from >= text.size() || is_space(text[from]);
+    if (!ends) continue;
+    const std::string_view prefix = line.substr(0, colon);
+    if (prefix.find_first_of("{<\"") != std::string_view::npos) break;
+    if (tells_progress(prefix) || tells_attempts(prefix)) return from;
+    if (colons == 0 && words_in(prefix) > 1 && says_little(prefix)) return from;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool cut_progress(std::string& text) {
+  std::string_view rest = trimmed(text);
+  bool changed = false;
+  for (int i = 0; i < most_prefixes; ++i) {
+    const std::size_t length = prefix_of(rest);
+    if (length == 0) break;
+    const std::string_view words = trimmed(rest.substr(length));
+    if (words_in(words) < 2 || !has_letter(words) || says_little(words)) break;
+    rest = words;
+    changed = true;
+  }
+  if (!changed) return false;
+  text = std::string(rest);
+  return true;
+}
+
+}  // namespace triage::inline v0_1::detail

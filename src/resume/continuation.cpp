@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// The one way back into a run: with what it had, and with what is to happen now.
+#include "resume/continuation.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+void Continuation::set_terms(RunOptions own, const RunOptions& given, Duration elapsed) {
+  options = std::move(own);
+  options.parent = given.parent;
+  if (given.deadline) options.deadline = given.deadline;
+  if (given.limits) options.limits = given.limits;
+  if (given.stop_token.stop_possible()) options.stop_token = given.stop_token;
+  data->started_at = core.clock->now() - elapsed;
+}
+
+void ContinuationDeleter::operator()(Continuation* continuation) const noexcept {
+  delete continuation;
+}
+
+const Json& task_of(const Continuation& continuation) noexcept { return continuation.task; }
+
+Terms Continuation::terms() const {
+  Clock& clock = *core.clock;
+  Terms terms{.limits = options.limits};
+  if (options.deadline) terms.deadline = wall_time(clock, *options.deadline);
+  terms.elapsed = clock.now() - data->started_at.value_or(clock.now());
+  return terms;
+}
+
+namespace {
+
+// The failure that the run was suspended for, as its record tells it.
+void restore_failure(const JournalReading& reading, FailureContext& context) {
+  const Json body = newest_body(reading, RecordKind::failure_classified);
+  if (body.is_null()) return;
+  Classification& found = context.classification;
+  found.type = parse_failure_type(text_field(body, "type")).value_or(FailureType::unknown);
+  found.reason = text_field(body, "reason");
+  found.confidence = number_field(body, "confidence", 0.0);
+  if (body.contains("critical_step")) {
+    found.critical_step = number_field<std::size_t>(body, "critical_step", 0);
+  }
+  if (body.contains("retry_after_ns")) {
+    found.retry_after = Duration(number_field<Duration::rep>(body, "retry_after_ns", 0));
+  }
+  const auto evidence = body.find("evidence");
+  if (evidence != body.end() && evidence->is_array()) {
+    for (const Json& one : *evidence) {
+      if (!one.is_object()) continue;
+      Evidence entry{
+          .source = text_field(one, "source"),
+          .suggests =
+              parse_failure_type(text_field(one, "suggests")).value_or(FailureType::unknown),
+          .detail = text_field(one, "detail"),
+          .confidence = number_field(one, "confidence", 0.0)};
+      if (one.contains("step")) entry.step = number_field<std::size_t>(one, "step", 0);
+      if (const auto facts = one.find("facts"); facts != one.end() && facts->is_array()) {
+        for (const Json& fact : *facts) {
+          const bool pair =
+              fact.is_array() && fact.size() == 2 && fact[0].is_string() && fact[1].is_string();
+          if (pair) entry.facts.emplace_back(fact[0], fact[1]);
+        }
+      }
+      found.evidence.push_back(std::move(entry));
+    }
+  }
+  context.text = text_field(body, "text");
+  context.exception_type = text_field(body, "exception_type");
+  for (std::string& note : names_field(body, "notes")) context.notes.push_back(std::move(note));
+}
+
+}  // namespace
+
+void restore_context(const Continuation& run, FailureContext& context) {
+  const Journal& journal = run.journal();
+  restore_failure(run.reading, context);
+  context.attempt_number = std::max(journal.attempts(), 1);
+  context.history = journal.history();
+  const bool undecided =
+      !context.history.empty() && context.history.back().action == RecoveryAction::Kind::suspend;
+  if (undecided) context.history.pop_back();
+  context.trajectory = journal.trajectory();
+  context.usage = journal.usage();
+  context.elapsed = terms_of(run.reading).elapsed;
+  context.task = run.task.is_string() ? run.task.get<std::string>() : show(run.task);
+  context.run_id = journal.run();
+  context.contract = run.core.contract;
+  for (const ToolContract& tool : run.core.options.contract.tools) {
+    context.tools.push_back(tool.name);
+  }
+}
+
+namespace {
+
+Json resumed_fields(const Resumption& with) {
+  if (!with.action) return Json{{"to", with.from}, {"reason", with.reason}};
+  Json fields{{"to", 0},
+              {"reason", with.reason},
+              {"action", to_string(with.action->kind)},
+              {"decision", action_json(*with.action)}};
+  if (!with.who.empty()) fields["by"] = with.who;
+  if (!with.child.is_null()) fields["child_decision"] = with.child;
+  return fields;
+}
+
+// A decision must not be lost once its token is spent. Anything else is durable before the callable
+// runs.
+Result<void> record_decision(RunData& b, const Record& resumed, const std::string& ticket) {
+  TRIAGE_TRYV(shielded([&] {
+    return b.store->append(b.writer.lease, {&resumed, 1}, RunStatus::running);
+  }));
+  forget_ticket(*b.store, ticket);
+  b.writer.durable = b.journal.last();
+  return outcome::success();
+}
+
+Result<void> record(Continuation& run, const Resumption& with) {
+  RunData& b = *run.data;
+  if (with.recorded) return outcome::success();
+  if (!b.store) {
+    if (!with.child.is_null()) {
+      b.journal.decide_awaited(with.child["run"], with.child["action"], with.who);
+    }
+    return outcome::success();
+  }
+  std::string ticket = text_field(b.journal.suspended(), "ticket");
+  const WallTime wall = run.core.clock->wall_now();
+  Json fields = resumed_fields(with);
+  put_terms(run.terms(), fields);
+  Record resumed = b.journal.add(RecordKind::resumed, wall, std::move(fields));
+  b.writer.status = RunStatus::running;
+  b.writer.queued = b.journal.last();
+  if (with.action && run.was_read()) return record_decision(b, resumed, ticket);
+  b.writer.pending.push_back(std::move(resumed));
+  if (with.action) return outcome::success();
+  if (!ticket.empty()) b.extras().spent_ticket = std::move(ticket);
+  // Where reading back is short without it, a snapshot would only make the store larger with every
+  // process that dies.
+  if (b.journal.wants_snapshot()) {
+    b.writer.pending.push_back(b.journal.snapshot_state(b.journal.state().json(), false, wall));
+  }
+  b.writer.pending.push_back(
+      b.journal.add(RecordKind::attempt_started, wall, Json{{"number", run.attempts + 1}}));
+  b.writer.queued = b.journal.last();
+  return outcome::success();
+}
+
+// Its newest failure is the one that was decided about.
+void restore_newest_failure(Continuation& run) {
+  if (!run.was_read()) return;
+  RunData& b = *run.data;
+  restore_context(run, b.context());
+  b.classified_attempt = run.attempts;
+  b.restored_steps = number_field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
+}
+
+// A step that a guard asked about is approved by whoever decides to go on with it.
+void approve_asked(RunData& b, const Resumption& with) {
+  RareRunData& extras = b.extras();
+  const RecoveryAction::Kind kind = with.action->kind;
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  // Only what this suspension asked about, and only if somebody decided.
+  const bool asked = std::exchange(extras.asking.by_guard, false);
+  if (asked && approves && with.reason != "due") b.journal.approve(extras.proposed);
+}
+
+}  // namespace
+
+Result<ContinuationPtr> restore(ContinuationPtr run, Resumption with) {
+  RunData& b = *run->data;
+  if (with.action) {
+    restore_newest_failure(*run);
+  } else if (!with.recorded) {
+    TRIAGE_TRYV(learn_state(*b.store, b.journal, with.from));
+  }
+  TRIAGE_TRYV(record(*run, with));
+  run->reading = {};
+  if (with.action) {
+    approve_asked(b, with);
+    b.decided = std::make_unique<RecoveryAction>(*std::move(with.action));
+    b.extras().decided_by = std::move(with.who);
+    run->first = Input::decided;
+  } else {
+    b.recovery = std::make_unique<Recovery>(std::move(with.told));
+    b.restored_steps = b.journal.trajectory().size();
+  }
+  return outcome::success(std::move(run));
+}
+
+}  // namespace triage::inline v0_1::detail

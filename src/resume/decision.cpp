@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What a decision means for the run that goes on with it.
+#include "resume/continuation.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+Resumption decided(const RunId& child, RecoveryAction action, std::string who) {
+  const bool for_child =
+      !child.empty() && (reruns(action.kind) || action.kind == RecoveryAction::Kind::fallback);
+  if (!for_child) {
+    return {.reason = "decided", .action = std::move(action), .who = std::move(who)};
+  }
+  Json told{{"run", child}, {"action", action_json(action)}};
+  return {.reason = "decided",
+          .action = RecoveryAction::resume(),
+          .who = std::move(who),
+          .child = std::move(told)};
+}
+
+std::optional<std::string> unsafe_now(const Continuation& run, const RecoveryAction& action) {
+  const Journal& journal = run.journal();
+  return unsafe_to_rerun(run.core, journal.trajectory(),
+                         number_field<std::size_t>(journal.suspended(), "restored_steps", 0),
+                         action.kind);
+}
+
+Resumption pending_decision(const Journal& journal, std::string reason) {
+  const Json& body = journal.decision();
+  return {.reason = std::move(reason),
+          .action = action_from(body.at("decision")),
+          .who = text_field(body, "by")};
+}
+
+}  // namespace triage::inline v0_1::detail

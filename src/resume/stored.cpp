@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Taking over a stored run: its lease, its journal, and whether it may be continued at all.
+#include "resume/continuation.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
+  const Json& start = journal.start();
+  if (text_field(start, "fingerprint") == core.fingerprint.whole) return outcome::success();
+  const std::string agent = text_field(start, "agent");
+  const std::string version = text_field(start, "version");
+  std::string changes;
+  const auto compare = [&changes](bool same, const std::string& what) {
+    if (!same) changes += (changes.empty() ? "" : ", ") + what;
+  };
+  compare(agent == core.options.name,
+          "the name (\"" + agent + "\" then, \"" + core.options.name + "\" now)");
+  compare(version == core.options.version,
+          "the version (\"" + version + "\" then, \"" + core.options.version + "\" now)");
+  if (const auto parts = start.find("parts"); parts != start.end()) {
+    compare(text_field(*parts, "policy") == core.fingerprint.policy, "the policy's strategies");
+    compare(text_field(*parts, "contract") == core.fingerprint.contract, "the contract");
+    if (changes.empty()) return outcome::success();  // Numbers of the policy, no more.
+  } else if (changes.empty()) {
+    changes = "the policy or the contract";
+  }
+  return Error{Errc::conflict, "run \"" + journal.run() +
+                                   "\" was recorded under another fingerprint; what differs: " +
+                                   changes + ". Set accept_changed to go on"};
+}
+
+Result<void> check_task(const Journal& journal) {
+  if (journal.start().contains("task")) return outcome::success();
+  return Error{Errc::unsupported, "run \"" + journal.run() +
+                                      "\" was recorded without its task, because the task's type "
+                                      "had no conversion to JSON"};
+}
+
+Result<void> check_claims(const Journal& journal, std::size_t position) {
+  const Sequence seq = journal.positions()[position].seq;
+  const auto& undoing = journal.compensating_after();
+  if (!journal.claims_undone(position) && !(undoing && seq > *undoing)) return outcome::success();
+  return Error{Errc::conflict,
+               "checkpoint " + to_string(CheckpointId{journal.run(), seq}) +
+                   " is behind an effect that has been undone since, so its state claims what is "
+                   "not so any more; choose one before that effect"};
+}
+
+std::shared_ptr<CheckpointStore> store_of(const AgentCore& core, const RunOptions& options) {
+  return options.store ? options.store : core.options.store;
+}
+
+Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
+                                  const RunId& id, const RunOptions& options, bool accept_changed) {
+  ContinuationPtr run(new Continuation(core));
+  RunData& b = *run->data;
+  store->queue().retry_releases();
+  TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
+  b.writer.lease = std::move(lease);
+  b.store = std::move(store);
+  b.started = true;
+  TRIAGE_TRY(reading, shielded([&] { return b.store->read_newest(id); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  if (!accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, journal));
+  }
+  const Terms terms = terms_of(reading);
+  RunOptions own{.run_id = id, .limits = terms.limits, .store = b.store};
+  if (terms.deadline) own.deadline = time_point(*core.clock, *terms.deadline);
+  run->set_terms(std::move(own), options, terms.elapsed);
+  b.journal = std::move(journal);
+  run->task = b.journal.start().value("task", Json());
+  run->reading = std::move(reading);
+  run->attempts = b.journal.attempts();
+  b.writer.background = core.options.write_mode == WriteMode::background;
+  b.writer.queued = b.journal.last();
+  b.writer.durable = b.journal.last();
+  b.task = run->task;
+  if (const auto broken = b.journal.broken_at()) {
+    b.damaged_at = *broken;
+    b.context().notes.push_back("record " + std::to_string(*broken) +
+                                " is damaged or missing; going on from what is intact before it");
+  }
+  return outcome::success(std::move(run));
+}
+
+Result<ContinuationPtr> take_suspended(const AgentCore& core,
+                                       std::shared_ptr<CheckpointStore> store, const RunId& id,
+                                       Sequence suspended_at, const DueOptions& options,
+                                       bool* gone) {
+  if (options.run.limits) {
+    TRIAGE_TRYV(check_limits(*options.run.limits));
+  }
+  // Whether it is still there comes first: only then is it worth saying that it cannot be taken.
+  auto taken = take_over(core, std::move(store), id, options.run, true);
+  if (!taken) {
+    const Errc code = taken.error().code;
+    if (gone != nullptr) *gone = code == Errc::busy || code == Errc::not_found;
+    return std::move(taken).error();
+  }
+  const RunInfo& info = taken.value()->reading.info;
+  const Journal& journal = taken.value()->journal();
+  if (journal.last() != suspended_at || info.status != RunStatus::suspended) {
+    if (gone != nullptr) *gone = true;
+    return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
+                                     std::string(to_string(info.status))};
+  }
+  if (!options.accept_changed) {
+    TRIAGE_TRYV(check_fingerprint(core, journal));
+  }
+  TRIAGE_TRYV(check_task(journal));
+  return taken;
+}
+
+Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at) {
+  const auto position = journal.find(at);
+  if (!position || journal.knows_state(*position)) return outcome::success();
+  TRIAGE_TRY(state, shielded([&] { return store.load_state({journal.run(), at}); }));
+  journal.learn_state(*position, std::move(state));
+  return outcome::success();
+}
+
+}  // namespace triage::inline v0_1::detail

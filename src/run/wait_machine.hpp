@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One wait inside an attempt, until a time or for a signal, as a state machine that only computes;
+// see run_machine.hpp. signals.cpp has the blocking driver.
+
+#include "triage/clock.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace triage::inline v0_1::detail {
+
+enum class WaitInput : std::uint8_t {
+  start,
+  measured,  // WaitFacts are new.
+  seen,      // The signal is there.
+  unseen,
+  drained,
+  woke,
+};
+
+enum class WaitDo : std::uint8_t {
+  measure,  // How much time is left. → measured
+  look,     // For the signal. → seen, unseen
+  drain,    // Who waits may be killed meanwhile. → drained
+  rest,     // For WaitNext::delay. → woke
+  refuse,   // It would be waited beyond the run's deadline: the attempt fails.
+  suspend,  // The run goes on later, maybe in another process.
+  done,     // The time has come, or the signal.
+};
+
+struct WaitNext {
+  WaitDo what = WaitDo::done;
+  Duration delay{0};
+};
+
+struct WaitFacts {
+  Duration left{0};                         // Until what is waited for; below zero: it is over.
+  std::optional<Duration> deadline_left{};  // Until the run's deadline, if it has one.
+  bool can_suspend = false;                 // The attempt can be made again in another process.
+};
+
+class WaitMachine {
+ public:
+  // A signal is looked for every `poll`. A wait longer than `longest` suspends the run if it can.
+  WaitMachine(bool for_signal, Duration longest, Duration poll) noexcept
+      : for_signal_(for_signal), longest_(longest), poll_(poll) {}
+
+  // The order of what follows matters: a signal that was sent in time is seen, because the time is
+  // measured before it is looked for.
+  [[nodiscard]] WaitNext next(WaitInput input, const WaitFacts& facts) const noexcept {
+    switch (input) {
+      case WaitInput::start:
+      case WaitInput::woke: return {.what = WaitDo::measure};
+      case WaitInput::measured:
+        if (for_signal_) return {.what = WaitDo::look};
+        return keep_waiting(facts);
+      case WaitInput::seen: return {.what = WaitDo::done};
+      case WaitInput::unseen: return keep_waiting(facts);
+      case WaitInput::drained: {
+        const Duration bout = for_signal_ ? std::min(facts.left, poll_) : facts.left;
+        return {.what = WaitDo::rest, .delay = bout};
+      }
+    }
+    return {.what = WaitDo::done};
+  }
+
+ private:
+  [[nodiscard]] WaitNext keep_waiting(const WaitFacts& facts) const noexcept {
+    if (facts.left <= Duration::zero()) return {.what = WaitDo::done};
+    if (facts.deadline_left && facts.left >= *facts.deadline_left) {
+      return {.what = WaitDo::refuse};
+    }
+    if (facts.left > longest_ && facts.can_suspend) return {.what = WaitDo::suspend};
+    return {.what = WaitDo::drain};
+  }
+
+  bool for_signal_;
+  Duration longest_;
+  Duration poll_;
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Files and locks of the JSON-file store: every call of the operating system that it makes.
+
+#include "triage/result.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+// An open file; closed with the object.
+class File {
+ public:
+  File() = default;
+  explicit File(int handle) noexcept : handle_(handle) {}
+  File(File&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~File();
+  [[nodiscard]] int handle() const noexcept { return handle_; }
+
+ private:
+  int handle_ = -1;
+};
+
+// What errno says about `path`. Errc::not_found for a file that is not there, else Errc::io.
+[[nodiscard]] Error file_error(std::string_view doing, const std::string& path);
+
+[[nodiscard]] Result<File> open_file(const std::string& path, int flags);
+[[nodiscard]] Result<struct stat> status_of(const File& file, const std::string& path);
+// From `from` on, at most `most` bytes; fewer at the end.
+[[nodiscard]] Result<std::string> read_at(const File& file, const std::string& path,
+                                          std::uint64_t from, std::uint64_t most);
+[[nodiscard]] Result<std::string> read_whole(const std::string& path);
+// At `at`; what stands behind is cut off first. On failure the file is as long as before, if the
+// system allows that much. `synced`: fdatasync.
+[[nodiscard]] Result<void> write_at(const File& file, const std::string& path, std::uint64_t at,
+                                    std::string_view bytes, bool synced);
+// A file that is there with all its bytes, or not at all. Errors: Errc::conflict if it is there.
+[[nodiscard]] Result<void> create_whole(const std::string& folder, const std::string& path,
+                                        std::string_view bytes, bool synced);
+// The same, in place of what is there.
+[[nodiscard]] Result<void> replace_whole(const std::string& folder, const std::string& path,
+                                         std::string_view bytes, bool synced);
+[[nodiscard]] Result<void> sync_folder(const std::string& path);
+[[nodiscard]] Result<void> make_folder(const std::string& path);
+// Nothing to remove is no error.
+[[nodiscard]] Result<void> remove_file(const std::string& path);
+[[nodiscard]] bool exists(const std::string& path) noexcept;
+
+// A lock between processes, and between threads, held while the object lives. The system gives it
+// up when the process ends. Errors: Errc::busy after `timeout`.
+class FileLock {
+ public:
+  [[nodiscard]] static Result<FileLock> take(const std::string& path, bool shared,
+                                             std::chrono::milliseconds timeout);
+
+ private:
+  explicit FileLock(File file) noexcept : file_(std::move(file)) {}
+  File file_;
+};
+
+}  // namespace triage::inline v0_1::detail

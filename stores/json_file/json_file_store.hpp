@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The JSON-file store: who may append is said in the journal itself, and compared with its size.
+
+#include "key_log.hpp"
+#include "run_file.hpp"
+#include "storage/owner_mark.hpp"
+#include "triage/stores/json_file.hpp"
+
+#include <sys/types.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+class JsonFileJournals final : public JsonFileStore {
+ public:
+  JsonFileJournals(std::string folder, const JsonFileOptions& options);
+
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::vector<std::string>> check() override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+  std::string take_warning() override;
+
+ private:
+  // A run of which this object holds the lease, and how its newest file stood when it was left.
+  struct Held {
+    RunHead head{};
+    RunStand stand{};
+    std::uint64_t file = 0;
+    std::uint64_t end = 0;
+  };
+
+  [[nodiscard]] std::string runs_folder() const { return folder_ + "/runs"; }
+  [[nodiscard]] bool synced() const noexcept { return options_.durability == Durability::power; }
+  [[nodiscard]] Result<void> usable() const;    // Errc::unsupported after fork().
+  [[nodiscard]] Result<void> writable() const;  // And if it is read_only.
+  [[nodiscard]] Result<FileLock> lock(const RunId& run, bool shared = false) const;
+  [[nodiscard]] bool owned(const RunStand& stand, std::uint64_t birth,
+                           std::int64_t unseen_ms) const;
+  [[nodiscard]] RunInfo info_of(const RunGlance& seen);
+  [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
+  // With the run's lock: what is held, as it is on the disk. Errors: Errc::fenced.
+  [[nodiscard]] Result<Held*> check_held(const Lease& lease);
+  [[nodiscard]] Result<std::string> lines_of(const RunId& run, std::span<const Record* const> fresh,
+                                             const RunStand& stand) const;
+  // Behind what is there; in a new segment if the newest one is large.
+  [[nodiscard]] Result<void> write(Held& held, const std::string& text);
+  [[nodiscard]] Result<void> write_stand(Held& held, RunStand stand);
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
+  [[nodiscard]] Result<std::vector<const Record*>> not_stored(const Held& held,
+                                                              std::span<const Record> records);
+
+  const std::string folder_;
+  const JsonFileOptions options_;
+  const pid_t pid_;
+  mutable std::mutex mutex_;  // Guards what follows; held while something is written.
+  OwnerMark mark_;
+  std::map<RunId, Held, std::less<>> held_{};
+  std::string warning_{};
+  KeyLog keys_;
+};
+
+}  // namespace triage::inline v0_1::detail

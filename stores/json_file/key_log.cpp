@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "key_log.hpp"
+
+#include "lines.hpp"
+#include "triage/detail/try.hpp"
+
+#include <fcntl.h>
+
+#include <limits>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::string_view owner_of_lines = "keys";
+// Rewritten when it is larger than this, and several times what is alive in it.
+constexpr std::uint64_t small_log = 1U << 20U;
+constexpr std::uint64_t most_waste = 4;
+
+std::string line_of(std::string_view space, std::string_view key, std::uint64_t version,
+                    const std::string_view* bytes) {
+  std::string members = bytes_member("space", space) + "," + bytes_member("key", key) +
+                        ",\"version\":" + std::to_string(version);
+  if (bytes != nullptr) members += "," + bytes_member("value", *bytes);
+  return seal_line(owner_of_lines, members);
+}
+
+Error conflict(std::string_view key, std::uint64_t stored, std::uint64_t expected) {
+  return {Errc::conflict, "key \"" + printable(key) + "\" has version " + std::to_string(stored) +
+                              ", expected " + std::to_string(expected)};
+}
+
+}  // namespace
+
+Result<FileLock> KeyLog::lock(bool shared) const {
+  return FileLock::take(folder_ + "/locks/keys", shared, timeout_);
+}
+
+Result<void> KeyLog::refresh() {
+  auto file = open_file(path(), O_RDONLY);
+  if (!file && file.error().code == Errc::not_found) {
+    values_.clear();
+    file_ = end_ = live_bytes_ = 0;
+    return outcome::success();
+  }
+  if (!file) return file.error();
+  TRIAGE_TRY(status, status_of(file.value(), path()));
+  if (status.st_ino != file_ || static_cast<std::uint64_t>(status.st_size) < end_) {
+    values_.clear();  // Rewritten since.
+    file_ = status.st_ino;
+    end_ = live_bytes_ = 0;
+  }
+  if (static_cast<std::uint64_t>(status.st_size) == end_) return outcome::success();
+  TRIAGE_TRY(text, read_at(file.value(), path(), end_, std::numeric_limits<std::uint64_t>::max()));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == text.npos) break;  // Cut off by a crash: never acknowledged.
+    TRIAGE_TRYV(take_line(std::string_view(text).substr(at, end - at)));
+    end_ += end + 1 - at;
+    at = end + 1;
+  }
+  return outcome::success();
+}
+
+Result<void> KeyLog::take_line(std::string_view line) {
+  const auto damaged = [&] {
+    return Error{Errc::corrupt, "the line at byte " + std::to_string(end_) + " of " + path() +
+                                    " is damaged, so what the keys are is not known"};
+  };
+  if (!is_sealed(owner_of_lines, line)) return damaged();
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("version") || !json["version"].is_number_unsigned()) {
+    return damaged();
+  }
+  TRIAGE_TRY(space, bytes_of(json, "space"));
+  TRIAGE_TRY(key, bytes_of(json, "key"));
+  auto value = bytes_of(json, "value");
+  const Place place(std::move(space), std::move(key));
+  if (!value) {
+    values_.erase(place);
+    return outcome::success();
+  }
+  live_bytes_ += line.size();
+  values_[place] = {std::move(value).value(), json["version"].get<std::uint64_t>()};
+  return outcome::success();
+}
+
+Result<void> KeyLog::write(const std::string& line) {
+  TRIAGE_TRY(file, open_file(path(), O_WRONLY | O_CREAT));
+  const bool fresh = end_ == 0;
+  TRIAGE_TRYV(write_at(file, path(), end_, line, synced_));
+  if (fresh && synced_) {
+    TRIAGE_TRYV(sync_folder(folder_));
+  }
+  return refresh();
+}
+
+Result<void> KeyLog::shrink_if_large() {
+  if (end_ < small_log) return outcome::success();
+  std::string text;
+  for (const auto& [place, value] : values_) {
+    const std::string_view bytes = value.bytes;
+    text += line_of(place.first, place.second, value.version, &bytes);
+  }
+  if (text.size() * most_waste > end_) return outcome::success();
+  return replace_whole(folder_ + "/tmp", path(), text, synced_);
+}
+
+Result<std::optional<VersionedValue>> KeyLog::get(std::string_view space, std::string_view key) {
+  const std::scoped_lock here(mutex_);
+  auto locked = lock(true);
+  if (!locked) return locked.error();
+  TRIAGE_TRYV(refresh());
+  const auto found = values_.find(Place(space, key));
+  if (found == values_.end()) return outcome::success(std::optional<VersionedValue>());
+  return outcome::success(std::optional<VersionedValue>(found->second));
+}
+
+Result<std::uint64_t> KeyLog::put_if(std::string_view space, std::string_view key,
+                                     std::uint64_t expected, std::string_view bytes) {
+  const std::scoped_lock here(mutex_);
+  auto locked = lock(false);
+  if (!locked) return locked.error();
+  TRIAGE_TRYV(refresh());
+  const auto found = values_.find(Place(space, key));
+  const std::uint64_t stored = found == values_.end() ? 0 : found->second.version;
+  if (stored != expected) return conflict(key, stored, expected);
+  TRIAGE_TRYV(write(line_of(space, key, stored + 1, &bytes)));
+  static_cast<void>(shrink_if_large());  // What was asked for is done.
+  return outcome::success(stored + 1);
+}
+
+Result<void> KeyLog::erase_if(std::string_view space, std::string_view key,
+                              std::uint64_t expected) {
+  const std::scoped_lock here(mutex_);
+  auto locked = lock(false);
+  if (!locked) return locked.error();
+  TRIAGE_TRYV(refresh());
+  const auto found = values_.find(Place(space, key));
+  if (found == values_.end()) return outcome::success();
+  if (found->second.version != expected) return conflict(key, found->second.version, expected);
+  return write(line_of(space, key, expected, nullptr));
+}
+
+Result<std::vector<std::string>> KeyLog::list(std::string_view space, std::string_view prefix) {
+  const std::scoped_lock here(mutex_);
+  auto locked = lock(true);
+  if (!locked) return locked.error();
+  TRIAGE_TRYV(refresh());
+  std::vector<std::string> keys;
+  for (auto at = values_.lower_bound(Place(space, prefix)); at != values_.end(); ++at) {
+    if (at->first.first != space || !at->first.second.starts_with(prefix)) break;
+    keys.push_back(at->first.second);
+  }
+  return outcome::success(std::move(keys));
+}
+
+}  // namespace triage::inline v0_1::detail

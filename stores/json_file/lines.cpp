@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+#include "lines.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view before_crc = "{\"crc\":\"";
+constexpr std::size_t crc_digits = 8;
+constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // With the quote and comma.
+constexpr int deepest_line = max_body_depth + 2;
+
+std::string crc_text(std::string_view owner, std::string_view rest) {
+  const std::uint32_t crc = crc32c(rest, crc32c(std::string_view("\0", 1), crc32c(owner)));
+  std::string text(crc_digits, '0');
+  for (std::size_t i = 0; i < crc_digits; ++i) {
+    text[i] = digits[(crc >> (4 * (crc_digits - 1 - i))) & 0xfU];
+  }
+  return text;
+}
+
+// A text that JSON has; false for bytes that are no UTF-8.
+bool quote(std::string_view text, std::string& out) {
+  try {
+    out += Json(std::string(text)).dump();
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    out.push_back(digits[static_cast<unsigned char>(c) >> 4U]);
+    out.push_back(digits[static_cast<unsigned char>(c) & 0xfU]);
+  }
+  return out;
+}
+
+std::optional<std::string> from_hex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  out.reserve(text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const std::size_t high = digits.find(text[i]), low = digits.find(text[i + 1]);
+    if (high == digits.npos || low == digits.npos) return std::nullopt;
+    out.push_back(static_cast<char>(high << 4U | low));
+  }
+  return out;
+}
+
+// Deeper text is not given to the parser: what it makes is walked by recursion.
+bool too_deep(std::string_view line) noexcept {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > deepest_line) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+std::string number(std::string_view name, std::int64_t value) {
+  return "\"" + std::string(name) + "\":" + std::to_string(value);
+}
+std::string number(std::string_view name, std::uint64_t value) {
+  return "\"" + std::string(name) + "\":" + std::to_string(value);
+}
+std::int64_t milliseconds(WallTime time) { return time.time_since_epoch().count(); }
+WallTime to_time(const Json& line, const char* name) {
+  return WallTime(std::chrono::milliseconds(line.at(name).get<std::int64_t>()));
+}
+
+std::string stand_members(const RunStand& stand) {
+  return "\"status\":\"" + std::string(to_string(stand.status)) + "\"," +
+         bytes_member("owner", stand.owner);
+}
+
+// True for a value that JSON text keeps as it is; then it is appended to `out`.
+bool dump(const Json& body, std::string& out) {
+  const std::size_t before = out.size();
+  try {
+    out += body.dump();
+  } catch (const Json::exception&) {
+    out.resize(before);
+    return false;
+  }
+  return true;
+}
+
+bool has_odd_number(const Json& value) {
+  if (value.is_number_float()) return !std::isfinite(value.get<double>());
+  if (!value.is_structured()) return false;
+  for (const Json& element : value) {
+    if (has_odd_number(element)) return true;
+  }
+  return false;
+}
+
+// Steps are stored under short names elsewhere; here people read them.
+struct StepName {
+  const char* stored = "";
+  const char* shown = "";
+};
+constexpr std::array<StepName, 13> step_names = {{{"a", "action"},
+                                                  {"t", "tool_called"},
+                                                  {"i", "tool_input"},
+                                                  {"o", "tool_output"},
+                                                  {"l", "llm_output"},
+                                                  {"e", "error"},
+                                                  {"x", "exception_type"},
+                                                  {"h", "http_status"},
+                                                  {"j", "json_rpc_code"},
+                                                  {"g", "grpc_status"},
+                                                  {"b", "agent_id"},
+                                                  {"d", "idempotent"},
+                                                  {"m", "metadata"}}};
+
+bool can_be_shown(const Json& step) {
+  return step.is_object() && std::none_of(step_names.begin(), step_names.end(),
+                                          [&](auto name) { return step.contains(name.shown); });
+}
+
+Json with_step_names(Json step, const char* StepName::*from, const char* StepName::*to) {
+  for (const StepName& name : step_names) {
+    const auto found = step.find(name.*from);
+    if (found == step.end()) continue;
+    Json value = std::move(*found);
+    step.erase(found);
+    step[name.*to] = std::move(value);
+  }
+  return step;
+}
+
+std::optional<RecordKind> parse_kind(std::string_view name) {
+  for (int i = 1; i <= 0xff && is_known(static_cast<RecordKind>(i)); ++i) {
+    if (to_string(static_cast<RecordKind>(i)) == name) return static_cast<RecordKind>(i);
+  }
+  return std::nullopt;
+}
+
+Error unreadable(const RunId& run, std::string_view why) {
+  return {Errc::corrupt, "a line of run \"" + run + "\" " + std::string(why)};
+}
+
+RunHead head_of(const RunId& run, const Json& line) {
+  RunHead head;
+  head.info.id = run;
+  head.info.agent = bytes_of(line, "agent").value();
+  head.info.label = bytes_of(line, "label").value();
+  head.info.parent = bytes_of(line, "parent").value();
+  head.info.started = to_time(line, "started_ms");
+  head.birth = line.at("birth").get<std::uint64_t>();
+  head.segment = line.at("segment").get<std::uint64_t>();
+  return head;
+}
+
+Result<Record> record_of(const RunId& run, const Json& line) {
+  const auto kind = parse_kind(line.at("kind").get_ref<const std::string&>());
+  if (!kind) return unreadable(run, "has a kind that this version does not know");
+  auto bytes = std::make_shared<std::string>();
+  if (line.contains("body")) {
+    encode_cbor(line.at("body"), *bytes);
+  } else if (line.contains("step")) {
+    encode_cbor(with_step_names(line.at("step"), &StepName::shown, &StepName::stored), *bytes);
+  } else {
+    auto given = from_hex(line.at("body_cbor_hex").get_ref<const std::string&>());
+    if (!given) return unreadable(run, "has a body that is no hexadecimal text");
+    *bytes = *std::move(given);
+  }
+  return outcome::success(Record(line.at("seq").get<Sequence>(), *kind, to_time(line, "time_ms"),
+                                 Record::Bytes(std::move(bytes))));
+}
+
+}  // namespace
+
+std::string seal_line(std::string_view owner, std::string_view members) {
+  std::string rest(members);
+  rest += "}";
+  std::string line(before_crc);
+  line += crc_text(owner, rest) + "\",";
+  line += rest;
+  line += "\n";
+  return line;
+}
+
+bool is_sealed(std::string_view owner, std::string_view line) noexcept {
+  if (line.size() <= head_size || !line.starts_with(before_crc)) return false;
+  if (line.substr(head_size - 2, 2) != "\",") return false;
+  return line.substr(before_crc.size(), crc_digits) == crc_text(owner, line.substr(head_size));
+}
+
+std::string bytes_member(std::string_view name, std::string_view bytes) {
+  std::string text = "\"" + std::string(name) + "\":";
+  if (quote(bytes, text)) return text;
+  return "\"" + std::string(name) + "_hex\":\"" + hex(bytes) + "\"";
+}
+
+Result<std::string> bytes_of(const Json& line, const std::string& name) {
+  if (const auto text = line.find(name); text != line.end() && text->is_string()) {
+    return outcome::success(text->get<std::string>());
+  }
+  if (const auto text = line.find(name + "_hex"); text != line.end() && text->is_string()) {
+    if (auto bytes = from_hex(text->get_ref<const std::string&>())) {
+      return outcome::success(*std::move(bytes));
+    }
+  }
+  return Error{Errc::corrupt, "\"" + name + "\" is missing, or no text"};
+}
+
+std::string head_line(const RunHead& head) {
+  return seal_line(
+      head.info.id,
+      "\"triage\":\"run\"," + number("format", std::uint64_t{1}) + "," +
+          bytes_member("run", head.info.id) + "," + bytes_member("agent", head.info.agent) + "," +
+          bytes_member("label", head.info.label) + "," + bytes_member("parent", head.info.parent) +
+          "," + number("started_ms", milliseconds(head.info.started)) + "," +
+          number("birth", head.birth) + "," + number("segment", head.segment));
+}
+
+Result<std::string> record_line(const RunId& run, const Record& record, std::size_t more,
+                                const RunStand& stand) {
+  std::string members = number("seq", record.seq()) + "," + number("epoch", stand.epoch) +
+                        ",\"kind\":\"" + std::string(to_string(record.kind())) + "\"," +
+                        number("time_ms", milliseconds(record.time())) + ",";
+  auto body = record.body();
+  std::string text = "\"body\":";
+  if (body && record.kind() == RecordKind::step && can_be_shown(body.value())) {
+    body = with_step_names(std::move(body).value(), &StepName::stored, &StepName::shown);
+    text = "\"step\":";
+  }
+  if (body && !has_odd_number(body.value()) && dump(body.value(), text)) {
+    members += text;
+  } else {
+    std::string encoded;
+    record.encode_body(encoded);
+    members += "\"body_cbor_hex\":\"" + hex(encoded) + "\"";
+  }
+  members += "," + (more > 0 ? number("more", std::uint64_t{more}) : stand_members(stand));
+  return outcome::success(seal_line(run, members));
+}
+
+std::string stand_line(const RunId& run, const RunStand& stand) {
+  return seal_line(run, number("epoch", stand.epoch) + "," + number("last", stand.last) + "," +
+                            number("updated_ms", milliseconds(stand.updated)) + "," +
+                            stand_members(stand));
+}
+
+Result<ParsedLine> parse_line(const RunId& run, std::string_view line) {
+  if (!is_sealed(run, line)) return unreadable(run, "does not match its checksum");
+  if (too_deep(line)) return unreadable(run, "is nested too deep");
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return unreadable(run, "is no JSON object");
+  try {
+    ParsedLine parsed;
+    if (json.contains("triage")) {
+      if (json.at("format").get<std::uint64_t>() != 1) {
+        return Error{Errc::unsupported, "run \"" + run + "\" was written by a newer version"};
+      }
+      parsed.head = head_of(run, json);
+      return outcome::success(std::move(parsed));
+    }
+    if (json.contains("seq")) {
+      TRIAGE_TRY(record, record_of(run, json));
+      parsed.record = std::move(record);
+    }
+    if (const auto status = json.find("status"); status != json.end()) {
+      const auto known = parse_run_status(status->get_ref<const std::string&>());
+      if (!known) return unreadable(run, "has a status that this version does not know");
+      TRIAGE_TRY(owner, bytes_of(json, "owner"));
+      parsed.stand = RunStand{.status = *known,
+                              .epoch = json.at("epoch").get<std::uint64_t>(),
+                              .owner = std::move(owner)};
+      parsed.stand->last = parsed.record ? parsed.record->seq() : json.at("last").get<Sequence>();
+      parsed.stand->updated = parsed.record ? parsed.record->time() : to_time(json, "updated_ms");
+    }
+    return outcome::success(std::move(parsed));
+  } catch (const std::exception& e) {
+    return unreadable(run, std::string("lacks what it must say: ") + e.what());
+  }
+}
+
+LineGuess guess_line(std::string_view line) noexcept {
+  const auto has = [&](std::string_view name) { return line.find(name) != line.npos; };
+  LineGuess guess{.record = has("\"kind\":") || has("\"body") || has("\"time_ms\":")};
+  constexpr std::string_view name = "\"seq\":";
+  const std::size_t at = line.find(name);
+  if (at == line.npos) return guess;
+  const char* const begin = line.data() + at + name.size();
+  const auto [end, error] = std::from_chars(begin, line.data() + line.size(), guess.seq);
+  if (error != std::errc{}) guess.seq = 0;
+  return guess;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "run_file.hpp"
+
+#include "files.hpp"
+#include "triage/detail/try.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::uint64_t glance_bytes = 16U << 10U;
+constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
+
+// Takes the lines of a run in their order.
+class Scanner {
+ public:
+  Scanner(const RunId& run, RunScan& out) : run_(run), out_(out) {}
+
+  // `text`: one whole segment. Errors: Errc::unsupported.
+  Result<void> take_segment(std::string_view text) {
+    std::size_t whole = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      if (end == text.npos) break;
+      TRIAGE_TRY(ends_batch, take_line(text.substr(at, end - at)));
+      at = end + 1;
+      if (ends_batch) whole = at;
+    }
+    // Lines that a crash cut off a batch were never acknowledged; damaged ones may have been.
+    if (!pending_.empty() && !damage_.empty()) {
+      settle();
+      whole = text.rfind('\n') + 1;
+    }
+    pending_.clear();
+    out_.end = whole;
+    out_.torn = text.size() - whole;
+    return outcome::success();
+  }
+
+  void finish() {
+    place_damage(everything, everything);
+    std::sort(out_.damaged.begin(), out_.damaged.end(),
+              [](const auto& a, const auto& b) { return a.seq < b.seq; });
+    out_.stand.last = std::max(out_.stand.last, previous_);
+    if (!out_.damaged.empty()) out_.stand.last = std::max(out_.stand.last, out_.damaged.back().seq);
+  }
+
+ private:
+  // True if a whole batch ends here.
+  Result<bool> take_line(std::string_view line) {
+    auto parsed = parse_line(run_, line);
+    if (!parsed) {
+      if (parsed.error().code == Errc::unsupported) return parsed.error();
+      damage_.push_back({{0, parsed.error(), {}}, guess_line(line), pending_.size()});
+      out_.stand_lost = true;
+      return outcome::success(pending_.empty());
+    }
+    ParsedLine& said = parsed.value();
+    if (said.head) {
+      out_.head = *std::move(said.head);
+      out_.head_intact = true;
+      return outcome::success(false);
+    }
+    if (said.record) pending_.push_back(*std::move(said.record));
+    if (!said.stand) return outcome::success(false);
+    settle();
+    out_.stand = *std::move(said.stand);
+    out_.stand_lost = false;
+    return outcome::success(true);
+  }
+
+  // What was pending is a whole batch.
+  void settle() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      place_damage(i, pending_[i].seq());
+      previous_ = std::max(previous_, pending_[i].seq());
+      out_.records.push_back(std::move(pending_[i]));
+    }
+    for (DamagedLine& line : damage_) line.behind = 0;
+    pending_.clear();
+  }
+
+  // The first damaged lines, up to those behind `behind` pending records, stand between previous_
+  // and `next`: each gets a sequence that is missing.
+  void place_damage(std::size_t behind, Sequence next) {
+    Sequence free = previous_ + 1;
+    std::size_t taken = 0;
+    for (; taken < damage_.size() && damage_[taken].behind <= behind; ++taken) {
+      DamagedRecord& damage = damage_[taken].record;
+      if (!damage_[taken].guess.record) continue;
+      damage.seq = damage_[taken].guess.seq;
+      if (damage.seq < free || damage.seq >= next) damage.seq = free;
+      if (damage.seq >= next) continue;
+      free = damage.seq + 1;
+      damage.error.detail = "record " + std::to_string(damage.seq) + " of run \"" + run_ +
+                            "\" does not match its checksum";
+      out_.damaged.push_back(std::move(damage));
+    }
+    damage_.erase(damage_.begin(), damage_.begin() + static_cast<std::ptrdiff_t>(taken));
+  }
+
+  struct DamagedLine {
+    DamagedRecord record{};
+    LineGuess guess{};
+    std::size_t behind = 0;  // How many pending records it stands behind.
+  };
+
+  const RunId& run_;
+  RunScan& out_;
+  std::vector<Record> pending_{};  // Of a batch whose end has not come yet.
+  std::vector<DamagedLine> damage_{};
+  Sequence previous_ = 0;
+};
+
+Error no_such_run(const RunId& run) {
+  return {Errc::not_found, "no run \"" + printable(run) + "\" in this JSON-file store"};
+}
+
+struct Opened {
+  File file{};
+  std::string path{};
+  std::uint64_t segment = 0;
+  struct stat status {};
+};
+
+Result<Opened> open_newest(const std::string& folder, const RunId& run) {
+  const std::uint64_t segment = newest_segment(folder, run);
+  if (segment == 0) return no_such_run(run);
+  Opened opened{.path = segment_path(folder, run, segment), .segment = segment};
+  auto file = open_file(opened.path, O_RDONLY);
+  if (!file) return file.error().code == Errc::not_found ? no_such_run(run) : file.error();
+  opened.file = std::move(file).value();
+  TRIAGE_TRY(status, status_of(opened.file, opened.path));
+  opened.status = status;
+  return outcome::success(std::move(opened));
+}
+
+std::int64_t unseen_ms(const struct stat& status) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto seen = std::chrono::seconds(status.st_mtim.tv_sec) +
+                    std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now - seen).count();
+}
+
+// From the first and the last line of a segment; false if they do not say everything.
+bool glance(const RunId& run, const Opened& opened, RunGlance& out) {
+  const auto size = static_cast<std::uint64_t>(opened.status.st_size);
+  const auto first = read_at(opened.file, opened.path, 0, std::min(size, glance_bytes));
+  if (!first) return false;
+  const std::size_t head_end = first.value().find('\n');
+  if (head_end == std::string::npos) return false;
+  auto head = parse_line(run, std::string_view(first.value()).substr(0, head_end));
+  if (!head || !head.value().head) return false;
+  const std::uint64_t from = size > glance_bytes ? size - glance_bytes : 0;
+  const auto last = read_at(opened.file, opened.path, from, size - from);
+  if (!last || last.value().empty() || last.value().back() != '\n') return false;
+  const std::string_view tail = std::string_view(last.value()).substr(0, last.value().size() - 1);
+  const std::size_t begin = tail.rfind('\n');
+  if (begin == tail.npos) return false;
+  auto stand = parse_line(run, tail.substr(begin + 1));
+  if (!stand || !stand.value().stand) return false;
+  out.head = *std::move(head.value().head);
+  out.stand = *std::move(stand.value().stand);
+  out.end = from + last.value().size();
+  return true;
+}
+
+}  // namespace
+
+std::string segment_path(const std::string& folder, const RunId& run, std::uint64_t segment) {
+  return folder + "/" + run + (segment > 1 ? "~" + std::to_string(segment) : "") + ".jsonl";
+}
+
+std::uint64_t newest_segment(const std::string& folder, const RunId& run) {
+  std::uint64_t segment = 0;
+  while (exists(segment_path(folder, run, segment + 1))) ++segment;
+  return segment;
+}
+
+Result<RunScan> scan_run(const std::string& folder, const RunId& run) {
+  RunScan scan;
+  Scanner scanner(run, scan);
+  for (std::uint64_t segment = 1;; ++segment) {
+    const std::string path = segment_path(folder, run, segment);
+    auto file = open_file(path, O_RDONLY);
+    if (!file && file.error().code == Errc::not_found) break;
+    if (!file) return file.error();
+    TRIAGE_TRY(status, status_of(file.value(), path));
+    TRIAGE_TRY(text, read_at(file.value(), path, 0, everything));
+    TRIAGE_TRYV(scanner.take_segment(text));
+    scan.segment = segment;
+    scan.file = status.st_ino;
+  }
+  if (scan.segment == 0) return no_such_run(run);
+  scanner.finish();
+  return outcome::success(std::move(scan));
+}
+
+Result<RunGlance> glance_at_run(const std::string& folder, const RunId& run) {
+  TRIAGE_TRY(opened, open_newest(folder, run));
+  RunGlance seen{.segment = opened.segment,
+                 .file = opened.status.st_ino,
+                 .unseen_ms = unseen_ms(opened.status)};
+  if (glance(run, opened, seen)) return outcome::success(std::move(seen));
+  TRIAGE_TRY(scan, scan_run(folder, run));
+  seen.head = std::move(scan.head);
+  seen.head.info.id = run;
+  seen.damaged = !scan.head_intact;
+  seen.stand = std::move(scan.stand);
+  if (scan.stand_lost) ++seen.stand.epoch;  // The lost line may have said one more.
+  seen.segment = scan.segment;
+  seen.file = scan.file;
+  seen.end = scan.end;
+  seen.torn = scan.torn;
+  return outcome::success(std::move(seen));
+}
+
+}  // namespace triage::inline v0_1::detail

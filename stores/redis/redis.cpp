@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Opening, reading and keys of the Redis store.
+#include "triage/stores/redis.hpp"
+
+#include "redis_scripts.hpp"
+#include "redis_store.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <hiredis/hiredis.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace triage::inline v0_1 {
+namespace detail {
+namespace {
+
+constexpr std::uint64_t format = 1;
+constexpr std::size_t head_of_content = 9;  // Kind and time, in front of the body.
+
+template <class T>
+T number(std::string_view text) {
+  T value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+WallTime to_time(std::string_view text) {
+  return WallTime(std::chrono::milliseconds(number<std::int64_t>(text)));
+}
+
+std::string random_word() {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx",
+                static_cast<unsigned long long>(real_random()->next()));
+  return {text.data(), 16};
+}
+
+std::int64_t server_ms(const redisReply& time) {
+  if (time.elements != 2) return 0;
+  return number<std::int64_t>(text_of(time.element[0])) * 1'000 +
+         number<std::int64_t>(text_of(time.element[1])) / 1'000;
+}
+
+bool matches(const RunInfo& info, const RunQuery& query) {
+  return (query.agent.empty() || info.agent == query.agent) &&
+         (query.label.empty() || info.label == query.label) &&
+         (query.parent.empty() || info.parent == query.parent) &&
+         (!query.status || info.status == *query.status) &&
+         (!query.started_since || info.started >= *query.started_since) &&
+         (!query.started_until || info.started < *query.started_until);
+}
+
+// One entry of a stream: [id, [b, content, c, "epoch:checksum"]].
+void take_entry(const RunId& run, const redisReply& entry, JournalReading& out) {
+  const auto seq = number<Sequence>(entry.elements > 0 ? text_of(entry.element[0]) : "");
+  const auto damaged = [&](std::string_view why) {
+    out.damaged.push_back({seq,
+                           {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run +
+                                               "\" " + std::string(why)},
+                           {}});
+  };
+  if (entry.elements != 2 || entry.element[1]->elements != 4) return damaged("has no content");
+  const std::string content = text_of(entry.element[1]->element[1]);
+  const std::string check = text_of(entry.element[1]->element[3]);
+  const std::size_t colon = check.find(':');
+  if (content.size() < head_of_content || colon == check.npos) return damaged("is cut off");
+  std::uint64_t ms = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    ms |= std::uint64_t{static_cast<unsigned char>(content[1 + i])} << (8 * i);
+  }
+  const auto kind = static_cast<RecordKind>(static_cast<unsigned char>(content[0]));
+  const WallTime time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
+  std::string body = content.substr(head_of_content);
+  const auto epoch = number<std::uint64_t>(check);
+  if (number<std::uint32_t>(std::string_view(check).substr(colon + 1)) !=
+          record_checksum(run, epoch, seq, kind, time, body) ||
+      !is_known(kind)) {
+    return damaged("does not match its checksum");
+  }
+  out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(std::move(body)));
+}
+
+}  // namespace
+
+RedisJournals::RedisJournals(RedisAddress address, RedisOptions options)
+    : options_(std::move(options)),
+      pid_(::getpid()),
+      connection_(std::move(address), options_.timeout),
+      mark_(real_random()->next(), true) {}
+
+RedisJournals::~RedisJournals() {
+  if (::getpid() != pid_) connection_.abandon();
+}
+
+Result<void> RedisJournals::usable() const {
+  if (::getpid() == pid_) return outcome::success();
+  return Error{Errc::unsupported,
+               "this Redis store was opened before fork() and cannot be used in the child; open it "
+               "there"};
+}
+
+Result<RedisReply> RedisJournals::ask(const RedisWords& words) {
+  TRIAGE_TRYV(usable());
+  const std::scoped_lock here(mutex_);
+  return connection_.ask(words);
+}
+
+Result<RedisJournals::Answer> RedisJournals::run_script(const char* script, const RedisWords& keys,
+                                                        const RedisWords& arguments) {
+  RedisWords words{"EVAL", script, std::to_string(keys.size())};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  TRIAGE_TRY(reply, ask(words));
+  if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0) {
+    return Error{Errc::io, "the Redis server gave an answer of another shape"};
+  }
+  return Answer{text_of(reply->element[0]),
+                reply->elements > 1 ? text_of(reply->element[1]) : std::string()};
+}
+
+Result<void> RedisJournals::look() {
+  const auto setting = [&](const char* name) -> Result<std::string> {
+    TRIAGE_TRY(reply, ask({"CONFIG", "GET", name}));
+    return reply->elements == 2 ? text_of(reply->element[1]) : std::string();
+  };
+  TRIAGE_TRYV(ask({"PING"}));
+  const auto scripts = ask({"EVAL", "return 1", "0"});
+  if (!scripts) {
+    return Error{scripts.error().code,
+                 "this store needs the right to run scripts: " + scripts.error().detail};
+  }
+  const auto policy = setting("maxmemory-policy");
+  if (policy && policy.value().starts_with("allkeys")) {
+    return Error{Errc::unsupported,
+                 "the Redis server may drop journals when it is full "
+                 "(maxmemory-policy " +
+                     printable(policy.value()) + "); set noeviction"};
+  }
+  const auto appendonly = setting("appendonly");
+  const auto appendfsync = setting("appendfsync");
+  // Who may not look at the configuration is promised nothing.
+  if (appendonly && appendfsync && appendonly.value() == "yes") {
+    durability_ = appendfsync.value() == "always"     ? Durability::power
+                  : appendfsync.value() == "everysec" ? Durability::process
+                                                      : Durability::none;
+  }
+  if (options_.durability && *options_.durability > durability_) {
+    return Error{Errc::unsupported,
+                 "the Redis server gives durability " + std::string(to_string(durability_)) +
+                     ", and " + std::string(to_string(*options_.durability)) +
+                     " is asked for; set appendonly yes, and appendfsync everysec (process) or "
+                     "always (power)"};
+  }
+  TRIAGE_TRYV(ask({"SET", options_.prefix + "format", std::to_string(format), "NX"}));
+  TRIAGE_TRY(stored, ask({"GET", options_.prefix + "format"}));
+  if (number<std::uint64_t>(text_of(stored.get())) != format) {
+    return Error{Errc::unsupported, "what lies under the prefix \"" + printable(options_.prefix) +
+                                        "\" has format " + printable(text_of(stored.get())) +
+                                        "; this version reads format " + std::to_string(format)};
+  }
+  return outcome::success();
+}
+
+StoreCapabilities RedisJournals::capabilities() const noexcept {
+  return {.durability = durability_,
+          .shared_by_processes = true,
+          .renew_every = options_.lease_timeout / 3};
+}
+
+std::string RedisJournals::facts_key(const RunId& run) const {
+  return options_.prefix + "{" + run + "}";
+}
+std::string RedisJournals::log_key(const RunId& run) const {
+  return options_.prefix + "{" + run + "}:log";
+}
+std::string RedisJournals::space_key(std::string_view space) const {
+  return options_.prefix + "keys:" + std::string(space);
+}
+
+Result<RedisJournals::RunFacts> RedisJournals::facts_of(const RunId& run) {
+  TRIAGE_TRYV(check_run_id(run));
+  TRIAGE_TRY(reply, ask({"HGETALL", facts_key(run)}));
+  std::map<std::string, std::string> said;
+  for (std::size_t i = 0; i + 1 < reply->elements; i += 2) {
+    said[text_of(reply->element[i])] = text_of(reply->element[i + 1]);
+  }
+  if (!said.contains("birth")) {
+    return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
+  }
+  RunFacts facts{.birth = said["birth"],
+                 .epoch = said["epoch"],
+                 .owner = said["owner"],
+                 .until_ms = number<std::int64_t>(said["until"])};
+  facts.info = {.id = run,
+                .agent = said["agent"],
+                .label = said["label"],
+                .parent = said["parent"],
+                .started = to_time(said["started"]),
+                .updated = to_time(said["updated"]),
+                .last = number<Sequence>(said["last"])};
+  const auto status = parse_run_status(said["status"]);
+  facts.info.damaged = !status;
+  facts.info.status = status.value_or(RunStatus::failed);
+  TRIAGE_TRY(is_owned, owned(facts));
+  facts.info.owned = is_owned;
+  return outcome::success(std::move(facts));
+}
+
+Result<bool> RedisJournals::owned(const RunFacts& facts) {
+  if (facts.owner.empty()) return outcome::success(false);
+  if (facts.owner == mark_.text()) {
+    const std::scoped_lock here(mutex_);
+    const auto held = held_.find(facts.birth);
+    return outcome::success(held != held_.end() && held->second == facts.epoch);
+  }
+  const LeaseKey key{number<std::int64_t>(facts.birth), number<std::uint64_t>(facts.epoch)};
+  switch (check_owner(facts.owner, mark_.text(), key)) {
+    case OwnerLife::alive:
+    case OwnerLife::stopped: return outcome::success(true);
+    case OwnerLife::gone: return outcome::success(false);
+    case OwnerLife::elsewhere: break;
+  }
+  TRIAGE_TRY(now, ask({"TIME"}));
+  return outcome::success(server_ms(*now) < facts.until_ms);
+}
+
+Result<RunInfo> RedisJournals::run(const RunId& id) {
+  TRIAGE_TRY(facts, facts_of(id));
+  return outcome::success(std::move(facts.info));
+}
+
+Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range) {
+  TRIAGE_TRY(facts, facts_of(run));
+  TRIAGE_TRY(reply, ask({"XRANGE", log_key(run), std::to_string(range.first) + "-0",
+                         std::to_string(range.last) + "-0"}));
+  JournalReading reading{.info = std::move(facts.info)};
+  for (std::size_t i = 0; i < reply->elements; ++i) {
+    take_entry(run, *reply->element[i], reading);
+  }
+  return outcome::success(std::move(reading));
+}
+
+Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
+  TRIAGE_TRY(reply, ask({"SMEMBERS", options_.prefix + "runs"}));
+  std::vector<RunInfo> found;
+  for (std::size_t i = 0; i < reply->elements; ++i) {
+    auto info = run(text_of(reply->element[i]));
+    if (!info && info.error().code == Errc::not_found) continue;  // Erased, or past its time.
+    if (!info) return info.error();
+    if (matches(info.value(), query)) found.push_back(std::move(info).value());
+  }
+  std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
+    return a.started != b.started ? a.started > b.started : a.id > b.id;
+  });
+  if (query.limit != 0 && found.size() > query.limit) found.resize(query.limit);
+  return outcome::success(std::move(found));
+}
+
+Result<std::optional<VersionedValue>> RedisJournals::get(std::string_view space,
+                                                         std::string_view key) {
+  TRIAGE_TRY(reply, ask({"HGET", space_key(space), std::string(key)}));
+  if (reply->type == REDIS_REPLY_NIL) return outcome::success(std::optional<VersionedValue>());
+  const std::string stored = text_of(reply.get());
+  const std::size_t colon = stored.find(':');
+  if (colon == stored.npos || stored.size() < colon + 18) {
+    return Error{Errc::corrupt, "the value of key \"" + printable(key) + "\" is cut off"};
+  }
+  return outcome::success(std::optional<VersionedValue>(
+      VersionedValue{stored.substr(colon + 18), number<std::uint64_t>(stored)}));
+}
+
+Result<std::uint64_t> RedisJournals::put_if(std::string_view space, std::string_view key,
+                                            std::uint64_t expected, std::string_view bytes) {
+  TRIAGE_TRYV(check_space(space));
+  TRIAGE_TRY(answer, run_script(redis_scripts::put, {space_key(space)},
+                                {std::string(key), std::to_string(expected), random_word(),
+                                 std::string(bytes)}));
+  if (answer.word == "ok") return outcome::success(number<std::uint64_t>(answer.more));
+  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " + answer.more +
+                                   ", expected " + std::to_string(expected)};
+}
+
+Result<void> RedisJournals::erase_if(std::string_view space, std::string_view key,
+                                     std::uint64_t expected) {
+  TRIAGE_TRYV(check_space(space));
+  TRIAGE_TRY(answer, run_script(redis_scripts::remove, {space_key(space)},
+                                {std::string(key), std::to_string(expected)}));
+  if (answer.word == "ok") return outcome::success();
+  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " + answer.more +
+                                   ", expected " + std::to_string(expected)};
+}
+
+Result<std::vector<std::string>> RedisJournals::list(std::string_view space,
+                                                     std::string_view prefix) {
+  TRIAGE_TRY(reply, ask({"HKEYS", space_key(space)}));
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < reply->elements; ++i) {
+    std::string key = text_of(reply->element[i]);
+    if (key.starts_with(prefix)) keys.push_back(std::move(key));
+  }
+  std::sort(keys.begin(), keys.end());
+  return outcome::success(std::move(keys));
+}
+
+}  // namespace detail
+
+Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
+                                                     const RedisOptions& options) {
+  using std::chrono::milliseconds;
+  const auto within = [](milliseconds value, milliseconds least, milliseconds most) {
+    return value >= least && value <= most;
+  };
+  if (!within(options.timeout, milliseconds(10), std::chrono::minutes(10)) ||
+      !within(options.lease_timeout, std::chrono::seconds(1), std::chrono::hours(24)) ||
+      options.ttl.count() < 0) {
+    return Error{Errc::invalid_argument,
+                 "allowed are timeout 10 ms to 10 min, lease_timeout 1 s to 1 day, ttl 0 and more"};
+  }
+  TRIAGE_TRY(address, detail::parse_redis_url(url));
+  auto store = std::make_shared<detail::RedisJournals>(std::move(address), options);
+  TRIAGE_TRYV(store->look());
+  return outcome::success(std::shared_ptr<RedisStore>(std::move(store)));
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Starting, owning and appending to runs in the Redis store.
+#include "redis_scripts.hpp"
+#include "redis_store.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr Sequence largest_sequence = Sequence{1} << 53U;  // The scripts count in doubles.
+
+std::string milliseconds(WallTime time) { return std::to_string(time.time_since_epoch().count()); }
+
+// Kind, time and body: what tells a record from another one under its sequence.
+std::string content_of(const Record& record) {
+  std::string content(1, static_cast<char>(record.kind()));
+  const auto ms = static_cast<std::uint64_t>(record.time().time_since_epoch().count());
+  for (int i = 0; i < 8; ++i) content.push_back(static_cast<char>(ms >> (8 * i)));
+  record.encode_body(content);
+  return content;
+}
+
+Lease lease_of(const RunId& run, const std::string& birth, std::uint64_t epoch) {
+  return {.run = run, .epoch = epoch, .handle = std::stoll(birth)};
+}
+
+Error fenced(const Lease& lease, const std::string& why) {
+  return {Errc::fenced, "the lease of run \"" + printable(lease.run) + "\" (epoch " +
+                            std::to_string(lease.epoch) + ") is lost: " + printable(why)};
+}
+
+bool same(const Record& stored, const Record& given) {
+  return stored.seq() == given.seq() && content_of(stored) == content_of(given);
+}
+
+}  // namespace
+
+Result<void> RedisJournals::add_records(const Lease& lease, std::span<const Record> records,
+                                        RedisWords& words) const {
+  for (const Record& record : records) {
+    if (record.seq() == 0 || record.seq() > largest_sequence) {
+      return Error{Errc::invalid_argument,
+                   "sequence " + std::to_string(record.seq()) + ": allowed are 1 to 2^53"};
+    }
+    std::string content = content_of(record);
+    const std::string_view body = std::string_view(content).substr(9);
+    if (!fits_in_memory(body)) {
+      return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) + " of run \"" +
+                                               lease.run +
+                                               "\" is deeper or larger than what can be read back"};
+    }
+    const std::uint32_t crc =
+        record_checksum(lease.run, lease.epoch, record.seq(), record.kind(), record.time(), body);
+    words.push_back(std::to_string(record.seq()));
+    words.push_back(std::move(content));
+    words.push_back(std::to_string(lease.epoch) + ":" + std::to_string(crc));
+  }
+  return outcome::success();
+}
+
+Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> records) {
+  TRIAGE_TRYV(check_run_id(run.id));
+  const std::string birth = std::to_string(real_random()->next() >> 1U);
+  const Lease lease = lease_of(run.id, birth, 1);
+  const WallTime updated = records.empty() ? run.updated : records.back().time();
+  const Sequence last = records.empty() ? 0 : records.back().seq();
+  RedisWords words{birth,
+                   mark_.text(),
+                   std::to_string(options_.lease_timeout.count()),
+                   std::to_string(options_.ttl.count()),
+                   run.agent,
+                   run.label,
+                   run.parent,
+                   std::string(to_string(run.status)),
+                   milliseconds(run.started),
+                   milliseconds(updated),
+                   std::to_string(last)};
+  TRIAGE_TRYV(add_records(lease, records, words));
+  // In the list before it is there, so that no run is unlisted; and after, since an erasure of its
+  // name may come in between.
+  const RedisWords listing{"SADD", options_.prefix + "runs", run.id};
+  TRIAGE_TRYV(ask(listing));
+  {
+    const std::scoped_lock here(mutex_);
+    held_[birth] = "1";
+  }
+  TRIAGE_TRY(answer, run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)}, words));
+  if (answer.word != "ok") {
+    forget(lease);
+    return started_before(run.id, records);
+  }
+  TRIAGE_TRYV(ask(listing));
+  return outcome::success(lease);
+}
+
+// The lease of a run that was started just so: the answer got lost.
+Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Record> records) {
+  const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
+  const auto facts = facts_of(run);
+  if (!facts || facts.value().owner != mark_.text() || facts.value().epoch != "1" ||
+      !facts.value().info.owned || records.empty() ||
+      facts.value().info.last != records.back().seq()) {
+    return conflict;
+  }
+  TRIAGE_TRY(reading, read(run, {}));
+  if (reading.records.size() != records.size()) return conflict;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!same(reading.records[i], records[i])) return conflict;
+  }
+  return outcome::success(lease_of(run, facts.value().birth, 1));
+}
+
+Result<Lease> RedisJournals::acquire(const RunId& run) {
+  // One at a time: between the server's answer and the note of it, the run looks given up.
+  const std::scoped_lock acquiring(acquiring_);
+  TRIAGE_TRY(facts, facts_of(run));
+  const Error busy{Errc::busy, "run \"" + run +
+                                   "\" is under way; its owner (host, process, start, "
+                                   "store) is " +
+                                   printable(facts.owner)};
+  if (facts.info.owned) return busy;
+  TRIAGE_TRY(answer, run_script(redis_scripts::acquire, {facts_key(run), log_key(run)},
+                                {facts.birth, facts.epoch, facts.owner, mark_.text(),
+                                 std::to_string(real_random()->next()),
+                                 std::to_string(options_.lease_timeout.count()),
+                                 std::to_string(options_.ttl.count())}));
+  if (answer.word == "gone") {
+    return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
+  }
+  if (answer.word != "ok") return busy;  // Somebody else was faster.
+  const std::scoped_lock here(mutex_);
+  held_[facts.birth] = answer.more;
+  return outcome::success(lease_of(run, facts.birth, std::stoull(answer.more)));
+}
+
+Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, const Lease& lease,
+                                                          RedisWords more) {
+  TRIAGE_TRYV(check_run_id(lease.run));
+  {
+    const std::scoped_lock here(mutex_);
+    const auto held = held_.find(std::to_string(lease.handle));
+    if (held == held_.end() || held->second != std::to_string(lease.epoch)) {
+      return fenced(lease, "it was released, or belongs to another store");
+    }
+  }
+  RedisWords words{std::to_string(lease.handle), std::to_string(lease.epoch), mark_.text()};
+  words.insert(words.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  TRIAGE_TRY(answer, run_script(script, {facts_key(lease.run), log_key(lease.run)}, words));
+  if (answer.word == "fenced") {
+    forget(lease);
+    return fenced(lease, answer.more);
+  }
+  return outcome::success(std::move(answer));
+}
+
+void RedisJournals::forget(const Lease& lease) {
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(std::to_string(lease.handle));
+  if (held != held_.end() && held->second == std::to_string(lease.epoch)) held_.erase(held);
+}
+
+Result<void> RedisJournals::append(const Lease& lease, std::span<const Record> records,
+                                   RunStatus status) {
+  RedisWords words{std::to_string(options_.lease_timeout.count()),
+                   std::to_string(options_.ttl.count()), std::string(to_string(status)),
+                   records.empty() ? std::string("0") : milliseconds(records.back().time())};
+  TRIAGE_TRYV(add_records(lease, records, words));
+  TRIAGE_TRY(answer, owner_script(redis_scripts::append, lease, std::move(words)));
+  if (answer.word == "ok") return outcome::success();
+  return Error{Errc::conflict, "record " + answer.more + " of run \"" + lease.run +
+                                   "\" is stored already, with other content"};
+}
+
+Result<void> RedisJournals::renew(const Lease& lease) {
+  TRIAGE_TRY(answer, owner_script(redis_scripts::renew, lease,
+                                  {std::to_string(options_.lease_timeout.count()),
+                                   std::to_string(options_.ttl.count())}));
+  static_cast<void>(answer);
+  return outcome::success();
+}
+
+Result<void> RedisJournals::release(const Lease& lease) {
+  const auto answer = owner_script(redis_scripts::release, lease, {});
+  const bool stale = !answer && answer.error().code == Errc::fenced;
+  if (stale) return outcome::success();
+  // Given up from now on, even where that cannot be written.
+  forget(lease);
+  if (answer) return outcome::success();
+  const std::scoped_lock here(mutex_);
+  mark_.give_up({lease.handle, lease.epoch});
+  return answer.error();
+}
+
+Result<void> RedisJournals::erase(const RunId& run) {
+  TRIAGE_TRY(facts, facts_of(run));
+  const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
+  if (facts.info.owned) return busy;
+  TRIAGE_TRY(reading, read(run, {}));
+  TRIAGE_TRY(answer, run_script(redis_scripts::erase, {facts_key(run), log_key(run)},
+                                {facts.birth, facts.epoch, facts.owner}));
+  if (answer.word == "gone") {
+    return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
+  }
+  if (answer.word != "ok") return busy;
+  TRIAGE_TRYV(ask({"SREM", options_.prefix + "runs", run}));
+  return erase_keys(reading);
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The Redis store: its journals and leases.
+
+#include "redis_connection.hpp"
+#include "storage/owner_mark.hpp"
+#include "triage/stores/redis.hpp"
+
+#include <sys/types.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+class RedisJournals final : public RedisStore {
+ public:
+  RedisJournals(RedisAddress address, RedisOptions options);
+  ~RedisJournals() override;
+  // Looks at the server, and at what lies there. Errors: as RedisStore::open().
+  [[nodiscard]] Result<void> look();
+
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+
+ private:
+  struct RunFacts {
+    RunInfo info{};
+    std::string birth{};
+    std::string epoch{};
+    std::string owner{};
+    std::int64_t until_ms = 0;  // By the server's clock.
+  };
+  struct Answer {
+    std::string word{};
+    std::string more{};
+  };
+
+  [[nodiscard]] Result<void> usable() const;
+  [[nodiscard]] std::string facts_key(const RunId& run) const;
+  [[nodiscard]] std::string log_key(const RunId& run) const;
+  [[nodiscard]] std::string space_key(std::string_view space) const;
+  [[nodiscard]] Result<RedisReply> ask(const RedisWords& words);
+  [[nodiscard]] Result<Answer> run_script(const char* script, const RedisWords& keys,
+                                          const RedisWords& arguments);
+  [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease,
+                                            RedisWords more);
+  void forget(const Lease& lease);
+  [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
+  [[nodiscard]] Result<bool> owned(const RunFacts& facts);
+  [[nodiscard]] Result<void> add_records(const Lease& lease, std::span<const Record> records,
+                                         RedisWords& words) const;
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
+
+  const RedisOptions options_;
+  const pid_t pid_;
+  Durability durability_ = Durability::none;
+  std::mutex acquiring_;
+  std::mutex mutex_;  // Guards what follows.
+  RedisConnection connection_;
+  OwnerMark mark_;
+  std::map<std::string, std::string> held_{};  // Births of runs whose lease is held here: epochs.
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One attempt of a child: its streams, its time, its end and that of everything it started.
+
+#include "supervise/child.hpp"
+#include "supervise/loop.hpp"
+#include "supervise/signals.hpp"
+#include "triage/clock.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+// How an attempt of a child ended.
+struct ChildEnd {
+  enum class Cause : std::uint8_t {
+    itself,        // It exited, or a signal from elsewhere ended it.
+    timeout,       // RunSpec::timeout.
+    idle_timeout,  // RunSpec::idle_timeout.
+    dismissed,     // Whoever reads it had what it wanted: see dismiss().
+  };
+  Cause cause = Cause::itself;
+  int status = 0;     // As wait(2) gives it.
+  std::string out{};  // The tails of its streams; of a terminal everything is in `out`.
+  std::string error{};
+  bool printed = false;        // Something came on its standard output.
+  bool out_of_memory = false;  // The kernel has killed a process for want of memory.
+};
+
+class AttemptIo {
+ public:
+  struct Options {
+    std::shared_ptr<Signals> signals{};
+    std::shared_ptr<Clock> clock{};
+    // Sees what comes on standard output before it is passed on; may be null.
+    std::function<void(std::string_view)> on_out{};
+  };
+
+  AttemptIo(const RunSpec& spec, Options options);
+  ~AttemptIo();
+
+  // Starts the child: `before` is called when its process exists and runs nothing yet; an error
+  // from it ends the child. plan: program, arguments, environment and `inherited` are set.
+  // Errors: Errc::io, and those of `before`.
+  [[nodiscard]] Result<void> start(ChildPlan plan,
+                                   const std::function<Result<void>(pid_t)>& before);
+  // Serves it until it has ended, and everything that it has started.
+  [[nodiscard]] ChildEnd serve();
+
+  // The child has shown that it is alive.
+  void note_activity() { active_ = clock_->now(); }
+  // Ends the child: it has done what it had to do, or the run cannot go on.
+  void dismiss() { stop(ChildEnd::Cause::dismissed); }
+  // For further files that belong to this attempt.
+  [[nodiscard]] Loop& loop() noexcept { return loop_; }
+
+ private:
+  struct Streams;
+  Result<void> open_streams(ChildPlan& plan);
+  void reap();
+  void stop(ChildEnd::Cause cause);
+  void keep_time();
+  void end_rest();
+  [[nodiscard]] std::optional<TimePoint> next_moment() const;
+
+  const RunSpec& spec_;
+  std::shared_ptr<Signals> signals_;
+  std::shared_ptr<Clock> clock_;
+  std::function<void(std::string_view)> on_out_;
+  Loop loop_{};
+  std::unique_ptr<Streams> streams_;
+  pid_t pid_ = -1;
+  bool leader_ended_ = false;
+  int interrupts_ = 0;
+  bool all_ended_ = false;
+  ChildEnd end_{};
+  TimePoint started_{};
+  TimePoint active_{};
+  std::optional<TimePoint> kill_at_{};
+};
+
+}  // namespace triage::inline v0_1::supervise

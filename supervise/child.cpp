@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/child.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+// Pointers into the texts, ended by a null.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+void limit(int resource, std::uint64_t most) {
+  if (most == 0) return;
+  const rlimit both{most, most};
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
+}
+
+void take(int given, int number) {
+  if (given >= 0 && given != number) ::dup2(given, number);
+}
+
+// What the child does between fork and exec: system calls only, since another thread of the parent
+// may have held any lock.
+struct Launch {
+  const ChildPlan& plan;
+  char* const* arguments;
+  char* const* environment;
+  char* const* for_shell;  // For a script without a first line that names its interpreter.
+  int gate;
+  int trouble;
+  pid_t parent;
+
+  [[noreturn]] void fail() const {
+    const int reason = errno;
+    static_cast<void>(!::write(trouble, &reason, sizeof reason));
+    ::_exit(127);
+  }
+
+  [[noreturn]] void run() const {
+    if (plan.terminal) {
+      ::setsid();
+      ::ioctl(plan.in, TIOCSCTTY, 0);
+    } else {
+      ::setpgid(0, 0);
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char go = 0;
+    if (::getppid() != parent || ::read(gate, &go, 1) != 1) ::_exit(127);
+    take(plan.in, STDIN_FILENO);
+    take(plan.out, STDOUT_FILENO);
+    take(plan.error, STDERR_FILENO);
+    if (plan.inherited >= 0) ::fcntl(plan.inherited, F_SETFD, 0);
+    limit(RLIMIT_AS, plan.limits.memory_bytes);
+    limit(RLIMIT_CPU, plan.limits.cpu_seconds);
+    limit(RLIMIT_NOFILE, plan.limits.open_files);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &plan.signals, nullptr);
+    if (::chdir(plan.folder.c_str()) != 0) fail();
+    ::execve(plan.program.c_str(), arguments, environment);
+    if (errno == ENOEXEC) ::execve("/bin/sh", for_shell, environment);
+    fail();
+  }
+};
+
+bool is_executable(const std::filesystem::path& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+Result<std::string> find_program(const std::string& name, const std::string& folder) {
+  std::error_code ignored;
+  if (name.find('/') != std::string::npos) {
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    if (is_executable(path)) return path.string();
+    if (!std::filesystem::exists(path, ignored)) {
+      return Error{Errc::not_found, "\"" + printable(name) + "\" does not exist"};
+    }
+    return Error{Errc::io, "\"" + printable(name) + "\" cannot be executed"};
+  }
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  bool there = false;
+  while (!name.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::filesystem::path file =
+        std::filesystem::path(folder) / std::string(rest.substr(0, end)) / name;
+    if (is_executable(file)) return file.string();
+    there = there || std::filesystem::exists(file, ignored);
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (there) return Error{Errc::io, "\"" + printable(name) + "\" cannot be executed"};
+  return Error{Errc::not_found, "the command \"" + printable(name) + "\" was not found"};
+}
+
+Result<Child> Child::fork_gated(const ChildPlan& plan) {
+  TRIAGE_TRY(gate, make_pipe());
+  TRIAGE_TRY(trouble, make_pipe());
+  std::vector<std::string> shell_texts{"sh", plan.program};
+  if (plan.arguments.size() > 1) {
+    shell_texts.insert(shell_texts.end(), plan.arguments.begin() + 1, plan.arguments.end());
+  }
+  const auto arguments = pointers(plan.arguments);
+  const auto environment = pointers(plan.environment);
+  const auto for_shell = pointers(shell_texts);
+  const Launch launch{plan,
+                      arguments.data(),
+                      environment.data(),
+                      for_shell.data(),
+                      gate.read.get(),
+                      trouble.write.get(),
+                      ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return system_error("no process can be started");
+  if (pid == 0) {
+    gate.write.close();  // Else the child would keep its own gate from reporting the parent's end.
+    launch.run();
+  }
+  if (!plan.terminal) ::setpgid(pid, pid);  // Whoever comes first.
+  Child child;
+  child.pid_ = pid;
+  child.program_ = plan.program;
+  child.gate_ = std::move(gate.write);
+  child.trouble_ = std::move(trouble.read);
+  return outcome::success(std::move(child));
+}
+
+Result<void> Child::let_go() {
+  const char go = 1;
+  if (::write(gate_.get(), &go, 1) != 1) return system_error("the child cannot be let go");
+  gate_.close();
+  int reason = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(trouble_.get(), &reason, sizeof reason);
+  } while (got < 0 && errno == EINTR);
+  trouble_.close();
+  if (got != static_cast<ssize_t>(sizeof reason)) return outcome::success();
+  errno = reason;
+  return system_error("\"" + printable(program_) + "\" cannot be executed");
+}
+
+}  // namespace triage::inline v0_1::supervise

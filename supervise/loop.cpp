@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/loop.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+
+namespace triage::inline v0_1::supervise {
+
+void Loop::watch(int file, short events, Handler handler) {
+  files_[file] = {events, std::move(handler)};
+}
+
+void Loop::set_events(int file, short events) {
+  if (const auto found = files_.find(file); found != files_.end()) found->second.events = events;
+}
+
+void Loop::forget(int file) { files_.erase(file); }
+
+void Loop::turn(std::optional<TimePoint> when, Clock& clock) {
+  std::vector<pollfd> waited;
+  for (const auto& [file, watched] : files_) {
+    if (watched.events != 0) waited.push_back({file, watched.events, 0});
+  }
+  int wait_ms = -1;
+  if (when) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - clock.now()).count();
+    wait_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+  }
+  if (::poll(waited.data(), waited.size(), wait_ms) <= 0) return;
+  for (const pollfd& one : waited) {
+    if (one.revents == 0) continue;
+    const auto found = files_.find(one.fd);  // A handler may have forgotten it.
+    if (found == files_.end()) continue;
+    const Handler handler = found->second.handler;  // It may forget itself.
+    handler(one.revents);
+  }
+}
+
+}  // namespace triage::inline v0_1::supervise

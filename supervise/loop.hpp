@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Waits for several files at once, and for one moment.
+
+#include "triage/clock.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace triage::inline v0_1::supervise {
+
+// Thread-safety: none.
+class Loop {
+ public:
+  using Handler = std::function<void(short events)>;
+
+  // The handler is called when poll(2) tells of one of `events`, or of an error or the end. events
+  // 0: not at all until that is changed.
+  void watch(int file, short events, Handler handler);
+  void set_events(int file, short events);
+  void forget(int file);
+  [[nodiscard]] bool watches(int file) const { return files_.contains(file); }
+
+  // Waits until something happens, at most until `when`, and calls the handlers.
+  void turn(std::optional<TimePoint> when, Clock& clock);
+
+ private:
+  struct Watched {
+    short events = 0;
+    Handler handler{};
+  };
+  std::map<int, Watched> files_{};
+};
+
+}  // namespace triage::inline v0_1::supervise

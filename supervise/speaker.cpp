@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/protocol.hpp"
+
+#include <array>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+constexpr std::size_t block_bytes = 64U << 10U;
+
+}  // namespace
+
+void Speaker::answer(const Json& id, Json answer) {
+  if (!answers_ || id.is_null()) return;
+  Json whole{{"id", id}};
+  whole.update(answer);
+  const std::string line = show(whole) + "\n";
+  const std::scoped_lock lock(writing_);
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t put = ::send(file_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return;
+    sent += static_cast<std::size_t>(put);
+  }
+}
+
+bool Speaker::read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line) {
+  std::array<char, block_bytes> block{};
+  const ssize_t got = ::read(file_.get(), block.data(), block.size());
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  if (got == 0) {
+    if (!waiting_.empty()) on_line(waiting_, skipping_);  // A last line without its end.
+    waiting_.clear();
+    return false;
+  }
+  std::string_view rest(block.data(), static_cast<std::size_t>(got));
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    if (waiting_.empty() && !skipping_) {
+      on_line(rest.substr(0, end), false);
+    } else {
+      waiting_.append(rest.substr(0, end));
+      on_line(waiting_, skipping_);
+      waiting_.clear();
+      skipping_ = false;
+    }
+    rest.remove_prefix(end + 1);
+  }
+  if (!skipping_) waiting_.append(rest);
+  if (waiting_.size() > Protocol::longest_line) {
+    skipping_ = true;
+    waiting_.resize(1);
+  }
+  return true;
+}
+
+}  // namespace triage::inline v0_1::supervise

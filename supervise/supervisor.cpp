@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/supervisor.hpp"
+
+#include "supervise/leftovers.hpp"
+#include "supervise/recovery_file.hpp"
+#include "supervise/verdict.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <sys/wait.h>
+
+extern char** environ;
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+constexpr int most_attempts = 1'000;  // The policy decides long before.
+
+std::string base_name(const std::string& program) {
+  return std::filesystem::path(program).filename().string();
+}
+
+// "/outer/inner/": the ids of the runs that this process is part of, and the new one's.
+std::string lineage(const RunId& run) {
+  const char* outer = std::getenv(lineage_variable);
+  const std::string before = outer == nullptr || *outer != '/' ? "/" : outer;
+  return before + run + "/";
+}
+
+// This process's environment with some variables set.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& set) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    if (text.starts_with("TRIAGE_")) {
+      const std::string name(text.substr(0, text.find('=')));
+      if (set.contains(name) || name == "TRIAGE_RECOVERY") continue;
+    }
+    all.emplace_back(text);
+  }
+  for (const auto& [name, value] : set) all.push_back(name + "=" + value);
+  return all;
+}
+
+// The user has ended it from the keyboard.
+bool interrupted(const ChildEnd& end) {
+  return end.cause == ChildEnd::Cause::itself && WIFSIGNALED(end.status) &&
+         WTERMSIG(end.status) == SIGINT;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options)) {
+  if (!options_.clock) options_.clock = real_clock();
+}
+
+Result<void> Supervisor::end_former(Attempt& attempt) {
+  if (!looked_after_.insert(attempt.run_id()).second || attempt.number() == 1) {
+    return outcome::success();
+  }
+  TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
+  TRIAGE_TRYV(end_leftovers(attempt.run_id(), mark));
+  return outcome::success();
+}
+
+Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt,
+                                   const Protocol& protocol) {
+  ChildPlan plan;
+  TRIAGE_TRY(program, find_program(spec.command.front(), spec.folder));
+  plan.program = std::move(program);
+  plan.arguments = spec.command;
+  plan.folder = spec.folder;
+  plan.limits = spec.limits;
+  plan.inherited = protocol.pipe_for_child();
+  std::map<std::string, std::string> variables{{"TRIAGE_RUN_ID", attempt.run_id()},
+                                               {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
+                                               {"TRIAGE_SOCKET", protocol.socket_path()},
+                                               {"TRIAGE_FD", std::to_string(plan.inherited)},
+                                               {lineage_variable, lineage(attempt.run_id())}};
+  if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
+    const std::string file = folder_.path() + "/recovery.json";
+    TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
+    variables["TRIAGE_RECOVERY"] = file;
+  }
+  plan.environment = environment_with(variables);
+  return outcome::success(std::move(plan));
+}
+
+Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
+  run_ = attempt.run_id();
+  TRIAGE_TRY(spec, spec_from_json(task));
+  TRIAGE_TRYV(end_former(attempt));
+  if (folder_.path().empty()) {
+    TRIAGE_TRY(made, PrivateFolder::make());
+    folder_ = std::move(made);
+  }
+  AttemptIo io(spec, {.signals = options_.signals, .clock = options_.clock});
+  Protocol protocol(
+      io.loop(), attempt,
+      {.on_activity = [&io] { io.note_activity(); }, .on_trouble = options_.on_trouble});
+  TRIAGE_TRYV(protocol.open(folder_.path()));
+  TRIAGE_TRY(planned, plan(spec, attempt, protocol));
+  // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
+  // end, and a supervisor that has lost the run starts nothing.
+  TRIAGE_TRYV(io.start(std::move(planned), [&attempt](pid_t pid) -> Result<void> {
+    TRIAGE_TRY(mark, mark_of(pid));
+    TRIAGE_TRYV(attempt.checkpoint(to_label(mark)));
+    return outcome::success();
+  }));
+  protocol.close_pipe_for_child();
+  const ChildEnd end = io.serve();
+  protocol.finish();
+  status_ = shell_status(end.status);
+  if (succeeded(end)) return outcome::success(Json{{"exit_status", *status_}});
+  if (interrupted(end)) options_.signals->stop();
+  return failed(spec, attempt, end, protocol);
+}
+
+Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
+                         const Protocol& protocol) {
+  *state_ = attempt.state().json();
+  Failure failure = failure_of(end, base_name(spec.command.front()));
+  // What the program says itself is better than what its streams hold; what is known is known.
+  if (protocol.failure() && !failure.type) failure = *protocol.failure();
+  const bool began = end.printed || protocol.spoke();
+  if (!began && !failure.type && failure.exception_type.empty()) {
+    failure.exception_type = start_up_mark;
+  }
+  return attempt.fail(std::move(failure));
+}
+
+RunAgent make_run_agent(Supervisor& supervisor) {
+  const SupervisorOptions& options = supervisor.options();
+  return RunAgent{[&supervisor](const Json& task, Attempt& attempt) {
+                    return supervisor.attempt(task, attempt);
+                  },
+                  policy_of_runs(options.read_policy, supervisor.newest_state()),
+                  {.name = agent_name,
+                   .store = options.store,
+                   .observer = options.observer,
+                   .clock = options.clock,
+                   .classifier = classifier_of_runs(),
+                   // That a supervisor dies says nothing about the program that it supervises.
+                   .max_crashes = 0}};
+}
+
+Limits limits_of(const RunSpec& spec, Duration max_wait) {
+  Limits limits;
+  limits.max_attempts = spec.max_attempts > 0 ? spec.max_attempts : most_attempts;
+  limits.max_attempts_per_type = limits.max_attempts;
+  limits.max_wait = max_wait;
+  return limits;
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// What only the JSON-file store promises: lines for people, torn ends, segments, power.
+#include "triage/stores/json_file.hpp"
+
+#include "stores/contract.hpp"
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/json.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+struct JsonFiles {
+  TempFolder folder{};
+  JsonFileOptions options{};
+  [[nodiscard]] std::shared_ptr<JsonFileStore> open() const {
+    return JsonFileStore::open("file:" + folder.file("store"), options).value();
+  }
+  [[nodiscard]] std::string journal(const std::string& name) const {
+    return folder.file("store/runs/" + name + ".jsonl");
+  }
+  [[nodiscard]] std::string text(const std::string& name = "run-1") const {
+    std::ifstream file(journal(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& bytes) const {
+    std::ofstream(journal("run-1"), std::ios::binary | std::ios::trunc) << bytes;
+  }
+  // A released run of five records, the last three in one append.
+  void tell() const {
+    const auto store = open();
+    Journal told("run-1");
+    const std::vector<Record> first{started(told), step(told, "a")};
+    const auto lease = store->start(run_info("run-1"), first).value();
+    const std::vector<Record> batch{step(told, "b"), step(told, "c"), step(told, "d")};
+    REQUIRE_OK(store->append(lease, batch, RunStatus::suspended));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every line of a journal is JSON that a person can read", "[stores][json_file]") {
+  const JsonFiles in;
+  in.tell();
+  std::istringstream lines(in.text());
+  std::vector<Json> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(Json::parse(line));
+  REQUIRE(all.size() == 6);
+  CHECK(all[0].at("triage") == "run");
+  CHECK(all[0].at("agent") == "crawler");
+  CHECK(all[1].at("kind") == "run_started");
+  CHECK(all[1].at("body").at("task") == "fetch");
+  CHECK(all[2].at("step").at("action") == "a");
+  CHECK(all[5].at("status") == "suspended");
+}
+
+TEST_CASE("an append that was cut off anywhere was never there, and the next owner goes on",
+          "[stores][json_file][crash]") {
+  const JsonFiles in;
+  in.tell();
+  const std::string whole = in.text();
+  std::size_t batch = 0;
+  for (int line = 0; line < 3; ++line) batch = whole.find('\n', batch) + 1;
+  for (std::size_t cut = batch; cut < whole.size(); ++cut) {
+    in.write(whole.substr(0, cut));
+    const auto store = in.open();
+    const auto reading = store->read("run-1", {});
+    REQUIRE_OK(reading);
+    REQUIRE(reading.value().records.size() == 2);
+    REQUIRE(reading.value().damaged.empty());
+    REQUIRE(reading.value().info.last == 2);
+    if (cut % 7 != 0) continue;
+    if (cut > batch) REQUIRE(store->check().value().size() == 1);
+    const auto lease = store->acquire("run-1");
+    REQUIRE_OK(lease);
+    CHECK(store->take_warning().empty() == (cut == batch));
+    Journal told("run-1");
+    static_cast<void>(started(told));
+    static_cast<void>(step(told, "a"));
+    const Record other = step(told, "another");
+    REQUIRE_OK(store->append(lease.value(), {&other, 1}, RunStatus::running));
+    CHECK(store->read("run-1", {}).value().records.size() == 3);
+    CHECK(store->check().value().empty());
+  }
+}
+
+TEST_CASE("every flipped bit of a journal is noticed, and no other record is lost",
+          "[stores][json_file][damage]") {
+  const JsonFiles in;
+  in.tell();
+  const std::string whole = in.text();
+  const auto store = in.open();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    if (whole[at] == '\n') continue;  // Two lines become one.
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(static_cast<unsigned char>(flipped[at]) ^ (1U << (at % 8)));
+    in.write(flipped);
+    const auto reading = store->read("run-1", {});
+    REQUIRE_OK(reading);
+    const auto& [info, records, damaged, superseded, from] = reading.value();
+    INFO("byte " << at << " of " << whole.size());
+    const bool in_head = at < whole.find('\n');
+    REQUIRE(info.damaged == in_head);
+    REQUIRE(records.size() == (in_head ? 5 : 4));
+    REQUIRE(damaged.size() == (in_head ? 0 : 1));
+  }
+}
+
+TEST_CASE("a long journal goes on in further files and is still one journal",
+          "[stores][json_file]") {
+  JsonFiles in;
+  in.options.segment_bytes = 4096;
+  in.options.durability = Durability::power;
+  Journal told("run-1");
+  const Record first = started(told);
+  {
+    const auto store = in.open();
+    CHECK(store->capabilities().durability == Durability::power);
+    const auto lease = store->start(run_info("run-1"), {&first, 1}).value();
+    for (int i = 0; i < 100; ++i) {
+      const Record next = step(told, "step " + std::to_string(i));
+      REQUIRE_OK(store->append(lease, {&next, 1}, RunStatus::running));
+    }
+    REQUIRE_OK(store->release(lease));
+  }
+  CHECK(std::filesystem::exists(in.journal("run-1~4")));
+  const auto store = in.open();
+  CHECK(store->read("run-1", {}).value().records.size() == 101);
+  CHECK(store->runs({}).value().size() == 1);
+  REQUIRE_OK(store->acquire("run-1"));
+  CHECK_ERRC(Errc::busy, in.open()->acquire("run-1"));
+  const auto other = store->read("run-1", {99, 100}).value();
+  CHECK(other.records.size() == 2);
+}
+
+TEST_CASE("a store that is only looked at is left as it is", "[stores][json_file]") {
+  JsonFiles in;
+  in.tell();
+  const std::string before = in.text();
+  in.options.read_only = true;
+  const auto store = in.open();
+  CHECK(store->read("run-1", {}).value().records.size() == 5);
+  CHECK_ERRC(Errc::unsupported, store->acquire("run-1"));
+  CHECK_ERRC(Errc::unsupported, store->put_if("s", "k", 0, "x"));
+  CHECK_ERRC(Errc::unsupported, store->erase("run-1"));
+  CHECK(in.text() == before);
+  CHECK_ERRC(Errc::not_found, JsonFileStore::open(in.folder.file("none"), in.options));
+  CHECK_FALSE(std::filesystem::exists(in.folder.file("none")));
+}
+
+TEST_CASE("somebody else's folder does not become a store", "[stores][json_file]") {
+  const TempFolder folder;
+  std::ofstream(folder.file("letter.txt")) << "dear reader";
+  CHECK_ERRC(Errc::unsupported, JsonFileStore::open(folder.path().string()));
+  CHECK_FALSE(std::filesystem::exists(folder.file("store.json")));
+  CHECK_ERRC(Errc::invalid_argument, JsonFileStore::open("file:"));
+  CHECK_ERRC(Errc::io, JsonFileStore::open(folder.file("letter.txt")));
+  CHECK_ERRC(Errc::invalid_argument,
+             JsonFileStore::open(folder.file("s"), {.lease_timeout = std::chrono::seconds(0)}));
+}
+
+TEST_CASE("a line of another run is no line of this one", "[stores][json_file][damage]") {
+  const JsonFiles in;
+  in.tell();
+  std::filesystem::copy_file(in.journal("run-1"), in.journal("run-2"));
+  const auto reading = in.open()->read("run-2", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().records.empty());
+  CHECK(reading.value().info.damaged);
+  CHECK_ERRC(Errc::corrupt, in.open()->acquire("run-2"));
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Runs whose supervisor is killed: no process of a former attempt lives beside a new one.
+#include "supervise/running.hpp"
+
+#include "support/catch.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+// Starts processes in its group, in a session of its own and with an empty environment, says so,
+// and hangs. An attempt that finds one of a former attempt alive says so in "doubled".
+constexpr const char* litter = R"(
+for pid in $(cat $W/pids 2>/dev/null); do
+  state=$(sed 's/.*) //;s/ .*//' /proc/$pid/stat 2>/dev/null)
+  [ -n "$state" ] && [ "$state" != Z ] && echo $pid >> $W/doubled
+done
+[ -e $W/finish ] && exit 0
+echo $$ >> $W/pids
+sleep 1000 & echo $! >> $W/pids
+setsid sleep 1000 & echo $! >> $W/pids
+env -i sleep 1000 & echo $! >> $W/pids
+echo ready > $W/told
+wait
+)";
+
+}  // namespace
+
+TEST_CASE("30 kills of the supervisor leave no process beside the next attempt", "[resume]") {
+  const Workshop shop;
+  const std::string script = shop.script("litter", litter);
+  Beside first(shop.run_line({"--run", "r"}, {script}));
+  REQUIRE(shop.next_word() == "ready");
+  first.end_with(SIGKILL);
+  for (int kill = 2; kill <= 30; ++kill) {
+    Beside next({TRIAGE_COMMAND, "resume", "r", "--store", shop.store()});
+    REQUIRE(shop.next_word() == "ready");
+    next.end_with(SIGKILL);
+  }
+  std::ofstream(shop.file("finish")) << "now";
+  CHECK(shop.triage({"resume", "--all"}).status == 0);
+  CHECK(words_of(shop.file("doubled")).empty());
+  const auto pids = words_of(shop.file("pids"));
+  CHECK(pids.size() == 120);
+  for (const std::string& pid : pids) CHECK_FALSE(lives(pid));
+}
+
+TEST_CASE("30 kills of the child are 30 attempts, and the run finishes", "[resume]") {
+  const Workshop shop;
+  const std::string script = shop.script(
+      "dies", "[ $TRIAGE_ATTEMPT -gt 30 ] && exit 0\nsetsid sleep 1000 &\nkill -KILL $$");
+  std::ofstream(shop.file("p.json")) << R"({"default": {"strategy": "retry", "max_attempts": 40}})";
+  CHECK(shop.run({"--policy", shop.file("p.json"), "--quiet"}, {script}).status == 0);
+}
+
+TEST_CASE("two supervisors cannot own one run", "[resume]") {
+  const Workshop shop;
+  const std::string waits = shop.script("a", "echo ready > $W/told\nexec sleep 1000");
+  Beside running(shop.run_line({"--run", "r"}, {waits}));
+  REQUIRE(shop.next_word() == "ready");
+  CHECK(shop.triage({"resume", "r"}).status == 8);
+  CHECK(shop.run({"--run", "r"}, {waits}).status == 8);
+  CHECK(shop.triage({"resume", "--all"}).status == 0);  // It is nobody's to take.
+}
+
+TEST_CASE("resume says what it cannot go on with", "[resume]") {
+  const Workshop shop;
+  CHECK(shop.run({}, {"true"}).status == 0);
+  CHECK(shop.triage({"resume", "nobody"}).status == 1);
+  CHECK(shop.triage({"resume"}).status == 2);
+  CHECK(shop.triage({"resume", "r", "--due"}).status == 2);
+  CHECK(shop.triage({"resume", "--due"}).status == 0);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// `triage run`: what becomes of a program that works, fails, hangs, or leaves something behind.
+#include "supervise/running.hpp"
+
+#include "support/catch.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("a program that works is passed through, and its status is the command's", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run({}, {"sh", "-c", "echo out; echo err >&2; exit 0"});
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "out\n");
+  CHECK(printed.error == "err\n");
+  struct stat store {};
+  REQUIRE(::stat(shop.store().c_str(), &store) == 0);
+  CHECK((store.st_mode & 0777U) == 0600U);
+}
+
+TEST_CASE("a program that dies by a signal is begun anew, and one line says why", "[run]") {
+  const Workshop shop;
+  const Printed printed =
+      shop.run({}, {shop.script("a",
+                                "[ $TRIAGE_ATTEMPT -gt 1 ] && echo done && exit 0\n"
+                                "kill -SEGV $$")});
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "done\n");
+  CHECK_THAT(printed.error, ContainsSubstring("attempt 1 failed: crashed (killed_by_signal)"));
+  CHECK_THAT(printed.error, ContainsSubstring("SIGSEGV"));
+  CHECK_THAT(printed.error, ContainsSubstring("retry"));
+}
+
+TEST_CASE("a program that goes on failing gives its own status, or the run's", "[run]") {
+  const Workshop shop;
+  const std::vector<std::string> command{"sh", "-c", "echo x; exit 9"};
+  CHECK(shop.run({"--max-attempts", "1"}, command).status == 9);
+  CHECK(shop.run({"--max-attempts", "1", "--exit-status", "triage"}, command).status == 5);
+  CHECK(shop.run({"--max-attempts", "1"}, {"sh", "-c", "kill -KILL $$"}).status == 128 + SIGKILL);
+}
+
+TEST_CASE("what never starts has a small budget of its own", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run({"--start-ups", "2", "--run", "r"}, {"sh", "-c", "exit 3"});
+  CHECK(printed.status == 3);
+  CHECK_THAT(printed.error, ContainsSubstring("failed 2 times before it had done anything"));
+}
+
+TEST_CASE("a limit with a printed reset suspends the run with status 75", "[run]") {
+  const Workshop shop;
+  const std::vector<std::string> limited{
+      "sh", "-c",
+      R"(echo '{"error": {"message": "Too many requests, retry after 3600 seconds", "status": 429}}'; exit 1)"};
+  const Printed printed = shop.run({"--run", "r"}, limited);
+  CHECK(printed.status == 75);
+  CHECK_THAT(printed.error, ContainsSubstring("run r is suspended until"));
+  CHECK(shop.run({"--exit-status", "triage"}, limited).status == 7);
+}
+
+TEST_CASE("a hanging program and all it has started end at the timeout", "[run]") {
+  const Workshop shop;
+  const std::string hangs = shop.script(
+      "a",
+      "sleep 1000 & echo $! > $W/in_group\nsetsid sleep 1000 & echo $! > $W/away\necho x\nwait");
+  for (const char* option : {"--timeout", "--idle-timeout"}) {
+    const Printed printed = shop.run({option, "300ms", "--max-attempts", "1"}, {hangs});
+    CHECK(printed.status == 128 + SIGTERM);
+    CHECK_THAT(printed.error, ContainsSubstring("timeout"));
+    for (const char* name : {"in_group", "away"}) {
+      const std::string pid = read_text(shop.file(name));
+      CHECK_FALSE(lives(pid.substr(0, pid.find('\n'))));
+    }
+  }
+}
+
+TEST_CASE("a program that ignores SIGTERM is killed", "[run]") {
+  const Workshop shop;
+  const std::vector<std::string> stubborn{
+      shop.script("a", "trap '' TERM\necho ready > $W/told\nwhile :; do sleep 1000; done")};
+  SECTION("after a timeout") {
+    Beside running(shop.run_line(
+        {"--timeout", "10ms", "--kill-after", "50ms", "--max-attempts", "1"}, stubborn));
+    CHECK(running.wait() == 128 + SIGKILL);
+  }
+  SECTION("when the supervisor is asked to end") {
+    Beside running(shop.run_line({"--kill-after", "50ms", "--run", "r"}, stubborn));
+    REQUIRE(shop.next_word() == "ready");
+    CHECK(running.end_with(SIGTERM) == 128 + SIGKILL);
+  }
+}
+
+TEST_CASE("what a program leaves behind when it has finished is ended with it", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run({}, {shop.script("a", "setsid sleep 1000 &\necho $!")});
+  CHECK(printed.status == 0);
+  CHECK_FALSE(lives(printed.out.substr(0, printed.out.find('\n'))));
+}
+
+TEST_CASE("a stop is passed on, is no failure, and the run can go on", "[run]") {
+  const Workshop shop;
+  const std::string waits = shop.script(
+      "a", "[ $TRIAGE_ATTEMPT -gt 1 ] && exit 0\necho ready > $W/told\nexec sleep 1000");
+  Beside running(shop.run_line({"--run", "r"}, {waits}));
+  REQUIRE(shop.next_word() == "ready");
+  CHECK(running.end_with(SIGTERM) == 128 + SIGTERM);
+  CHECK(shop.triage({"resume", "r"}).status == 0);
+}
+
+TEST_CASE("any bytes and any amount of them pass through", "[run]") {
+  const Workshop shop;
+  const Printed printed =
+      shop.run({}, {"sh", "-c", "head -c 3000000 /dev/zero; printf '\\377\\376'; exit 0"});
+  CHECK(printed.status == 0);
+  CHECK(printed.out.size() == 3'000'002);
+  CHECK(printed.out.ends_with("\377\376"));
+}
+
+TEST_CASE("a finished run is not run again", "[run]") {
+  const Workshop shop;
+  const std::vector<std::string> command{"sh", "-c", "echo once"};
+  CHECK(shop.run({"--run", "r"}, command).out == "once\n");
+  const Printed again = shop.run({"--run", "r"}, command);
+  CHECK(again.status == 0);
+  CHECK(again.out.empty());
+}
+
+TEST_CASE("a policy document decides, and a wrong one is refused before anything runs", "[run]") {
+  const Workshop shop;
+  std::ofstream(shop.file("p.json")) << R"({"default": {"strategy": "retry", "max_attempts": 2}})";
+  std::ofstream(shop.file("wrong.json")) << R"({"default": "rettry"})";
+  const std::vector<std::string> fails{"sh", "-c", "echo try; exit 4"};
+  CHECK(shop.run({"--policy", shop.file("p.json")}, fails).out == "try\ntry\n");
+  const Printed refused = shop.run({"--policy", shop.file("wrong.json")}, fails);
+  CHECK(refused.status == 2);
+  CHECK(refused.out.empty());
+  CHECK_THAT(refused.error, ContainsSubstring("wrong.json"));
+}
+
+TEST_CASE("a command that is missing or cannot be executed is said so, as shells do", "[run]") {
+  const Workshop shop;
+  std::ofstream(shop.file("plain")) << "text";
+  CHECK(shop.run({}, {"no-such-command-anywhere"}).status == 127);
+  CHECK(shop.run({}, {shop.file("missing")}).status == 127);
+  CHECK(shop.run({}, {shop.file("plain")}).status == 126);
+  CHECK(shop.run({}, {shop.file("")}).status == 126);
+  CHECK(shop.run({}, {}).status == 2);
+  CHECK_FALSE(std::filesystem::exists(shop.store()));
+}
+
+TEST_CASE("limits bind the child", "[run]") {
+  const Workshop shop;
+  CHECK(shop.run({"--files", "64"}, {"sh", "-c", "ulimit -n"}).out == "64\n");
+  CHECK(shop.run({"--cpu", "7"}, {"sh", "-c", "ulimit -t"}).out == "7\n");
+}
+
+TEST_CASE("recoveries are told as JSON Lines, or not at all", "[run]") {
+  const Workshop shop;
+  const std::vector<std::string> fails{"sh", "-c", "echo x; exit 4"};
+  const Printed told = shop.run({"--json", "--max-attempts", "1", "--run", "r"}, fails);
+  const Json first = Json::parse(told.error.substr(0, told.error.find('\n')), nullptr, false);
+  REQUIRE(first.is_object());
+  CHECK(first["event"] == "recovery");
+  CHECK(first["run"] == "r");
+  CHECK(first["attempt"] == 1);
+  CHECK(shop.run({"--quiet", "--max-attempts", "1"}, fails).error.empty());
+}

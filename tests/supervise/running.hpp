@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// `triage run` in a folder of its own, with scripts as programs and pipes that say how far they
+// are.
+
+#include "support/program.hpp"
+#include "support/result.hpp"
+#include "triage/stores/sqlite.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace triage::test {
+
+// A folder with a store, scripts, and a named pipe "told" that scripts write to when they are where
+// a test wants them.
+class Workshop {
+ public:
+  Workshop() { REQUIRE(::mkfifo(folder_.file("told").c_str(), 0600) == 0); }
+
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::string store() const { return file("runs.db"); }
+
+  // An executable shell script in which $W is this folder.
+  std::string script(const std::string& name, const std::string& text) const {
+    std::ofstream out(file(name));
+    out << "#!/bin/sh\nW='" << folder_.path().string() << "'\n" << text << "\n";
+    out.close();
+    std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
+    return file(name);
+  }
+
+  // `triage run --store STORE OPTION… -- COMMAND…`
+  [[nodiscard]] std::vector<std::string> run_line(std::vector<std::string> options,
+                                                  const std::vector<std::string>& command) const {
+    std::vector<std::string> all{TRIAGE_COMMAND, "run", "--store", store()};
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("--");
+    all.insert(all.end(), command.begin(), command.end());
+    return all;
+  }
+  [[nodiscard]] Printed run(const std::vector<std::string>& options,
+                            const std::vector<std::string>& command) const {
+    return run_program(run_line(options, command));
+  }
+  [[nodiscard]] Printed triage(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), TRIAGE_COMMAND);
+    arguments.insert(arguments.end(), {"--store", store()});
+    return run_program(arguments);
+  }
+
+  // Waits for the next line that a script writes to $W/told. One that is being killed may still
+  // have the pipe open, and say nothing more.
+  [[nodiscard]] std::string next_word() const {
+    std::string word;
+    while (word.empty()) {
+      std::ifstream in(file("told"));
+      in >> word;
+    }
+    return word;
+  }
+
+ private:
+  TempFolder folder_{};
+};
+
+// A command that runs beside the test.
+class Beside {
+ public:
+  explicit Beside(const std::vector<std::string>& arguments) {
+    std::vector<char*> argv;
+    for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (const int number : {0, 1, 2}) {
+      posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
+    }
+    REQUIRE(::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  ~Beside() {
+    if (pid_ > 0) static_cast<void>(end_with(SIGKILL));
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+  void signal(int number) const { ::kill(pid_, number); }
+  // The exit status, or 128 and the number of the signal that ended it.
+  int wait() {
+    int status = 0;
+    REQUIRE(::waitpid(std::exchange(pid_, -1), &status, 0) > 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  int end_with(int number) {
+    signal(number);
+    return wait();
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// The process does something; one that has ended and was not waited for does not.
+inline bool lives(const std::string& pid) {
+  const std::string stat = read_text("/proc/" + pid + "/stat");
+  const std::size_t end = stat.rfind(") ");
+  return end != std::string::npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
+}
+
+}  // namespace triage::test

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What is kept of a stream, and the error that its lines tell of.
+#include "supervise/tail.hpp"
+
+#include "supervise/leftovers.hpp"
+#include "support/catch.hpp"
+
+#include <unistd.h>
+
+using namespace triage;
+using namespace triage::supervise;
+
+TEST_CASE("the tail of a stream is its newest bytes, whatever the pieces", "[supervise]") {
+  Tail tail;
+  std::string all;
+  for (int i = 0; i < 40'000; ++i) {
+    const std::string piece = std::to_string(i) + "\n";
+    tail.add(piece);
+    all += piece;
+  }
+  CHECK(tail.text() == all.substr(all.size() - Tail::longest));
+  CHECK(tail.seen() == all.size());
+  tail.add(std::string(3 * Tail::longest, 'x') + "end");
+  CHECK(tail.text().size() == Tail::longest);
+  CHECK(tail.text().ends_with("xend"));
+}
+
+TEST_CASE("the newest JSON error counts, with its codes", "[supervise]") {
+  const auto found = last_json_error(
+      "{\"error\": \"old\"}\n"
+      "{\"error\": {\"type\": \"overloaded_error\", \"message\": \"busy\", \"status\": 529}}\n"
+      "{\"result\": 1}\nplain text {\n");
+  REQUIRE(found);
+  CHECK(found->text == "busy");
+  CHECK(found->http_status == 529);
+  CHECK(found->exception_type == "overloaded_error");
+  CHECK(last_json_error("{\"type\": \"error\", \"message\": \"lost\"}")->text == "lost");
+  CHECK(last_json_error("{\"error\": \"HTTP 503\", \"code\": \"503\"}")->http_status == 503);
+  CHECK_FALSE(last_json_error("{\"error\": null}\n{broken\n[1]\n"));
+  CHECK_FALSE(last_json_error(""));
+}
+
+TEST_CASE("a process is known again by its start and its boot", "[supervise]") {
+  const auto mark = mark_of(::getpid());
+  REQUIRE(mark);
+  const auto read = parse_mark(to_label(mark.value()));
+  REQUIRE(read);
+  CHECK(read->pid == ::getpid());
+  CHECK(read->start == mark.value().start);
+  CHECK(read->session == mark.value().session);
+  CHECK(read->boot == mark.value().boot);
+  for (const char* wrong : {"", "process", "process x", "process 1 session 1 start 1 boot b",
+                            "planned", "process 12 session 1 start x boot b"}) {
+    CHECK_FALSE(parse_mark(wrong));
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "kit.hpp"
+
+#include <functional>
+#include <map>
+#include <random>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Rng = std::mt19937;
+
+std::string last_checkpoint(const WorkflowRun& run) {
+  const auto all = run.checkpoints();
+  REQUIRE_OK(all);
+  REQUIRE_FALSE(all.value().empty());
+  return to_string(all.value().back().id);
+}
+
+// What a task says of what it was told: short, and now and then the same for different context.
+std::string digest(const TaskInput& task, unsigned coarseness) {
+  std::size_t sum = 0;
+  for (const TaskOutput& before : task.context) {
+    sum = sum * 31 + std::hash<std::string>()(before.task + before.output.get<std::string>());
+  }
+  return task.id + std::to_string(sum % coarseness);
+}
+
+TaskGraph digesting(unsigned coarseness) {
+  TaskGraph graph("plan");
+  graph.agent("digester", [coarseness](const TaskInput& task) { return digest(task, coarseness); });
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("editing an output runs again what read it, and nothing else", "[workflow][fork]") {
+  const auto store = memory();
+  TaskGraph graph = digesting(1'000'000);
+  graph.task({.id = "a"})
+      .task({.id = "b"})
+      .task({.id = "c", .depends_on = {"a"}})
+      .task({.id = "d", .depends_on = {"b", "c"}})
+      .task({.id = "e", .depends_on = {"b"}})
+      .task({.id = "f", .depends_on = {"a"}, .context = TaskContext::none});
+  WorkflowRun origin(built(graph), {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run({{"goal", "x"}}));
+  const auto before = store->read("origin", {});
+  REQUIRE_OK(before);
+
+  WorkflowRun branch(built(graph), {.run_id = "branch", .store = store});
+  REQUIRE_OK(branch.fork(last_checkpoint(origin),
+                         {.label = "what if", .outputs = {{"a", "edited"}}, .author = "ann"}));
+  CHECK(called(branch) == std::set<std::string>{"c", "d"});
+  const auto after = store->read("origin", {});
+  REQUIRE_OK(after);
+  CHECK(after.value().records.size() == before.value().records.size());
+
+  WorkflowRun other(built(graph), {.run_id = "other", .store = store});
+  CHECK_ERRC(Errc::conflict, other.fork(last_checkpoint(origin), {.label = "what if"}));
+}
+
+TEST_CASE("editing an input or a value of the state runs again who read that key",
+          "[workflow][fork]") {
+  const auto store = memory();
+  const auto graph = built(
+      WorkflowBuilder("w", {.deliver_inputs = false})
+          .executor("start",
+                    [](const Json&, Context& context) {
+                      context.shared().set("topic", "tea");
+                      return 1;
+                    })
+          .executor("style",
+                    [](const int&, Context& context) {
+                      return context.input<std::string>("style").value();
+                    })
+          .executor("topic",
+                    [](const int&, Context& context) {
+                      return context.shared().value("topic", std::string());
+                    })
+          .executor("both", [](const std::vector<std::string>& both) { return both[0] + both[1]; })
+          .start("start")
+          .fan_out("start", {"style", "topic"})
+          .fan_in({"style", "topic"}, "both"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run({{"style", "short"}, {"unused", 1}}));
+  const std::string from = last_checkpoint(origin);
+  const auto branch = [&](const Fork& edits) {
+    WorkflowRun run(graph, {.store = store});
+    const auto result = run.fork(from, edits);
+    REQUIRE_OK(result);
+    return std::pair(called(run), result.value().value().get<std::string>());
+  };
+  CHECK(branch({.inputs = {{"style", "long"}}}) ==
+        std::pair(std::set<std::string>{"style", "both"}, std::string("longtea")));
+  CHECK(branch({.inputs = {{"unused", 2}}}) ==
+        std::pair(std::set<std::string>{}, std::string("shorttea")));
+  CHECK(branch({.state = {{"topic", "rum"}}}) ==
+        std::pair(std::set<std::string>{"topic", "both"}, std::string("shortrum")));
+}
+
+TEST_CASE("random edits of random task graphs run again what an oracle says", "[workflow][fork]") {
+  Rng rng(11);
+  std::size_t rerun = 0;
+  for (int round = 0; round < 200; ++round) {
+    const auto coarseness = static_cast<unsigned>(1 + rng() % 5);
+    const std::size_t count = 2 + rng() % 20;
+    TaskGraph graph = digesting(coarseness);
+    std::vector<std::vector<std::string>> depends(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::set<std::string> on;
+      for (std::size_t k = 0; i > 0 && k < rng() % 4; ++k)
+        on.insert("t" + std::to_string(rng() % i));
+      depends[i] = {on.begin(), on.end()};
+      graph.task({.id = "t" + std::to_string(i), .depends_on = depends[i]});
+    }
+    const auto store = memory();
+    WorkflowRun origin(built(graph), {.run_id = "origin", .store = store, .threads = 1});
+    REQUIRE_OK(origin.run(nullptr));
+    const std::string edited = "t" + std::to_string(rng() % count);
+
+    // The oracle: whoever sees another output than before runs again.
+    const auto outputs_of = [&](bool with_edit, const std::map<std::string, std::string>* before,
+                                std::set<std::string>& ran) {
+      std::map<std::string, std::string> outputs;
+      for (std::size_t i = 0; i < count; ++i) {
+        TaskInput task{.id = "t" + std::to_string(i)};
+        bool changed = before == nullptr;
+        for (const std::string& on : depends[i]) {
+          task.context.push_back({on, outputs.at(on)});
+          changed |= before != nullptr && outputs.at(on) != before->at(on);
+        }
+        const bool is_edited = with_edit && task.id == edited;
+        if (changed && !is_edited) ran.insert(task.id);
+        outputs[task.id] = is_edited ? "edited" : digest(task, coarseness);
+      }
+      return outputs;
+    };
+    std::set<std::string> expected;
+    const auto before = outputs_of(false, nullptr, expected);
+    expected.clear();
+    const auto after = outputs_of(true, &before, expected);
+
+    WorkflowRun branch(built(graph), {.store = store, .threads = 1});
+    REQUIRE_OK(branch.fork(last_checkpoint(origin), {.outputs = {{edited, "edited"}}}));
+    INFO("round " << round);
+    REQUIRE(called(branch) == expected);
+    const auto tasks = graph.tasks(branch);
+    REQUIRE_OK(tasks);
+    for (const TaskView& view : tasks.value()) {
+      REQUIRE(view.output == after.at(view.id));
+    }
+    rerun += expected.size();
+  }
+  CHECK(rerun > 100);
+}
+
+TEST_CASE("edits of what does not exist or has not finished are refused", "[workflow][fork]") {
+  const auto store = memory();
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a",
+                                         [](const int& n, Context& context) {
+                                           context.send(n);
+                                           context.send(n);
+                                         })
+                               .executor("b", [](const int& n) { return n; })
+                               .executor("never", [](const int& n) { return n; })
+                               .start("a")
+                               .edge("a", "b")
+                               .edge("a", "never", [](const Message&) { return false; }));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(1));
+  const std::string from = last_checkpoint(origin);
+  const auto refused = [&](const Fork& edits) {
+    WorkflowRun run(graph, {.store = store});
+    const auto result = run.fork(from, edits);
+    CHECK_ERRC(Errc::invalid_argument, result);
+    CHECK(run.handler_calls() == 0);
+  };
+  refused({.outputs = {{"x", 1}}});
+  refused({.outputs = {{"never", 1}}});
+  refused({.outputs = {{"a", 1}}});  // It has sent two messages.
+  refused({.inputs = 3});
+  WorkflowRun run(graph, {.store = store});
+  CHECK_ERRC(Errc::not_found, run.fork("nothing@3", {}));
+}

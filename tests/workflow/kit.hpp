@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the tests of workflows share.
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/workflow/run.hpp"
+#include "triage/workflow/task_graph.hpp"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace triage::test {
+
+template <class Builder>
+workflow::Workflow built(const Builder& builder) {
+  auto workflow = builder.build();
+  REQUIRE_OK(workflow);
+  return std::move(workflow).value();
+}
+
+inline std::shared_ptr<CheckpointStore> memory() { return MemoryStore::create(); }
+
+// The executors whose handlers were called in the newest go of a run.
+inline std::set<std::string> called(const workflow::WorkflowRun& run) {
+  std::set<std::string> paths;
+  const auto deliveries = run.deliveries();
+  REQUIRE_OK(deliveries);
+  for (const auto& one : deliveries.value()) {
+    if (one.how != workflow::Ran::reused) paths.insert(one.executor);
+  }
+  return paths;
+}
+
+}  // namespace triage::test

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The scheduler alone: random graphs, settled in random orders, against a plain model.
+#include "scheduler.hpp"
+#include "router.hpp"
+#include "support/catch.hpp"
+#include "support/result.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::workflow::detail;
+
+namespace {
+
+using Rng = std::mt19937;
+
+std::size_t below(Rng& rng, std::size_t n) { return rng() % n; }
+
+// What an executor of the tests sends on: a number made of what it got and who it is.
+int sent_by(const std::string& path, const Json& got) {
+  std::size_t sum = std::hash<std::string>()(path + show(got));
+  return static_cast<int>(sum % 1000);
+}
+
+// Node i reaches later ones, and now and then an earlier one as long as the number is small.
+Workflow random_graph(Rng& rng, std::size_t nodes, bool cycles) {
+  WorkflowBuilder builder("random", {.max_supersteps = 30});
+  const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
+  for (std::size_t i = 0; i < nodes; ++i) {
+    builder.executor(name(i), [](const Json& json) { return json; });
+  }
+  builder.start(name(0));
+  for (std::size_t i = 1; i < nodes; ++i) {
+    const std::size_t from = below(rng, i);
+    const std::size_t other = below(rng, i);
+    if (i >= 2 && from != other && below(rng, 3) == 0) {
+      const Join join = below(rng, 2) == 0 ? Join::all() : Join::of(1 + below(rng, 2));
+      builder.fan_in({name(from), name(other)}, name(i), join);
+    } else {
+      builder.edge(name(from), name(i));
+    }
+    if (cycles && below(rng, 5) == 0) {
+      builder.edge(name(i), name(below(rng, i)), when<int>([](int n) { return n % 4 == 0; }),
+                   {.name = "back" + name(i)});
+    }
+  }
+  return builder.build().value();
+}
+
+using Trace = std::vector<std::tuple<std::string, int, int, std::string>>;
+
+// Runs the machine; what is under way is settled in an order that `rng` picks.
+Trace run_machine(const Workflow& graph, Rng* rng) {
+  const Plan& plan = graph.body()->plan();
+  Scheduler scheduler(plan, graph.body()->spec().options.schedule,
+                      graph.body()->spec().options.max_supersteps);
+  scheduler.start(make_message(1));
+  Trace trace;
+  std::vector<Delivery> running;
+  for (;;) {
+    while (auto delivery = scheduler.next()) running.push_back(*std::move(delivery));
+    if (running.empty()) {
+      if (!scheduler.advance()) break;
+      continue;
+    }
+    const std::size_t chosen = rng != nullptr ? below(*rng, running.size()) : 0;
+    const Delivery delivery = running[chosen];
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(chosen));
+    const std::string& path = plan.nodes[delivery.node].path;
+    trace.emplace_back(path, delivery.occurrence, delivery.superstep,
+                       show(delivery.message.json()));
+    const Message message = make_message(sent_by(path, delivery.message.json()));
+    scheduler.settle(
+        delivery, {{message, routes_of(plan, plan.nodes[delivery.node].edges, message).value()}});
+  }
+  std::sort(trace.begin(), trace.end());
+  return trace;
+}
+
+// The same by the letter: in each superstep all messages are delivered, sender by sender.
+Trace run_model(const Workflow& graph) {
+  const auto& spec = graph.body()->spec();
+  Trace trace;
+  std::map<std::string, int> occurrences;
+  std::map<std::string, std::map<std::string, std::vector<Json>>> buffers;
+  std::vector<std::pair<std::string, Json>> now{{"n0", 1}};
+  for (int step = 1; step <= spec.options.max_supersteps && !now.empty(); ++step) {
+    std::vector<std::tuple<std::size_t, int, Json>> sent;  // Node, occurrence, message.
+    for (const auto& [node, message] : now) {
+      const int occurrence = ++occurrences[node];
+      trace.emplace_back(node, occurrence, step, show(message));
+      sent.emplace_back(std::stoul(node.substr(1)), occurrence, sent_by(node, message));
+    }
+    std::sort(sent.begin(), sent.end(), [](const auto& a, const auto& b) {
+      return std::pair(std::get<0>(a), std::get<1>(a)) < std::pair(std::get<0>(b), std::get<1>(b));
+    });
+    now.clear();
+    for (const auto& [index, occurrence, message] : sent) {
+      const std::string from = "n" + std::to_string(index);
+      for (const EdgeSpec& edge : spec.edges) {
+        if (std::find(edge.sources.begin(), edge.sources.end(), from) == edge.sources.end()) {
+          continue;
+        }
+        if (edge.kind == EdgeSpec::Kind::direct) {
+          if (edge.conditions.empty() || message.get<int>() % 4 == 0) {
+            now.emplace_back(edge.targets[0], message);
+          }
+          continue;
+        }
+        auto& buffer = buffers[edge.options.name];
+        buffer[from].push_back(message);
+        std::vector<std::string> filled;
+        for (const std::string& source : edge.sources) {
+          if (!buffer[source].empty()) filled.push_back(source);
+        }
+        const std::size_t wanted =
+            edge.join.kind == Join::Kind::all ? edge.sources.size() : edge.join.count;
+        if (filled.size() < wanted) continue;
+        Json list = Json::array();
+        for (std::size_t i = 0; i < wanted; ++i) {
+          list.push_back(buffer[filled[i]].front());
+          buffer[filled[i]].erase(buffer[filled[i]].begin());
+        }
+        now.emplace_back(edge.targets[0], list);
+      }
+    }
+  }
+  std::sort(trace.begin(), trace.end());
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("random graphs deliver what a plain model says, in whatever order work is settled",
+          "[workflow][scheduler]") {
+  Rng rng(20261122);
+  std::size_t deliveries = 0;
+  for (int graph = 0; graph < 1000; ++graph) {
+    const Workflow workflow = random_graph(rng, 2 + below(rng, 30), true);
+    const Trace expected = run_model(workflow);
+    INFO("graph " << graph);
+    REQUIRE(run_machine(workflow, nullptr) == expected);
+    for (int order = 0; order < 3; ++order) REQUIRE(run_machine(workflow, &rng) == expected);
+    deliveries += expected.size();
+  }
+  CHECK(deliveries > 20'000);
+}
+
+TEST_CASE("an eager graph delivers the same in whatever order work is settled",
+          "[workflow][scheduler]") {
+  Rng rng(7);
+  for (int graph = 0; graph < 300; ++graph) {
+    WorkflowBuilder builder("eager", {.schedule = Schedule::eager});
+    const std::size_t nodes = 2 + below(rng, 60);
+    const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
+    for (std::size_t i = 0; i < nodes; ++i) {
+      builder.executor(name(i), [](const Json& json) { return json; });
+      if (i == 0) continue;
+      std::set<std::string> from;
+      for (std::size_t k = 0; k < 1 + below(rng, 4); ++k) from.insert(name(below(rng, i)));
+      if (from.size() == 1) {
+        builder.edge(*from.begin(), name(i));
+      } else {
+        builder.fan_in({from.begin(), from.end()}, name(i));
+      }
+    }
+    const Workflow workflow = builder.start("n0").build().value();
+    const Trace expected = run_machine(workflow, nullptr);
+    REQUIRE(expected.size() == nodes);
+    for (int order = 0; order < 3; ++order) REQUIRE(run_machine(workflow, &rng) == expected);
+  }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "kit.hpp"
+
+#include <atomic>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Counts in a member, which its hooks save.
+struct Counter {
+  std::atomic<int>* restored = nullptr;
+  std::atomic<bool>* works = nullptr;
+  int count = 0;
+
+  int operator()(const int& n, Context& context) {
+    count += n;
+    if (context.occurrence() == 3 && works != nullptr && !*works) throw std::runtime_error("tired");
+    return count;
+  }
+  [[nodiscard]] Json save() const { return {{"count", count}}; }
+  Result<void> restore(const Json& saved) {
+    if (restored != nullptr) ++*restored;
+    count = saved.at("count").get<int>();
+    return outcome::success();
+  }
+};
+// CallInstance calls it; as a handler it may change itself.
+static_assert(HasHooks<Counter>);
+
+const auto put = [](const char* key, Json value) {
+  return stateless([key, value = std::move(value)](const int& n, Context& context) {
+    context.shared().set(key, value);
+    return n;
+  });
+};
+
+Workflow two_writers(const char* left, const char* right, workflow::detail::Reducer reducer,
+                     Schedule schedule) {
+  WorkflowBuilder builder("writers", {.schedule = schedule});
+  builder.executor("start", [](const int& n) { return n; })
+      .executor("left", put(left, 1))
+      .executor("right", put(right, 2))
+      .executor("read",
+                [](const Json&, Context& context) {
+                  const auto found = context.shared().find("key");
+                  return found ? *found : Json();
+                })
+      .start("start")
+      .fan_out("start", {"left", "right"})
+      .fan_in({"left", "right"}, "read");
+  if (reducer) builder.reducer("key", std::move(reducer));
+  return built(builder);
+}
+
+}  // namespace
+
+TEST_CASE("two executors that write one key at once are a conflict that names both",
+          "[workflow][state]") {
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  const auto result = WorkflowRun(two_writers("key", "key", {}, schedule)).run(1);
+  CHECK_ERRC(Errc::conflict, result);
+  for (const char* part : {"\"key\"", "\"left\"", "\"right\""}) {
+    CHECK_THAT(result.error().detail, ContainsSubstring(part));
+  }
+}
+
+TEST_CASE("a reducer lets several executors write one key", "[workflow][state]") {
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  const auto with = [&](workflow::detail::Reducer reducer) {
+    const auto result = WorkflowRun(two_writers("key", "key", std::move(reducer), schedule)).run(1);
+    REQUIRE_OK(result);
+    return result.value().value();
+  };
+  CHECK(with(reduce::append()) == Json::array({1, 2}));
+  CHECK(with(reduce::sum()) == 3);
+  CHECK(with(reduce::max()) == 2);
+}
+
+TEST_CASE("a write is seen by its writer at once and by others after the superstep",
+          "[workflow][state]") {
+  const auto look = [](const int& n, Context& context) {
+    const int before = context.shared().value("n", 0);
+    if (n == 1) context.shared().set("n", 5);
+    return std::vector<int>{before, context.shared().value("n", 0)};
+  };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("start",
+                          [](const int&, Context& context) {
+                            context.send_to("writer", 1);
+                            context.send_to("reader", 2);
+                          })
+                .executor("writer", look)
+                .executor("reader", look)
+                .executor("both", [](const Json& both) { return both; })
+                .executor("later", [](const Json&,
+                                      Context& context) { return context.shared().value("n", 0); })
+                .start("start")
+                .fan_out("start", {"writer", "reader"})
+                .fan_in({"writer", "reader"}, "both")
+                .edge("writer", "later"));
+  const auto result = WorkflowRun(graph).run(0);
+  REQUIRE_OK(result);
+  REQUIRE(result.value().outputs.size() == 2);
+  CHECK(result.value().outputs[0].value == Json::parse("[[0, 5], [0, 0]]"));
+  CHECK(result.value().outputs[1].value == 5);
+}
+
+TEST_CASE("private state is an executor's own, and a nested workflow's shared state its own",
+          "[workflow][state]") {
+  const auto inner = built(WorkflowBuilder("inner")
+                               .executor("write",
+                                         [](const int& n, Context& context) {
+                                           context.shared().set("key", "inner");
+                                           context.state().set("mine", n);
+                                           return n;
+                                         })
+                               .start("write"));
+  const auto graph = built(WorkflowBuilder("outer")
+                               .executor("first",
+                                         [](const int& n, Context& context) {
+                                           context.shared().set("key", "outer");
+                                           return n;
+                                         })
+                               .executor("inner", inner)
+                               .executor("last",
+                                         [](const int&, Context& context) {
+                                           CHECK(context.state().find("mine") == nullptr);
+                                           return context.shared().value("key", std::string());
+                                         })
+                               .start("first")
+                               .chain({"first", "inner", "last"}));
+  WorkflowRun run(graph);
+  const auto result = run.run(1);
+  REQUIRE_OK(result);
+  CHECK(result.value().value() == "outer");
+  CHECK(run.state().value().at("s|inner|").at("key") == "inner");
+}
+
+TEST_CASE("an executor's members come back through its hooks, once", "[workflow][state]") {
+  std::atomic<int> restored{0};
+  std::atomic<bool> works{false};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("count", Counter{&restored, &works})
+                               .executor("again",
+                                         [](const int& n, Context& context) {
+                                           if (context.occurrence() < 4) {
+                                             context.send(1);
+                                           } else {
+                                             context.output(n);
+                                           }
+                                         })
+                               .start("count")
+                               .edge("count", "again")
+                               .edge("again", "count", [](const Message&) { return true; }));
+  const auto store = memory();
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, {.run_id = "w", .store = store}).run(10));
+  CHECK(restored == 0);
+  works = true;
+  const auto result = WorkflowRun(graph, {.run_id = "w", .store = store}).resume();
+  REQUIRE_OK(result);
+  CHECK(result.value().value() == 13);
+  CHECK(restored == 1);
+}
+
+TEST_CASE("what cannot be stored is refused, naming the executor", "[workflow][state]") {
+  const auto with = [](auto handler) {
+    return WorkflowRun(built(WorkflowBuilder("w").executor("a", handler).start("a"))).run(1);
+  };
+  const auto reserved = with([](const int& n, Context& context) {
+    context.state().set("triage/x", n);
+    return n;
+  });
+  CHECK_ERRC(Errc::invalid_argument, reserved);
+  CHECK_THAT(reserved.error().detail, ContainsSubstring("\"a\""));
+  CHECK_THAT(reserved.error().detail, ContainsSubstring("triage/x"));
+  CHECK_ERRC(Errc::invalid_argument, with([](const int&, Context& context) {
+               context.shared().set("x", std::numeric_limits<double>::quiet_NaN());
+             }));
+  CHECK_ERRC(Errc::invalid_argument,
+             with([](const int&) { return std::numeric_limits<double>::infinity(); }));
+}
+
+TEST_CASE("a delivery that fails has written and sent nothing", "[workflow][state]") {
+  FailurePolicy policy;
+  policy.otherwise([](const FailureContext& failure) {
+    return failure.attempt_number < 2 ? RecoveryAction::retry() : RecoveryAction::escalate();
+  });
+  std::atomic<int> calls{0};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n, Context& context) {
+                                           const int seen = context.state().value("n", 0);
+                                           context.state().set("n", seen + 1);
+                                           context.output(seen);
+                                           if (++calls == 1) throw std::runtime_error("again");
+                                           static_cast<void>(n);
+                                         }),
+                                         {.policy = policy})
+                               .start("a"));
+  const auto result = WorkflowRun(graph, {.store = memory()}).run(1);
+  REQUIRE_OK(result);
+  REQUIRE(result.value().outputs.size() == 1);
+  CHECK(result.value().value() == 0);
+}

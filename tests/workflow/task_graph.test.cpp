@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "kit.hpp"
+
+#include <atomic>
+#include <map>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// An agent that says what it was told; tasks in `broken` fail.
+TaskGraph telling(const std::set<std::string>* broken = nullptr) {
+  TaskGraph graph("plan");
+  graph.agent("teller", [broken](const TaskInput& task) -> std::string {
+    if (broken != nullptr && broken->contains(task.id)) throw std::runtime_error("out of paper");
+    std::string text = task.id;
+    for (const TaskOutput& before : task.context)
+      text += "(" + before.output.get<std::string>() + ")";
+    return text;
+  });
+  return graph;
+}
+
+std::map<std::string, TaskView> views(const TaskGraph& graph, const WorkflowRun& run) {
+  const auto tasks = graph.tasks(run);
+  REQUIRE_OK(tasks);
+  std::map<std::string, TaskView> by_id;
+  for (const TaskView& view : tasks.value()) by_id[view.id] = view;
+  return by_id;
+}
+
+void check_refused(const TaskGraph& graph, const std::string& says) {
+  const auto workflow = graph.build();
+  CHECK_ERRC(Errc::invalid_argument, workflow);
+  CHECK_THAT(workflow.error().detail, ContainsSubstring(says));
+}
+
+}  // namespace
+
+TEST_CASE("a task runs after those it depends on and sees their outputs", "[workflow][tasks]") {
+  TaskGraph graph = telling();
+  graph.task({.id = "a"})
+      .task({.id = "b"})
+      .task({.id = "c", .depends_on = {"a", "b"}})
+      .task({.id = "d", .depends_on = {"c"}, .context = TaskContext::all})
+      .task({.id = "e", .depends_on = {"c"}, .context = TaskContext::none});
+  WorkflowRun run(built(graph));
+  REQUIRE_OK(run.run({{"goal", "tell"}}));
+  const auto tasks = views(graph, run);
+  CHECK(tasks.at("c").output == "c(a)(b)");
+  CHECK(tasks.at("d").output == "d(a)(b)(c(a)(b))");
+  CHECK(tasks.at("e").output == "e");
+  CHECK(tasks.at("e").status == TaskStatus::completed);
+}
+
+TEST_CASE("what depends on a failed task fails, is skipped, or goes on without it",
+          "[workflow][tasks]") {
+  const std::set<std::string> broken{"a"};
+  const auto run_with = [&](OnFailure rule) {
+    TaskGraph graph = telling(&broken);
+    graph.task({.id = "a", .on_failure = rule})
+        .task({.id = "b"})
+        .task({.id = "c", .depends_on = {"a", "b"}})
+        .task({.id = "d", .depends_on = {"c"}});
+    WorkflowRun run(built(graph));
+    const auto result = run.run(nullptr);
+    CHECK(result.has_value() == (rule == OnFailure::carry_on));
+    auto tasks = views(graph, run);
+    CHECK(tasks.at("a").status == TaskStatus::failed);
+    CHECK(tasks.at("a").why == "out of paper");
+    CHECK(tasks.at("b").status == TaskStatus::completed);
+    return tasks;
+  };
+  auto tasks = run_with(OnFailure::cascade);
+  CHECK(tasks.at("c").status == TaskStatus::failed);
+  CHECK(tasks.at("d").status == TaskStatus::failed);
+  tasks = run_with(OnFailure::skip);
+  CHECK(tasks.at("c").status == TaskStatus::skipped);
+  CHECK(tasks.at("d").status == TaskStatus::skipped);
+  tasks = run_with(OnFailure::carry_on);
+  CHECK(tasks.at("c").output == "c(b)");
+  CHECK(tasks.at("d").output == "d(c(b))");
+}
+
+TEST_CASE("a task whose condition does not hold is skipped and the next one runs",
+          "[workflow][tasks]") {
+  TaskGraph graph = telling();
+  graph.task({.id = "a"})
+      .task({.id = "b",
+             .depends_on = {"a"},
+             .condition = [](const TaskInput& task) { return task.context.empty(); }})
+      .task({.id = "c", .depends_on = {"b"}});
+  WorkflowRun run(built(graph));
+  REQUIRE_OK(run.run(nullptr));
+  CHECK(views(graph, run).at("b").status == TaskStatus::skipped);
+  CHECK(views(graph, run).at("c").output == "c");
+}
+
+TEST_CASE("going on tries failed tasks again, with what depends on them, and nothing else",
+          "[workflow][tasks]") {
+  const auto store = memory();
+  std::set<std::string> broken{"b"};
+  TaskGraph graph = telling(&broken);
+  graph.task({.id = "a"})
+      .task({.id = "b"})
+      .task({.id = "c", .depends_on = {"a", "b"}})
+      .task({.id = "d", .depends_on = {"a"}});
+  WorkflowRun first(built(graph), {.run_id = "w", .store = store});
+  const auto failed = first.start_or_resume(nullptr);
+  CHECK_ERRC(Errc::escalated, failed);
+  CHECK_THAT(failed.error().detail, ContainsSubstring("out of paper"));
+  broken.clear();
+  WorkflowRun kept(built(graph), {.run_id = "w", .store = store, .retry_failed = false});
+  CHECK_ERRC(Errc::escalated, kept.start_or_resume(nullptr));
+  CHECK(kept.handler_calls() == 0);
+  WorkflowRun second(built(graph), {.run_id = "w", .store = store});
+  REQUIRE_OK(second.start_or_resume(nullptr));
+  CHECK(called(second) == std::set<std::string>{"b", "c"});
+  CHECK(views(graph, second).at("c").output == "c(a)(b)");
+}
+
+TEST_CASE("a plan is JSON, and comes back as it was", "[workflow][tasks]") {
+  TaskGraph graph = telling();
+  graph.task({.id = "a", .description = "first", .assignee = "teller"})
+      .task({.id = "b", .depends_on = {"a"}, .on_failure = OnFailure::skip});
+  TaskGraph again = telling();
+  REQUIRE_OK(again.plan(graph.json()));
+  CHECK(again.json() == graph.json());
+  REQUIRE_OK(WorkflowRun(built(again)).run(nullptr));
+  CHECK_ERRC(Errc::invalid_argument, again.plan({{"tasks", 3}}));
+  CHECK_ERRC(Errc::invalid_argument, again.plan({{"tasks", {{{"name", "x"}}}}}));
+  const auto unknown = again.plan({{"tasks", {{{"id", "x"}, {"on_failure", "skipp"}}}}});
+  CHECK_ERRC(Errc::invalid_argument, unknown);
+  CHECK_THAT(unknown.error().detail, ContainsSubstring("cascade"));
+}
+
+TEST_CASE("circles, unknown tasks and strangers are refused before anything runs",
+          "[workflow][tasks]") {
+  check_refused(telling()
+                    .task({.id = "a", .depends_on = {"c"}})
+                    .task({.id = "b", .depends_on = {"a"}})
+                    .task({.id = "c", .depends_on = {"b"}}),
+                "a -> c -> b -> a");
+  check_refused(telling().task({.id = "a", .depends_on = {"a"}}), "itself");
+  check_refused(telling().task({.id = "a", .depends_on = {"bb"}}), "\"bb\"");
+  check_refused(telling().task({.id = "a"}).task({.id = "a"}), "twice");
+  check_refused(telling().task({.id = "a", .assignee = "tellar"}), "did you mean \"teller\"");
+  check_refused(telling(), "no tasks");
+}

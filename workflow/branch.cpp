@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "branch.hpp"
+#include "triage/detail/try.hpp"
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+
+std::string quoted_name(std::string_view name) { return "\"" + printable(name) + "\""; }
+
+// The last delivery of an executor that had finished there: its key, and what is stored of it.
+std::pair<std::string, const Json*> last_of(const State& state, const std::string& path) {
+  std::pair<std::string, const Json*> last{};
+  for (int occurrence = 1;; ++occurrence) {
+    const std::string key = finished_key(path, occurrence);
+    const Json* stored = state.find(key);
+    if (stored == nullptr || stored->is_null()) return last;
+    last = {key, stored};
+  }
+}
+
+// Tasks keep what they gave in the shared state; others sent it.
+Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
+  const std::string task = path.substr(path.rfind('/') + 1);
+  stored["edited"] = true;
+  if (stored.contains("wrote")) {
+    for (Json& write : stored["wrote"]) {
+      const auto scope = write.at(0).get<std::string>();
+      const bool of_tasks = scope.size() > 6 && scope.substr(scope.size() - 6) == "|tasks";
+      if (!of_tasks || write.at(1) != task) continue;
+      write.at(2) = value;
+      return outcome::success(std::move(stored));
+    }
+  }
+  const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
+  const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
+  if (sent + out != 1) {
+    return wrong("the output of executor " + quoted_name(path) + " cannot be edited: it has sent " +
+                 std::to_string(sent + out) + " messages; allowed is 1");
+  }
+  stored[sent == 1 ? "sent" : "out"].at(0)["v"] = value;
+  return outcome::success(std::move(stored));
+}
+
+// Where a key of the shared state was written last: the record and the place in it.
+std::pair<std::string, std::size_t> last_write(const Plan& plan, const State& state,
+                                               const std::string& key) {
+  std::pair<std::string, std::size_t> found{};
+  std::tuple<int, std::size_t, int> newest{};
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    for (int occurrence = 1;; ++occurrence) {
+      const std::string record = finished_key(plan.nodes[node].path, occurrence);
+      const Json* stored = state.find(record);
+      if (stored == nullptr || stored->is_null()) break;
+      const Json writes = stored->value("wrote", Json::array());
+      for (std::size_t i = 0; i < writes.size(); ++i) {
+        if (writes[i].at(0) != shared_scope("", "") || writes[i].at(1) != key) continue;
+        const std::tuple<int, std::size_t, int> when{stored->value("step", 0), node, occurrence};
+        if (when < newest) continue;
+        newest = when;
+        found = {record, i};
+      }
+    }
+  }
+  return found;
+}
+
+Result<void> edit_state(const Plan& plan, const State& state, const Json& edits, Json& changed) {
+  for (const auto& [key, value] : edits.items()) {
+    const auto [record, index] = last_write(plan, state, key);
+    if (record.empty()) {
+      changed[std::string(edits_key)]["state"][key] = value;
+      continue;
+    }
+    Json stored = changed.contains(record) ? changed[record] : *state.find(record);
+    stored["wrote"].at(index).at(2) = value;
+    stored["edited"] = true;
+    changed[record] = std::move(stored);
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork& edits) {
+  for (const auto& [what, json] :
+       {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
+    if (!json->is_null() && !json->is_object()) {
+      return wrong(std::string("the branch's ") + what + " must be a JSON object; this is a " +
+                   json->type_name());
+    }
+    TRIAGE_TRYV(check_json(*json, std::string("the branch's ") + what));
+  }
+  Json changed = Json::object();
+  const Json* before = checkpoint.find(edits_key);
+  Json& own = changed[std::string(edits_key)] = before != nullptr ? *before : Json::object();
+  if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
+  for (const auto& [path, value] : edits.outputs) {
+    if (!plan.node_of.contains(path)) {
+      return wrong("executor " + quoted_name(path) + ", whose output is edited, does not exist");
+    }
+    const auto [key, stored] = last_of(checkpoint, path);
+    if (stored == nullptr) {
+      return wrong("executor " + quoted_name(path) +
+                   ", whose output is edited, has not finished at the checkpoint");
+    }
+    TRIAGE_TRYV(check_json(value, "an edited output"));
+    TRIAGE_TRY(edited, with_output(path, *stored, value));
+    changed[key] = std::move(edited);
+  }
+  if (edits.state.is_object()) {
+    TRIAGE_TRYV(edit_state(plan, checkpoint, edits.state, changed));
+  }
+  return outcome::success(std::move(changed));
+}
+
+Json edited_inputs(const Json& inputs, const State& state) {
+  const Json* edits = state.find(edits_key);
+  if (edits == nullptr || !edits->contains("inputs")) return inputs;
+  Json edited = inputs.is_object() ? inputs : Json::object();
+  edited.update(edits->at("inputs"));
+  return edited;
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "delivery_call.hpp"
+#include "router.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner)
+    : around_(around),
+      delivery_(delivery),
+      node_(around.body.plan().nodes[delivery.node]),
+      inner_(inner) {
+  if (node_.spec->options.timeout > Duration::zero()) begun_ = around.clock.now();
+  finished_.superstep = delivery.superstep;
+  if (around.stored) finished_.input = digest_of(delivery.message);
+}
+
+Result<void> DeliveryCall::invoke(Instance& executor) {
+  Context context = context_of(*this);
+  try {
+    return executor.handle(delivery_.message, context);
+  } catch (const RequestPending&) {
+    return outcome::success();
+  } catch (const AttemptStopped&) {
+    const std::scoped_lock lock(mutex_);
+    if (sticky_) return *sticky_;
+    if (auto error = around_.attempt.error()) return *std::move(error);
+    return Error{Errc::cancelled, "the attempt was stopped"};
+  }
+}
+
+Result<void> DeliveryCall::perform(Instance& executor) {
+  Result<void> done = invoke(executor);
+  if (parked_ && !sticky_) return outcome::success();
+  if (sticky_) return *sticky_;
+  if (!done) return done;
+  const auto until = deadline();
+  const bool limited = node_.spec->options.timeout > Duration::zero();
+  if (limited && until && around_.clock.now() > *until) {
+    return fail({.text = "executor \"" + node_.path + "\" took longer than its timeout",
+                 .type = FailureType::timeout,
+                 .reason = "deadline"});
+  }
+  for (const auto& [key, value] : own_) finished_.writes.push_back({key.first, key.second, value});
+  return outcome::success();
+}
+
+void DeliveryCall::add_sent(const std::vector<Exit>& exits, Message message,
+                            std::optional<std::string_view> target) {
+  if (auto checked = check_json(message.json(), "a message"); !checked) {
+    return stick(std::move(checked).error());
+  }
+  auto routes = routes_of(around_.body.plan(), exits, message, target);
+  if (!routes) return stick(std::move(routes).error());
+  finished_.sent.push_back({std::move(message), std::move(routes).value()});
+}
+
+void DeliveryCall::send(Message message, std::optional<std::string_view> target) {
+  add_sent(node_.edges, std::move(message), target);
+}
+
+void DeliveryCall::output(Message message) {
+  if (const auto* exits = exits_of_output(around_.body.plan(), delivery_.node)) {
+    return add_sent(*exits, std::move(message), std::nullopt);
+  }
+  if (auto checked = check_json(message.json(), "an output"); !checked) {
+    return stick(std::move(checked).error());
+  }
+  finished_.outputs.push_back(std::move(message));
+}
+
+JsonPtr DeliveryCall::input(std::string_view key) {
+  const auto found = around_.inputs.is_object() ? around_.inputs.find(key) : around_.inputs.end();
+  JsonPtr value;
+  if (found != around_.inputs.end()) value = std::make_shared<const Json>(*found);
+  if (around_.stored) finished_.reads.emplace("i|" + std::string(key), digest_of(value));
+  return value;
+}
+
+JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
+  const std::pair<std::string, std::string> wanted{scope, std::string(key)};
+  const auto own = own_.find(wanted);
+  JsonPtr before = around_.values.read(delivery_, scope, key);
+  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of(before));
+  if (own == own_.end()) return before;
+  JsonPtr now = around_.values.combined(scope, wanted.second, before, own->second);
+  return now && now->is_null() ? nullptr : now;
+}
+
+void DeliveryCall::write(const std::string& scope, std::string_view key, Json value) {
+  const std::pair<std::string, std::string> wanted{scope, std::string(key)};
+  JsonPtr written = std::make_shared<const Json>(std::move(value));
+  const auto own = own_.find(wanted);
+  if (own == own_.end()) {
+    own_.emplace(wanted, std::move(written));
+  } else {  // With a reducer, both count.
+    own->second = around_.values.combined(scope, wanted.second, own->second, written);
+  }
+}
+
+std::string DeliveryCall::private_scope() const { return detail::private_scope(node_.path); }
+std::string DeliveryCall::shared_scope(std::string_view name) const {
+  return detail::shared_scope(around_.body.plan().scopes[node_.scope].path, name);
+}
+
+Result<std::optional<Json>> DeliveryCall::request(std::string_view port, const std::string& type,
+                                                  const Json& payload,
+                                                  const RequestOptions& options) {
+  const WorkflowSpec& spec = *around_.body.plan().scopes[node_.scope].spec;
+  const auto known = spec.ports.find(port);
+  if (known == spec.ports.end()) {
+    return Error{Errc::invalid_argument,
+                 "port \"" + printable(port) + "\" is not declared (WorkflowBuilder::port)"};
+  }
+  if (known->second.type != type) {
+    return Error{Errc::invalid_argument, "port \"" + printable(port) + "\" answers with \"" +
+                                             known->second.type + "\", not with \"" + type + "\""};
+  }
+  TRIAGE_TRYV(check_json(payload, "a request's payload"));
+  const int index = ++requests_[std::string(port)];
+  std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
+                   std::string(port) + "/" + std::to_string(index);
+  if (const auto answer = around_.answers.find(id); answer != around_.answers.end()) {
+    return std::optional<Json>(answer->second);
+  }
+  if (options.expires && around_.clock.wall_now() >= *options.expires) {
+    return fail({.text = "nobody answered request \"" + id + "\" in time",
+                 .type = FailureType::timeout,
+                 .reason = "request_expired"});
+  }
+  asked_.push_back({std::move(id), node_.path, std::string(port), type, payload, options.expires});
+  return outcome::success(std::nullopt);
+}
+
+std::optional<TimePoint> DeliveryCall::deadline() const {
+  const Duration timeout = node_.spec->options.timeout;
+  std::optional<TimePoint> until = inner_.deadline();
+  if (timeout > Duration::zero() && (!until || begun_ + timeout < *until)) until = begun_ + timeout;
+  return until;
+}
+
+void DeliveryCall::stick(Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (!sticky_) sticky_ = std::move(error);
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One call of a handler for one delivery: gathers what it sends, reads and writes.
+
+#include "call.hpp"
+#include "finished.hpp"
+#include "triage/failure.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// What somebody outside is asked, until there is an answer.
+struct Asked {
+  std::string id{};  // The same whenever the handler comes here again.
+  std::string executor{};
+  std::string port{};
+  std::string type{};
+  Json payload{};
+  std::optional<WallTime> expires{};
+};
+
+// What all deliveries of a run see. Answers do not change while handlers run.
+struct Surroundings {
+  const WorkflowBody& body;
+  const Json& inputs;
+  Attempt& attempt;
+  Clock& clock;
+  Values& values;
+  const std::map<std::string, Json, std::less<>>& answers;
+  bool stored = false;  // There is a store: what is read is noted.
+};
+
+class DeliveryCall final : public Call {
+ public:
+  DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner);
+
+  // Calls the executor. Errors: what it ended with. Exceptions of the handler pass through, but for
+  // AttemptStopped and RequestPending.
+  [[nodiscard]] Result<void> perform(Instance& executor);
+  // After perform() has gone well, or the call was parked.
+  [[nodiscard]] Finished& finished() noexcept { return finished_; }
+  [[nodiscard]] bool parked() const noexcept { return parked_; }
+  [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
+
+  [[nodiscard]] const std::string& executor() const noexcept override { return node_.path; }
+  [[nodiscard]] int occurrence() const noexcept override { return delivery_.occurrence; }
+  [[nodiscard]] int superstep() const noexcept override { return delivery_.superstep; }
+  void send(Message message, std::optional<std::string_view> target) override;
+  void output(Message message) override;
+  [[nodiscard]] bool has_edges() const noexcept override { return !node_.edges.empty(); }
+  [[nodiscard]] JsonPtr input(std::string_view key) override;
+  [[nodiscard]] JsonPtr read(const std::string& scope, std::string_view key) override;
+  void write(const std::string& scope, std::string_view key, Json value) override;
+  [[nodiscard]] std::string private_scope() const override;
+  [[nodiscard]] std::string shared_scope(std::string_view name) const override;
+  [[nodiscard]] Result<std::optional<Json>> request(std::string_view port, const std::string& type,
+                                                    const Json& payload,
+                                                    const RequestOptions& options) override;
+  [[nodiscard]] Attempt& attempt() const noexcept override { return around_.attempt; }
+  [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
+  [[nodiscard]] std::optional<TimePoint> deadline() const override;
+  [[nodiscard]] std::stop_token stop_token() const override { return inner_.stop_token(); }
+  [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
+  void stick(Error error) override;
+  void park() override { parked_ = true; }
+
+ private:
+  [[nodiscard]] Result<void> invoke(Instance& executor);
+  void add_sent(const std::vector<Exit>& exits, Message message,
+                std::optional<std::string_view> target);
+
+  const Surroundings& around_;
+  const Delivery& delivery_;
+  const PlanNode& node_;
+  Attempt& inner_;
+  TimePoint begun_{};
+  Finished finished_{};
+  std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What it has written.
+  std::vector<Asked> asked_{};
+  std::map<std::string, int, std::less<>> requests_{};  // By port, how many there were.
+  std::optional<Error> sticky_{};
+  bool parked_ = false;
+  std::mutex mutex_{};  // For stick() on threads of the handler.
+};
+
+}  // namespace triage::inline v0_1::workflow::detail

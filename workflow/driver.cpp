@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "driver.hpp"
+#include "base/digest.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+// Inputs are plain JSON; handlers ask for types.
+Message message_of(const Json& inputs) {
+  const char* type = inputs.is_string()           ? "string"
+                     : inputs.is_boolean()        ? "boolean"
+                     : inputs.is_number_integer() ? "integer"
+                     : inputs.is_number()         ? "number"
+                     : inputs.is_array()          ? "list"
+                                                  : "json";
+  return {type, std::make_shared<const Json>(inputs)};
+}
+
+}  // namespace
+
+std::string answer_signal(std::string_view request) {
+  return "triage/answer/" + triage::detail::digest(request).substr(0, 32);
+}
+
+Json asked_json(const Asked& asked) {
+  Json json{{"executor", asked.executor},
+            {"port", asked.port},
+            {"type", asked.type},
+            {"payload", asked.payload}};
+  if (asked.expires) json["expires_ms"] = asked.expires->time_since_epoch().count();
+  return json;
+}
+
+Asked asked_from(const std::string& id, const Json& json) {
+  Asked asked{.id = id,
+              .executor = json.value("executor", std::string()),
+              .port = json.value("port", std::string()),
+              .type = json.value("type", std::string()),
+              .payload = json.value("payload", Json())};
+  if (json.contains("expires_ms")) {
+    asked.expires = WallTime(
+        std::chrono::milliseconds(json["expires_ms"].get<std::chrono::milliseconds::rep>()));
+  }
+  return asked;
+}
+
+Driver::Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
+               const DriverOptions& options)
+    : body_(body),
+      plan_(body.plan()),
+      inputs_(inputs),
+      attempt_(attempt),
+      options_(options),
+      values_(plan_, body.spec().options.schedule),
+      scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
+      around_{body, inputs, attempt, *options_.clock, values_, answers_, options.store != nullptr},
+      kept_(plan_.nodes.size()),
+      work_(options.threads, options.pool) {}
+
+// What was answered is kept in the state, where a branch finds it too.
+Result<void> Driver::load() {
+  before_ = attempt_.state();
+  if (before_.empty()) return outcome::success();
+  const State::Values& values = *before_.values();
+  const auto each = [&](std::string_view prefix, const auto& found) {
+    for (auto one = values.lower_bound(prefix);
+         one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+      found(one->first.substr(prefix.size()), *one->second);
+    }
+  };
+  if (const Json* edits = before_.find(edits_key)) {
+    verify_ = true;
+    if (edits->contains("state")) {
+      for (const auto& [key, value] : edits->at("state").items()) {
+        values_.begin_with(shared_scope("", ""), key, value);
+      }
+    }
+  }
+  each(finished_prefix, [&](const std::string&, const Json& finished) {
+    if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
+  });
+  each(answer_prefix, [&](const std::string& id, const Json& answer) {
+    answers_.emplace(id, answer.at("value"));
+  });
+  each(request_prefix, [&](const std::string& id, const Json&) {
+    if (answers_.contains(id)) return;
+    const auto sent = attempt_.received(answer_signal(id));
+    if (!sent || !sent->contains("value")) return;
+    answers_.emplace(id, sent->at("value"));
+    attempt_.update_state(
+        Json{{std::string(answer_prefix) + id, Json{{"value", sent->at("value")}}}});
+  });
+  return outcome::success();
+}
+
+Result<Json> Driver::run(Driven& driven) {
+  TRIAGE_TRYV(load());
+  scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
+  Result<void> driven_on = drive();
+  while (scheduler_.running() > 0) {  // It broke off; what runs may finish.
+    work_.help();
+    if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
+  }
+  driven.state = values_.json();
+  driven.asked = asked_;
+  driven.deliveries = std::move(views_);
+  if (!driven_on) {
+    driven.error = driven_on.error();
+    return std::move(driven_on).error();
+  }
+  if (!failed_.empty()) return first_failure(driven);
+  if (attempt_.stop_token().stop_requested() && scheduler_.waiting() > 0) {
+    return Error{Errc::cancelled, "the workflow was stopped"};
+  }
+  if (!asked_.empty()) return waiting();
+  if (scheduler_.at_limit()) return at_limit();
+  if (!failed_tasks_.empty()) return failed_tasks();
+  return outcome::success(result(driven));
+}
+
+Result<void> Driver::drive() {
+  for (;;) {
+    while (failed_.empty() && !attempt_.stop_token().stop_requested()) {
+      auto delivery = scheduler_.next();
+      if (!delivery) break;
+      const std::size_t running = scheduler_.running();
+      auto known = replay(*delivery);
+      if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
+      if (!known) return std::move(known).error();
+      if (!known.value()) begin(*std::move(delivery));
+    }
+    if (scheduler_.running() > 0) {
+      work_.help();
+      TRIAGE_TRYV(collect());
+      continue;
+    }
+    if (!failed_.empty() || attempt_.stop_token().stop_requested() || scheduler_.left() > 0) break;
+    TRIAGE_TRYV(values_.commit());
+    if (called_) save_checkpoint("triage/superstep/" + std::to_string(scheduler_.superstep()));
+    called_ = false;
+    if (!scheduler_.advance()) break;
+  }
+  return outcome::success();
+}
+
+void Driver::begin(Delivery delivery) {
+  called_ = true;
+  work_.add([this, delivery = std::move(delivery)]() mutable {
+    Ended ended{.delivery = std::move(delivery)};
+    perform(ended);
+    const std::scoped_lock lock(mutex_);
+    ended_.push_back(std::move(ended));
+  });
+}
+
+void Driver::perform(Ended& ended) {
+  if (plan_.nodes[ended.delivery.node].spec->options.policy) {
+    call_under_policy(ended);
+  } else {
+    call_once(ended, attempt_);
+  }
+  if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
+  if (ended.status == Status::failed) take_instead(ended);
+  store_finished(ended);
+}
+
+Result<Instance*> Driver::instance_of(std::size_t node) {
+  Kept& kept = kept_[node];
+  if (!kept.instance) {
+    kept.instance = plan_.nodes[node].spec->type.make();
+    if (!kept.saved.is_null()) {
+      TRIAGE_TRYV(kept.instance->restore(kept.saved));
+    }
+  }
+  return kept.instance.get();
+}
+
+// One try at a delivery. Never throws.
+void Driver::call_once(Ended& ended, Attempt& inner) {
+  ended.status = Status::failed;
+  ended.error.reset();
+  ended.thrown = nullptr;
+  try {
+    if (options_.calls != nullptr) ++*options_.calls;
+    DeliveryCall call(around_, ended.delivery, inner);
+    auto instance = instance_of(ended.delivery.node);
+    Result<void> done = instance ? call.perform(*instance.value()) : instance.error();
+    ended.asked = call.asked();
+    if (!done) {
+      ended.error = std::move(done).error();
+      kept_[ended.delivery.node].instance.reset();
+      return;
+    }
+    ended.status = call.parked() ? Status::parked : Status::done;
+    ended.finished = std::move(call.finished());
+    if (call.parked() || !instance.value()->has_state()) return;
+    Json saved = instance.value()->save();
+    if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
+      ended.status = Status::failed;
+      ended.error = std::move(checked).error();
+    } else if (saved != kept_[ended.delivery.node].saved) {
+      ended.finished.saved = std::move(saved);
+    }
+  } catch (...) {
+    ended.status = Status::failed;
+    ended.thrown = std::current_exception();
+    kept_[ended.delivery.node].instance.reset();
+  }
+}
+
+void Driver::store_finished(const Ended& ended) {
+  if (!options_.store) return;
+  const std::string& path = plan_.nodes[ended.delivery.node].path;
+  if (ended.status == Status::done) {
+    attempt_.update_state(
+        Json{{finished_key(path, ended.delivery.occurrence), to_stored(plan_, ended.finished)}});
+    if (body_.spec().options.schedule == Schedule::eager) {
+      save_checkpoint("triage/task/" + path + "/" + std::to_string(ended.delivery.occurrence));
+    }
+  } else if (ended.status == Status::parked) {
+    Json patch = Json::object();
+    for (const Asked& asked : ended.asked) {
+      const std::string key = std::string(request_prefix) + asked.id;
+      if (!before_.contains(key)) patch[key] = asked_json(asked);
+    }
+    attempt_.update_state(std::move(patch));
+  }
+}
+
+Result<void> Driver::collect() {
+  std::vector<Ended> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    ended.swap(ended_);
+  }
+  Result<void> settled = outcome::success();
+  for (Ended& one : ended) {
+    Result<void> done = settle(std::move(one));
+    if (!done && settled) settled = std::move(done);
+  }
+  if (auto error = attempt_.error()) return *std::move(error);  // Such as a store that refuses.
+  return settled;
+}
+
+Result<void> Driver::settle(Ended ended) {
+  const Delivery& delivery = ended.delivery;
+  if (ended.status != Status::done) scheduler_.leave(delivery);
+  if (ended.status == Status::parked) {
+    if (!options_.store) {
+      return Error{Errc::unsupported, "executor \"" + plan_.nodes[delivery.node].path +
+                                          "\" asks somebody outside, and a run without a store "
+                                          "cannot be answered; a MemoryStore will do"};
+    }
+    note(ended, Ran::waits);
+    for (Asked& asked : ended.asked) asked_.push_back(std::move(asked));
+    return outcome::success();
+  }
+  if (ended.status == Status::failed) {
+    note(ended, Ran::failed);
+    failed_.push_back(std::move(ended));
+    return outcome::success();
+  }
+  note(ended, ended.reused ? Ran::reused : Ran::done);
+  if (!ended.finished.failed.empty()) {
+    failed_tasks_.push_back("executor \"" + plan_.nodes[delivery.node].path +
+                            "\": " + ended.finished.failed);
+  }
+  if (ended.finished.saved) kept_[delivery.node].saved = *ended.finished.saved;
+  for (std::size_t i = 0; i < ended.finished.outputs.size(); ++i) {
+    outputs_.push_back(
+        {delivery.superstep, {delivery.node, delivery.occurrence}, i, ended.finished.outputs[i]});
+  }
+  Result<void> added = values_.add(delivery, ended.finished.writes);
+  scheduler_.settle(delivery, std::move(ended.finished.sent));
+  return added;
+}
+
+Json Driver::result(Driven& driven) {
+  std::sort(outputs_.begin(), outputs_.end(), [](const Emitted& a, const Emitted& b) {
+    return std::tie(a.superstep, a.origin, a.index) < std::tie(b.superstep, b.origin, b.index);
+  });
+  Json places = Json::array();
+  for (const Emitted& one : outputs_) {
+    places.push_back(
+        Json::array({plan_.nodes[one.origin.node].path, one.origin.occurrence, one.index}));
+  }
+  driven.outputs = std::move(outputs_);
+  return places;
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

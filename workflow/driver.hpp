@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Drives one run of a workflow inside one attempt of one run of an agent: delivers, stores what has
+// finished, and leaves out what had.
+
+#include "delivery_call.hpp"
+#include "triage/workflow/run.hpp"
+#include "work.hpp"
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// Reasons of failures by which the driver ends an attempt.
+inline constexpr std::string_view pending_reason = "request_pending";
+inline constexpr std::string_view limit_reason = "step_limit";
+
+// An output with what it is ordered by.
+struct Emitted {
+  int superstep = 0;
+  Origin origin{};
+  std::size_t index = 0;
+  Message message{};
+};
+
+// What the driver leaves behind beside the run's result.
+struct Driven {
+  std::vector<Emitted> outputs{};
+  std::vector<Asked> asked{};
+  Json state{};
+  std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
+  std::vector<DeliveryView> deliveries{};
+};
+
+struct DriverOptions {
+  std::size_t threads = 1;
+  std::shared_ptr<Threads> pool{};
+  int max_supersteps = 100;
+  std::shared_ptr<CheckpointStore> store{};
+  std::shared_ptr<Clock> clock{};
+  std::atomic<std::size_t>* calls = nullptr;
+  bool retry_failed = true;  // Tries again what had failed and was recorded as that.
+};
+
+// The name of the signal that answers a request.
+[[nodiscard]] std::string answer_signal(std::string_view request);
+[[nodiscard]] Json asked_json(const Asked& asked);
+[[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
+
+class Driver {
+ public:
+  Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
+         const DriverOptions& options);
+
+  // Where the outputs are: [path, occurrence, index] each. Errors: to be returned by the callable.
+  [[nodiscard]] Result<Json> run(Driven& driven);
+
+ private:
+  enum class Status : std::uint8_t { done, parked, failed };
+  struct Ended {
+    Delivery delivery{};
+    Status status = Status::done;
+    Finished finished{};
+    std::vector<Asked> asked{};
+    std::optional<Error> error{};
+    std::exception_ptr thrown{};
+    bool reused = false;
+  };
+  struct Kept {
+    std::unique_ptr<Instance> instance{};
+    Json saved{};  // What its hook gave last.
+  };
+
+  [[nodiscard]] Result<void> load();
+  [[nodiscard]] Result<void> drive();
+  [[nodiscard]] Result<bool> replay(const Delivery& delivery);
+  [[nodiscard]] bool still_true(const Delivery& delivery, const Finished& finished) const;
+  [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
+  void take_instead(Ended& ended);
+  void save_checkpoint(const std::string& label);
+  void note(const Ended& ended, Ran how);
+  [[nodiscard]] Error failed_tasks() const;
+  void begin(Delivery delivery);
+  void perform(Ended& ended);
+  void call_once(Ended& ended, Attempt& inner);
+  void call_under_policy(Ended& ended);
+  void store_finished(const Ended& ended);
+  [[nodiscard]] Result<void> collect();
+  [[nodiscard]] Result<void> settle(Ended ended);
+  [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
+  [[nodiscard]] Error first_failure(Driven& driven);
+  [[nodiscard]] Error waiting();
+  [[nodiscard]] Error at_limit();
+  [[nodiscard]] Json result(Driven& driven);
+
+  const WorkflowBody& body_;
+  const Plan& plan_;
+  const Json& inputs_;
+  Attempt& attempt_;
+  DriverOptions options_;
+  State before_{};  // Where the attempt began.
+  std::map<std::string, Json, std::less<>> answers_{};
+  Values values_;
+  Scheduler scheduler_;
+  Surroundings around_;
+  std::vector<Kept> kept_;
+  std::vector<Emitted> outputs_{};
+  std::vector<Asked> asked_{};
+  std::vector<Ended> failed_{};
+  std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
+  std::vector<DeliveryView> views_{};
+  bool called_ = false;  // Something was called in this superstep.
+  bool verify_ = false;  // Some of what is stored may not be true any more.
+  std::mutex mutex_{};
+  std::vector<Ended> ended_{};  // By workers; under mutex_.
+  Work work_;                   // Last: its jobs see all of the above.
+};
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// How a delivery under a policy of its own is tried, and how a workflow ends without a result.
+#include "base/digest.hpp"
+#include "driver.hpp"
+#include "triage/agent.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
+
+constexpr std::size_t longest_run_id = 128;
+
+// The run of one delivery under its executor's policy. With another input, or more answers, it is
+// another piece of work.
+RunId inner_run_id(const RunId& run, const std::string& what) {
+  const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
+  if (run.size() + mark.size() <= longest_run_id) return run + mark;
+  return triage::detail::digest(run).substr(0, 64) + mark;
+}
+
+}  // namespace
+
+// The policy's attempts are those of a run of its own, which goes on counting after a crash. Its
+// result is what the delivery has left behind, so that it is not run again if only that was stored.
+void Driver::call_under_policy(Ended& ended) {
+  const PlanNode& node = plan_.nodes[ended.delivery.node];
+  const Inner try_once = [&](const Json&, Attempt& inner) -> Result<Json> {
+    call_once(ended, inner);
+    if (ended.thrown) std::rethrow_exception(ended.thrown);
+    if (ended.error) return *ended.error;
+    if (ended.status == Status::parked) return Json();
+    return to_stored(plan_, ended.finished);
+  };
+  const TriageAgent<Inner> agent(try_once, *node.spec->options.policy,
+                                 {.name = node.spec->id,
+                                  .version = node.spec->options.version,
+                                  .store = options_.store,
+                                  .clock = options_.clock});
+  const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
+  std::size_t answered = 0;
+  for (auto one = answers_.lower_bound(prefix);
+       one != answers_.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    ++answered;
+  }
+  const Json task{{"executor", node.path},
+                  {"occurrence", ended.delivery.occurrence},
+                  {"input", digest_of(ended.delivery.message)},
+                  {"answers", answered}};
+  const RunOptions options{.parent = &attempt_};
+  Result<Json> done =
+      options_.store
+          ? agent.run_or_resume(inner_run_id(attempt_.run_id(), show(task)), task, {.run = options})
+          : agent.run(task, options);
+  if (!done) {
+    ended.status = Status::failed;
+    ended.thrown = nullptr;
+    ended.error = std::move(done).error();
+    return;
+  }
+  if (ended.status == Status::parked) return;
+  const std::string key = finished_key(node.path, ended.delivery.occurrence);
+  auto finished = from_stored(plan_, key, done.value());
+  ended.status = finished ? Status::done : Status::failed;
+  if (finished) {
+    ended.finished = std::move(finished).value();
+  } else {
+    ended.error = std::move(finished).error();
+  }
+}
+
+// Of several, the first in the order of executors; the others are in the trajectory.
+Error Driver::first_failure(Driven& driven) {
+  std::sort(failed_.begin(), failed_.end(), [](const Ended& a, const Ended& b) {
+    return std::tie(a.delivery.node, a.delivery.occurrence) <
+           std::tie(b.delivery.node, b.delivery.occurrence);
+  });
+  for (const Ended& one : failed_) {
+    Step step{.action = "fail", .agent_id = plan_.nodes[one.delivery.node].path};
+    if (one.error) step.error = one.error->detail;
+    attempt_.record_step(std::move(step));
+  }
+  Ended& first = failed_.front();
+  if (first.thrown) std::rethrow_exception(first.thrown);
+  Error error = *std::move(first.error);
+  error.detail = "executor \"" + plan_.nodes[first.delivery.node].path + "\": " + error.detail;
+  if (error.code != Errc::escalated) driven.error = error;
+  return error;
+}
+
+// The failures are results here: what they stand for has been told to those that depend on them.
+Error Driver::failed_tasks() const {
+  std::string text;
+  for (const std::string& task : failed_tasks_) text += (text.empty() ? "" : "; ") + task;
+  return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
+}
+
+Error Driver::waiting() {
+  std::sort(asked_.begin(), asked_.end(),
+            [](const Asked& a, const Asked& b) { return a.id < b.id; });
+  std::string ids;
+  for (const Asked& asked : asked_) ids += (ids.empty() ? "" : ", ") + asked.id;
+  return attempt_.fail({.text = "the workflow waits for answers to " + ids,
+                        .type = FailureType::plan_incomplete,
+                        .reason = std::string(pending_reason)});
+}
+
+Error Driver::at_limit() {
+  return attempt_.fail({.text = "the workflow has reached max_supersteps (" +
+                                std::to_string(options_.max_supersteps) + ") with " +
+                                std::to_string(scheduler_.waiting()) + " deliveries to make",
+                        .type = FailureType::plan_incomplete,
+                        .reason = std::string(limit_reason)});
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

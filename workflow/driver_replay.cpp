@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What is taken from the store instead of being run, and what is put there.
+#include "driver.hpp"
+#include "router.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// What has finished is not run again, unless something that it has read is not what it was. True
+// if this was taken from the store.
+Result<bool> Driver::replay(const Delivery& delivery) {
+  const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
+  const Json* stored = before_.find(key);
+  if (stored == nullptr || stored->is_null()) return outcome::success(false);
+  TRIAGE_TRY(finished, from_stored(plan_, key, *stored));
+  if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
+  if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
+  if (finished.edited) {
+    TRIAGE_TRYV(route_again(delivery, finished));
+  }
+  TRIAGE_TRYV(settle({.delivery = delivery, .finished = std::move(finished), .reused = true}));
+  return outcome::success(true);
+}
+
+// Somebody who edits what an executor gave means it, whatever the executor would give now.
+bool Driver::still_true(const Delivery& delivery, const Finished& finished) const {
+  if (finished.edited) return true;
+  if (finished.input != digest_of(delivery.message)) return false;
+  for (const auto& [what, digest] : finished.reads) {
+    if (what.rfind("i|", 0) == 0) {
+      const std::string key = what.substr(2);
+      const bool there = inputs_.is_object() && inputs_.contains(key);
+      const JsonPtr value = there ? std::make_shared<const Json>(inputs_.at(key)) : nullptr;
+      if (digest_of(value) != digest) return false;
+      continue;
+    }
+    const auto [scope, key] = split_read(what);
+    if (digest_of(values_.read(delivery, scope, key)) != digest) return false;
+  }
+  return true;
+}
+
+// Where an edited message goes is decided anew.
+Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) const {
+  const PlanNode& node = plan_.nodes[delivery.node];
+  for (Sent& sent : finished.sent) {
+    const auto* exits = node.edges.empty() ? exits_of_output(plan_, delivery.node) : &node.edges;
+    if (exits == nullptr) continue;
+    TRIAGE_TRY(routes, routes_of(plan_, *exits, sent.message));
+    sent.routes = std::move(routes);
+  }
+  return outcome::success();
+}
+
+// An executor that says what to send when it failed lets the others go on.
+void Driver::take_instead(Ended& ended) {
+  const PlanNode& node = plan_.nodes[ended.delivery.node];
+  const ExecutorOptions& own = node.spec->options;
+  if (!own.instead || attempt_.error() || attempt_.stop_token().stop_requested()) return;
+  Error error(Errc::escalated, "");
+  try {
+    if (ended.thrown) std::rethrow_exception(ended.thrown);
+    error = *ended.error;
+  } catch (const std::exception& e) {
+    error.detail = e.what();
+  } catch (...) {
+    error.detail = "an exception that is no std::exception";
+  }
+  if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
+  try {
+    Message message = own.instead(error);
+    auto routes = routes_of(plan_, node.edges, message);
+    if (!routes) return;
+    Finished finished{.input = around_.stored ? digest_of(ended.delivery.message) : "",
+                      .superstep = ended.delivery.superstep};
+    if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
+    finished.sent.push_back({std::move(message), std::move(routes).value()});
+    ended.finished = std::move(finished);
+    ended.status = Status::done;
+  } catch (const std::exception& e) {
+    ended.error =
+        Error(Errc::escalated, error.detail + " (and what to send instead: " + e.what() + ")");
+    ended.thrown = nullptr;
+  }
+}
+
+// Best-effort: what the store does not take now, the next one carries.
+void Driver::save_checkpoint(const std::string& label) {
+  if (options_.store) static_cast<void>(attempt_.checkpoint(label.substr(0, 256)));
+}
+
+void Driver::note(const Ended& ended, Ran how) {
+  DeliveryView view{.executor = plan_.nodes[ended.delivery.node].path,
+                    .occurrence = ended.delivery.occurrence,
+                    .superstep = ended.delivery.superstep,
+                    .how = how};
+  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.json());
+  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.json());
+  views_.push_back(std::move(view));
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

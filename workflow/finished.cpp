@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "finished.hpp"
+#include "base/digest.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+Json message_json(const Message& message) {
+  return Json{{"t", message.type}, {"v", message.json()}};
+}
+
+Message message_from(const Json& json) {
+  return {json.at("t").get<std::string>(), std::make_shared<const Json>(json.at("v"))};
+}
+
+Result<Sent> sent_from(const Plan& plan, const Json& json) {
+  Sent sent{message_from(json), {}};
+  for (const Json& along : json.at("to")) {
+    const auto edge = plan.edge_of.find(along.at(0).get_ref<const std::string&>());
+    const EdgeSpec* spec = edge == plan.edge_of.end() ? nullptr : plan.edges[edge->second].spec;
+    const bool joined = spec != nullptr && spec->kind == EdgeSpec::Kind::fan_in;
+    for (std::size_t i = 1; i < along.size(); ++i) {
+      const auto target = along[i].get<std::size_t>();
+      if (spec == nullptr || target >= (joined ? spec->sources : spec->targets).size()) {
+        return Error{Errc::conflict, "a stored message went along edge " + show(along[0]) +
+                                         ", which the workflow does not have"};
+      }
+      sent.routes.push_back({edge->second, target});
+    }
+  }
+  return outcome::success(std::move(sent));
+}
+
+Result<Finished> parse(const Plan& plan, const Json& stored) {
+  Finished finished{.input = stored.value("in", std::string())};
+  for (const Json& one : stored.value("sent", Json::array())) {
+    TRIAGE_TRY(sent, sent_from(plan, one));
+    finished.sent.push_back(std::move(sent));
+  }
+  for (const Json& one : stored.value("out", Json::array())) {
+    finished.outputs.push_back(message_from(one));
+  }
+  for (const Json& one : stored.value("wrote", Json::array())) {
+    finished.writes.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
+                               std::make_shared<const Json>(one.at(2))});
+  }
+  if (stored.contains("read")) {
+    for (const auto& [key, digest] : stored.at("read").items()) {
+      finished.reads.emplace(key, digest.get<std::string>());
+    }
+  }
+  if (stored.contains("saved")) finished.saved = stored.at("saved");
+  finished.failed = stored.value("failed", std::string());
+  finished.edited = stored.value("edited", false);
+  finished.superstep = stored.value("step", 0);
+  return outcome::success(std::move(finished));
+}
+
+}  // namespace
+
+std::string finished_key(const std::string& path, int occurrence) {
+  return std::string(finished_prefix) + path + "/" + std::to_string(occurrence);
+}
+
+std::string read_name(const std::string& scope, std::string_view key) {
+  return std::to_string(scope.size()) + ":" + scope + std::string(key);
+}
+std::pair<std::string, std::string> split_read(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::size_t length = std::stoul(name);
+  return {name.substr(colon + 1, length), name.substr(colon + 1 + length)};
+}
+
+std::string digest_of(const JsonPtr& value) {
+  return value ? triage::detail::digest(show(*value)).substr(0, 16) : std::string();
+}
+std::string digest_of(const Message& message) {
+  return triage::detail::digest(message.type + "\n" + show(message.json())).substr(0, 16);
+}
+
+Json to_stored(const Plan& plan, const Finished& finished) {
+  Json stored = Json::object();
+  if (!finished.input.empty()) stored["in"] = finished.input;
+  for (const Sent& sent : finished.sent) {
+    Json json = message_json(sent.message);
+    Json& to = json["to"] = Json::array();
+    // [edge, target, target, …]: a wide fan-out names its edge once.
+    for (const Route& route : sent.routes) {
+      const std::string& name = plan.edges[route.edge].name;
+      if (to.empty() || to.back().front() != name) to.push_back(Json::array({name}));
+      to.back().push_back(route.target);
+    }
+    stored["sent"].push_back(std::move(json));
+  }
+  for (const Message& message : finished.outputs) stored["out"].push_back(message_json(message));
+  for (const Write& write : finished.writes) {
+    stored["wrote"].push_back(
+        Json::array({write.scope, write.key, write.value ? *write.value : Json()}));
+  }
+  for (const auto& [key, digest] : finished.reads) stored["read"][key] = digest;
+  if (finished.saved) stored["saved"] = *finished.saved;
+  if (!finished.failed.empty()) stored["failed"] = finished.failed;
+  if (finished.edited) stored["edited"] = true;
+  if (finished.superstep != 0) stored["step"] = finished.superstep;
+  return stored;
+}
+
+Result<Finished> from_stored(const Plan& plan, const std::string& key, const Json& stored) {
+  try {
+    return parse(plan, stored);
+  } catch (const std::exception& e) {
+    return Error{Errc::corrupt, "state key \"" + printable(key) + "\" is damaged: " + e.what()};
+  }
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is stored of a delivery that has finished: enough never to run it again.
+
+#include "values.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+struct Finished {
+  std::string input{};  // Digest of the message; empty if nobody asked for it.
+  std::vector<Sent> sent{};
+  std::vector<Message> outputs{};  // Out of the run.
+  std::vector<Write> writes{};
+  // What was read, as read_name() says it → digest of what was there.
+  std::map<std::string, std::string> reads{};
+  std::optional<Json> saved{};  // What the executor's hook gave, if it changed.
+  std::string failed{};         // It failed, this is why, and `sent` tells the others.
+  bool edited = false;          // A person has changed what it sent or wrote.
+  int superstep = 0;
+};
+
+// Reserved keys of the run's state. A value under finished_key() is one Finished.
+inline constexpr std::string_view finished_prefix = "triage/done/";
+inline constexpr std::string_view request_prefix = "triage/request/";
+inline constexpr std::string_view answer_prefix = "triage/answer/";
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
+[[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
+
+// Of a value of the state: the length of the scope tells where the key begins.
+[[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
+[[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);
+
+// A short hash of a value; "" for none.
+[[nodiscard]] std::string digest_of(const JsonPtr& value);
+[[nodiscard]] std::string digest_of(const Message& message);
+
+[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished);
+// Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
+[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const std::string& key,
+                                           const Json& stored);
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/flow.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+
+Result<Workflow> Flow::build() const {
+  WorkflowBuilder builder = builder_;
+  std::set<std::string> methods;
+  std::vector<std::string> routers;
+  for (const Method& method : methods_) {
+    methods.insert(method.id);
+    if (method.routes) routers.push_back(method.id);
+  }
+  const auto says = [](const std::string& label) {
+    return [label](const Message& message) {
+      return message.json().is_string() && message.json().get_ref<const std::string&>() == label;
+    };
+  };
+  const auto label_edges = [&](const std::string& label, const std::string& to) {
+    for (const std::string& router : routers) {
+      builder.edge(router, to, says(label), {.name = router + "=" + label + "->" + to});
+    }
+  };
+  std::set<std::string> labels_joined;
+  for (const Method& method : methods_) {
+    for (const Trigger& trigger : method.triggers) {
+      std::vector<std::string> joined;
+      for (const std::string& name : trigger.names) {
+        const bool is_method = methods.contains(name);
+        if (!is_method && routers.empty()) {
+          return Error{Errc::invalid_argument,
+                       "method \"" + printable(method.id) + "\" listens for \"" + printable(name) +
+                           "\", which is no method, and there is no router to give it as a label"};
+        }
+        if (!trigger.all || trigger.names.size() == 1) {
+          if (is_method) {
+            builder.edge(name, method.id);
+          } else {
+            label_edges(name, method.id);
+          }
+          continue;
+        }
+        if (is_method) {
+          joined.push_back(name);
+          continue;
+        }
+        const std::string stand_in = "label:" + name;  // A fan-in has no conditions.
+        if (labels_joined.insert(name).second) {
+          builder.executor(stand_in, [](const std::string& label) { return label; });
+          label_edges(name, stand_in);
+        }
+        joined.push_back(stand_in);
+      }
+      if (joined.size() > 1) builder.fan_in(joined, method.id);
+    }
+  }
+  return builder.build();
+}
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "plan_board.hpp"
+#include "base/nearest.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+Error wrong(const std::string& text) {
+  return {Errc::invalid_argument, "the plan patch is refused: " + text};
+}
+
+bool is(const Json& task, const char* status) { return task.at("status") == status; }
+
+std::string task_key(const std::string& task) { return "task:" + task; }
+
+}  // namespace
+
+PlanBoard::PlanBoard(Context& context, const std::vector<std::string>& agents,
+                     const TeamLimits& limits)
+    : context_(context), state_(context.state()), agents_(agents), limits_(limits) {
+  order_ = state_.value("order", std::vector<std::string>());
+  patches_ = state_.value("patches", 0);
+  questions_ = state_.value("questions", 0);
+  for (const std::string& task : order_) tasks_[task] = *state_.find(task_key(task));
+}
+
+void PlanBoard::set(const std::string& task, Json value) {
+  state_.set(task_key(task), value);
+  tasks_[task] = std::move(value);
+}
+
+Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::string>& order) const {
+  if (!task.is_object() || !task.contains("id") || !task["id"].is_string()) {
+    return wrong("a task has no id: " + show(task).substr(0, 100));
+  }
+  const auto id = task["id"].get<std::string>();
+  if (id.empty() || id.size() > 128 || tasks.contains(id)) {
+    return wrong("task id \"" + printable(id) + "\" is empty, too long or twice there");
+  }
+  try {
+    tasks[id] = Json{{"description", task.value("description", std::string())},
+                     {"depends_on", task.value("depends_on", std::vector<std::string>())},
+                     {"assignee", task.value("assignee", agents_.front())},
+                     {"status", "pending"}};
+  } catch (const std::exception& e) {
+    return wrong("task \"" + id + "\" is not readable: " + e.what());
+  }
+  order.push_back(id);
+  return outcome::success();
+}
+
+Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
+  if (count > static_cast<std::size_t>(limits_.max_tasks)) {
+    return wrong("it makes " + std::to_string(count) + " tasks; allowed are " +
+                 std::to_string(limits_.max_tasks));
+  }
+  std::vector<std::string> ids;
+  for (const auto& [id, task] : tasks) ids.push_back(id);
+  std::map<std::string, std::set<std::string>> open;
+  for (const auto& [id, task] : tasks) {
+    const auto assignee = task.at("assignee").get<std::string>();
+    if (std::find(agents_.begin(), agents_.end(), assignee) == agents_.end()) {
+      return wrong("task \"" + id + "\" is for \"" + printable(assignee) + "\"" +
+                   triage::detail::allowed_names(assignee, agents_));
+    }
+    for (const Json& before : task.at("depends_on")) {
+      const auto need = before.get<std::string>();
+      if (!tasks.contains(need)) {
+        return wrong("task \"" + id + "\" depends on \"" + printable(need) + "\"" +
+                     triage::detail::allowed_names(need, ids));
+      }
+      open[id].insert(need);
+    }
+  }
+  // What cannot be put in an order is in a circle, or behind one.
+  std::set<std::string> placed;
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const std::string& id : ids) {
+      const auto& needs = open[id];
+      if (placed.contains(id) ||
+          !std::includes(placed.begin(), placed.end(), needs.begin(), needs.end())) {
+        continue;
+      }
+      grown = placed.insert(id).second;
+    }
+  }
+  for (const std::string& id : ids) {
+    if (!placed.contains(id)) return wrong("task \"" + id + "\" depends on itself in a circle");
+  }
+  return outcome::success();
+}
+
+Result<void> PlanBoard::apply(const Json& patch) {
+  if (!patch.is_object()) return wrong("it is no object but a " + std::string(patch.type_name()));
+  Tasks tasks = tasks_;
+  std::vector<std::string> order = order_;
+  for (const Json& task : patch.value("add", Json::array())) {
+    TRIAGE_TRYV(add(task, tasks, order));
+  }
+  const auto pending = [&](const std::string& id) -> Result<void> {
+    const auto found = tasks.find(id);
+    if (found == tasks.end()) {
+      return wrong("task \"" + printable(id) + "\"" + triage::detail::allowed_names(id, order));
+    }
+    if (is(found->second, "pending")) return outcome::success();
+    return wrong("task \"" + id + "\" is " + found->second.at("status").get<std::string>() +
+                 "; only pending ones can be changed");
+  };
+  const Json retarget = patch.value("retarget", Json::object());
+  for (const auto& [id, agent] : retarget.items()) {
+    TRIAGE_TRYV(pending(id));
+    if (!agent.is_string()) return wrong("task \"" + id + "\" is retargeted to no name");
+    tasks[id]["assignee"] = agent;
+  }
+  for (const Json& one : patch.value("supersede", Json::array())) {
+    if (!one.is_string()) return wrong("what is superseded is no name: " + show(one));
+    const auto id = one.get<std::string>();
+    TRIAGE_TRYV(pending(id));
+    tasks[id]["status"] = "skipped";
+  }
+  TRIAGE_TRYV(check(tasks, order.size()));
+  for (auto& [id, task] : tasks) {
+    const auto before = tasks_.find(id);
+    if (before == tasks_.end() || before->second != task) set(id, task);
+  }
+  order_ = std::move(order);
+  state_.set("order", order_);
+  state_.set("patches", ++patches_);
+  if (questions_ > 0) state_.set("questions", --questions_);
+  // Those that failed and that no patch goes round.
+  for (const std::string& id : order_) {
+    if (is(tasks_[id], "failed")) give_up_on(id);
+  }
+  return outcome::success();
+}
+
+void PlanBoard::complete(const std::string& task, const Json& output) {
+  Json done = tasks_.at(task);
+  done["status"] = "completed";
+  done["output"] = output;
+  set(task, std::move(done));
+}
+
+void PlanBoard::fail(const std::string& task, const std::string& why) {
+  Json failed = tasks_.at(task);
+  failed["status"] = "failed";
+  failed["why"] = why;
+  set(task, std::move(failed));
+}
+
+void PlanBoard::give_up_on(const std::string& task) {
+  for (const std::string& id : order_) {
+    const Json& needs = tasks_[id].at("depends_on");
+    if (!is(tasks_[id], "pending") || std::find(needs.begin(), needs.end(), task) == needs.end()) {
+      continue;
+    }
+    fail(id, "task \"" + task + "\" failed");
+    give_up_on(id);
+  }
+}
+
+Json PlanBoard::outputs_before(const Json& task) const {
+  Json outputs = Json::array();
+  for (const Json& before : task.at("depends_on")) {
+    const Json& one = tasks_.at(before.get<std::string>());
+    if (is(one, "completed")) outputs.push_back({{"task", before}, {"output", one.at("output")}});
+  }
+  return outputs;
+}
+
+Json PlanBoard::question(const std::string& task, const std::string& why) {
+  state_.set("questions", ++questions_);
+  Json done = Json::array();
+  for (const std::string& id : order_) {
+    const Json& one = tasks_.at(id);
+    if (is(one, "completed")) done.push_back({{"task", id}, {"output", one.at("output")}});
+  }
+  const auto goal = context_.shared("team").find("goal");
+  return {{"triage.failed", task}, {"why", why}, {"done", done}, {"goal", goal ? *goal : Json()}};
+}
+
+std::vector<Json> PlanBoard::take_ready() {
+  std::vector<Json> orders;
+  for (const std::string& id : order_) {
+    Json task = tasks_[id];
+    const Json needs = task.at("depends_on");
+    const bool ready =
+        is(task, "pending") && std::all_of(needs.begin(), needs.end(), [&](const Json& before) {
+          const Json& one = tasks_.at(before.get<std::string>());
+          return is(one, "completed") || is(one, "skipped");
+        });
+    if (!ready) continue;
+    orders.push_back({{"task", id},
+                      {"description", task.at("description")},
+                      {"assignee", task.at("assignee")},
+                      {"context", outputs_before(task)}});
+    task["status"] = "in_progress";
+    set(id, std::move(task));
+  }
+  return orders;
+}
+
+bool PlanBoard::finished() const {
+  return questions_ == 0 && std::none_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
+           return is(one.second, "pending") || is(one.second, "in_progress");
+         });
+}
+
+Json PlanBoard::results() const {
+  Json outputs = Json::object();
+  Json failed = Json::object();
+  for (const auto& [id, task] : tasks_) {
+    if (is(task, "completed")) outputs[id] = task.at("output");
+    if (is(task, "failed")) failed[id] = task.at("why");
+  }
+  return {{"outputs", std::move(outputs)}, {"failed", std::move(failed)}};
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/run.hpp"
+#include "base/shield.hpp"
+#include "branch.hpp"
+#include "driver.hpp"
+#include "stored_run.hpp"
+#include "triage/agent.hpp"
+#include "triage/detail/try.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+using Callable = std::function<Result<Json>(const Json&, Attempt&)>;
+
+constexpr int no_limit = 1'000'000;
+
+// The executors' own policies have had their say when a failure comes here.
+FailurePolicy outer_policy() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("workflow", [](const FailureContext& failure) {
+    if (failure.classification.reason == detail::pending_reason) {
+      return RecoveryAction::suspend(failure.text);
+    }
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
+const Json null_value{};
+
+}  // namespace
+
+const Json& WorkflowResult::value() const {
+  return outputs.empty() ? null_value : outputs.back().value;
+}
+
+class WorkflowRun::Body {
+ public:
+  Body(Workflow workflow, WorkflowRunOptions options)
+      : workflow_(std::move(workflow)),
+        options_(std::move(options)),
+        id_(options_.run_id),
+        agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
+               outer_policy(),
+               {.name = workflow_.id(),
+                .version = "workflow",
+                .store = options_.store,
+                .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
+                .write_mode = WriteMode::immediate,
+                .on_store_error = OnStoreError::degrade,
+                .observer = options_.observer,
+                .clock = options_.clock,
+                .random = options_.random,
+                .compensation = options_.compensation,
+                .compensations = options_.compensations,
+                .reconciliations = options_.reconciliations}) {
+    if (!options_.clock) options_.clock = real_clock();
+  }
+
+  Result<WorkflowResult> run(const Json& inputs) {
+    TRIAGE_TRYV(check());
+    driven_ = {};
+    return finish(agent_.run(task(inputs), run_options()));
+  }
+  Result<WorkflowResult> go_on(const Json* inputs) {
+    TRIAGE_TRYV(check());
+    if (!options_.store || id_.empty()) {
+      return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
+    }
+    driven_ = {};
+    TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs));
+    if (!options_.retry_failed && inputs != nullptr) {
+      return finish(agent_.run_or_resume(id_, task(*inputs), {.run = run_options()}));
+    }
+    return finish(agent_.resume_run(id_, {.run = run_options()}));
+  }
+  Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
+
+  Result<std::vector<detail::Asked>> asked() const {
+    if (!options_.store || id_.empty()) return outcome::success(driven_.asked);
+    return detail::pending_in(*options_.store, id_);
+  }
+  Result<void> answer(std::string_view request, const Json& answer);
+  Result<Json> state() const {
+    if (!driven_.state.is_null() || !options_.store) return outcome::success(driven_.state);
+    return Error{Errc::not_found, "the run has not been looked at yet"};
+  }
+
+  Result<std::vector<DeliveryView>> deliveries() const {
+    if (looked_) return outcome::success(driven_.deliveries);
+    return Error{Errc::not_found, "the run has not been gone on with in this process"};
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints() const;
+  [[nodiscard]] const RunId& id() const noexcept { return id_; }
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
+
+ private:
+  Result<void> check() const;
+  [[nodiscard]] Json task(const Json& inputs) const {
+    return {{"inputs", inputs}, {"parts", workflow_.fingerprint()}};
+  }
+  [[nodiscard]] RunOptions run_options() const {
+    return {.run_id = id_,
+            .deadline = options_.deadline,
+            .stop_token = options_.stop_token,
+            .auto_checkpoint = false,
+            .label = options_.label};
+  }
+  Result<Json> drive(const Json& task, Attempt& attempt) {
+    id_ = attempt.run_id();
+    looked_ = true;
+    driven_ = {};
+    const auto& own = workflow_.body()->spec().options;
+    const Json inputs = detail::edited_inputs(task.at("inputs"), attempt.state());
+    detail::Driver driver(*workflow_.body(), inputs, attempt,
+                          {.threads = options_.threads,
+                           .pool = options_.pool,
+                           .max_supersteps = options_.max_supersteps.value_or(own.max_supersteps),
+                           .store = options_.store,
+                           .clock = options_.clock,
+                           .calls = &calls_,
+                           .retry_failed = options_.retry_failed});
+    return driver.run(driven_);
+  }
+  Result<WorkflowResult> finish(Result<Json> done);
+
+  Workflow workflow_;
+  WorkflowRunOptions options_;
+  RunId id_;
+  detail::Driven driven_{};
+  bool looked_ = false;
+  std::atomic<std::size_t> calls_{0};
+  TriageAgent<Callable> agent_;
+};
+
+Result<void> WorkflowRun::Body::check() const {
+  if (options_.threads >= 1 && options_.threads <= 256) return outcome::success();
+  return Error{Errc::invalid_argument,
+               "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+}
+
+Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
+  TRIAGE_TRYV(check());
+  if (!options_.store) return Error{Errc::not_found, "there is no store to fork in"};
+  TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRYV(detail::check_stored_task(*options_.store, parent.run, workflow_, nullptr));
+  TRIAGE_TRY(state, triage::detail::shielded([&] { return options_.store->load_state(parent); }));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.body()->plan(), state, edits));
+  driven_ = {};
+  return finish(agent_.fork(checkpoint, {.label = edits.label,
+                                         .state = std::move(changed),
+                                         .who = edits.author,
+                                         .run = run_options()}));
+}
+
+Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
+  if (!options_.store || id_.empty()) return Error{Errc::not_found, "the run has no store"};
+  TRIAGE_TRY(all, triage::detail::shielded([&] { return options_.store->checkpoints(id_); }));
+  std::vector<CheckpointInfo> ours;
+  for (CheckpointInfo& one : all) {
+    if (one.label.rfind("triage/", 0) == 0) ours.push_back(std::move(one));
+  }
+  return outcome::success(std::move(ours));
+}
+
+Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
+  if (!done) {
+    Error error = std::move(done).error();
+    const auto& failure = error.failure();
+    if (failure && failure->classification.reason == detail::limit_reason) {
+      error.code = Errc::exhausted;
+    } else if (error.code == Errc::escalated && driven_.error) {
+      error.code = driven_.error->code;
+    }
+    return error;
+  }
+  WorkflowResult result;
+  if (driven_.outputs.empty() && !done.value().empty()) {  // It had finished before.
+    TRIAGE_TRY(outputs, detail::stored_outputs(*options_.store, id_, workflow_, done.value()));
+    result.outputs = std::move(outputs);
+    return outcome::success(std::move(result));
+  }
+  for (detail::Emitted& one : driven_.outputs) {
+    result.outputs.push_back({workflow_.body()->plan().nodes[one.origin.node].path,
+                              one.message.type, one.message.json()});
+  }
+  return outcome::success(std::move(result));
+}
+
+Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
+  TRIAGE_TRY(pending, asked());
+  for (const detail::Asked& one : pending) {
+    if (one.id != request) continue;
+    TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
+    // A second answer is refused even if it is the same: only one of several wins.
+    const std::string nonce =
+        std::to_string((options_.random ? options_.random : real_random())->next());
+    auto sent = agent_.signal(id_, detail::answer_signal(request),
+                              Json{{"value", answer}, {"nonce", nonce}});
+    if (!sent && sent.error().code == Errc::conflict) {
+      return Error{Errc::conflict,
+                   "request \"" + printable(request) + "\" has been answered before"};
+    }
+    return sent;
+  }
+  return Error{Errc::not_found,
+               "no request \"" + printable(request) + "\" waits in run \"" + id_ + "\""};
+}
+
+WorkflowRun::WorkflowRun(Workflow workflow, WorkflowRunOptions options)
+    : body_(std::make_unique<Body>(std::move(workflow), std::move(options))) {}
+WorkflowRun::~WorkflowRun() = default;
+WorkflowRun::WorkflowRun(WorkflowRun&&) noexcept = default;
+WorkflowRun& WorkflowRun::operator=(WorkflowRun&&) noexcept = default;
+
+Result<WorkflowResult> WorkflowRun::run(const Json& inputs) { return body_->run(inputs); }
+Result<WorkflowResult> WorkflowRun::resume() { return body_->go_on(nullptr); }
+Result<WorkflowResult> WorkflowRun::start_or_resume(const Json& inputs) {
+  auto went_on = body_->go_on(&inputs);
+  if (went_on || went_on.error().code != Errc::not_found) return went_on;
+  return body_->run(inputs);
+}
+
+Result<WorkflowResult> WorkflowRun::fork(std::string_view checkpoint, const Fork& edits) {
+  return body_->fork(checkpoint, edits);
+}
+
+Result<std::vector<PendingRequest>> WorkflowRun::pending_requests() const {
+  TRIAGE_TRY(asked, body_->asked());
+  std::vector<PendingRequest> pending;
+  for (detail::Asked& one : asked) {
+    pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
+                       std::move(one.payload), one.expires});
+  }
+  return outcome::success(std::move(pending));
+}
+
+Result<void> WorkflowRun::answer(std::string_view request, const Json& answer) {
+  return body_->answer(request, answer);
+}
+Result<Json> WorkflowRun::state() const { return body_->state(); }
+Result<std::vector<DeliveryView>> WorkflowRun::deliveries() const { return body_->deliveries(); }
+Result<std::vector<CheckpointInfo>> WorkflowRun::checkpoints() const {
+  return body_->checkpoints();
+}
+std::size_t WorkflowRun::handler_calls() const noexcept { return body_->calls(); }
+const RunId& WorkflowRun::id() const noexcept { return body_->id(); }
+
+Result<WorkflowResult> start_or_resume(const Workflow& workflow, RunId id, const Json& inputs,
+                                       std::shared_ptr<CheckpointStore> store) {
+  return WorkflowRun(workflow, {.run_id = std::move(id), .store = std::move(store)})
+      .start_or_resume(inputs);
+}
+
+}  // namespace triage::inline v0_1::workflow

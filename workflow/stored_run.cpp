@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "stored_run.hpp"
+#include "base/shield.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/journal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+using triage::detail::shielded;
+
+// run_started is the first record of every run.
+Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
+  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {1, 1}); }));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  const Json& start = journal.start();
+  const Json task = start.is_object() ? start.value("task", Json()) : Json();
+  if (!task.is_object() || !task.contains("parts") || !task.contains("inputs")) {
+    return Error{Errc::conflict, "run \"" + run + "\" is no run of a workflow"};
+  }
+  return outcome::success(task);
+}
+
+Result<void> check_parts(const RunId& run, const Json& stored,
+                         const std::map<std::string, std::string>& parts) {
+  std::string differing;
+  const auto add = [&](const std::string& part, const char* how) {
+    differing += (differing.empty() ? "" : ", ") + part + " (" + how + ")";
+  };
+  for (const auto& [part, mark] : parts) {
+    const auto found = stored.find(part);
+    if (found == stored.end()) {
+      add(part, "new");
+    } else if (*found != mark) {
+      add(part, "changed");
+    }
+  }
+  for (const auto& [part, mark] : stored.items()) {
+    if (!parts.contains(part)) add(part, "gone");
+  }
+  if (differing.empty()) return outcome::success();
+  return Error{
+      Errc::conflict,
+      "run \"" + run + "\" was made by another workflow, or another version: " + differing};
+}
+
+}  // namespace
+
+std::string first_difference(const Json& one, const Json& other) {
+  std::string path;
+  const Json* a = &one;
+  const Json* b = &other;
+  for (;;) {
+    const Json* next_a = nullptr;
+    const Json* next_b = nullptr;
+    if (a->is_object() && b->is_object()) {
+      for (const Json* side : {a, b}) {
+        for (const auto& [key, value] : side->items()) {
+          const bool both = a->contains(key) && b->contains(key);
+          if (both && a->at(key) == b->at(key)) continue;
+          path += "/" + key;
+          if (!both) return path;
+          next_a = &a->at(key);
+          next_b = &b->at(key);
+          break;
+        }
+        if (next_a != nullptr) break;
+      }
+    } else if (a->is_array() && b->is_array()) {
+      for (std::size_t i = 0; i < std::max(a->size(), b->size()); ++i) {
+        const bool both = i < a->size() && i < b->size();
+        if (both && a->at(i) == b->at(i)) continue;
+        path += "/" + std::to_string(i);
+        if (!both) return path;
+        next_a = &a->at(i);
+        next_b = &b->at(i);
+        break;
+      }
+    }
+    if (next_a == nullptr) return path.empty() ? "/" : path;
+    a = next_a;
+    b = next_b;
+  }
+}
+
+Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
+                               const Json* inputs) {
+  TRIAGE_TRY(task, stored_task(store, run));
+  TRIAGE_TRYV(check_parts(run, task.at("parts"), workflow.fingerprint()));
+  if (inputs == nullptr || task.at("inputs") == *inputs) return outcome::success();
+  return Error{Errc::conflict, "run \"" + run +
+                                   "\" was started with other inputs: they differ at " +
+                                   first_difference(task.at("inputs"), *inputs)};
+}
+
+Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {
+  TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+  std::vector<Asked> pending;
+  if (latest.state.empty()) return outcome::success(std::move(pending));
+  const State::Values& values = *latest.state.values();
+  for (auto one = values.lower_bound(request_prefix);
+       one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
+    const std::string id = one->first.substr(request_prefix.size());
+    if (!latest.state.contains(std::string(answer_prefix) + id)) {
+      pending.push_back(asked_from(id, *one->second));
+    }
+  }
+  return outcome::success(std::move(pending));
+}
+
+Result<void> check_answer(const Workflow& workflow, const Asked& asked, const Json& answer) {
+  TRIAGE_TRYV(check_json(answer, "an answer"));
+  const Plan& plan = workflow.body()->plan();
+  const auto node = plan.node_of.find(asked.executor);
+  if (node != plan.node_of.end()) {
+    const auto& ports = plan.scopes[plan.nodes[node->second].scope].spec->ports;
+    if (const auto port = ports.find(asked.port); port != ports.end()) {
+      return port->second.check(answer);
+    }
+  }
+  return Error{Errc::invalid_argument, "the workflow has no port \"" + printable(asked.port) +
+                                           "\" at executor \"" + asked.executor + "\""};
+}
+
+Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& run,
+                                           const Workflow& workflow, const Json& places) {
+  TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+  std::vector<Output> outputs;
+  for (const Json& place : places) {
+    const std::string path = place.at(0).get<std::string>();
+    const std::string key = finished_key(path, place.at(1).get<int>());
+    const Json* stored = latest.state.find(key);
+    if (stored == nullptr) return Error{Errc::corrupt, "state key \"" + key + "\" is gone"};
+    TRIAGE_TRY(finished, from_stored(workflow.body()->plan(), key, *stored));
+    const auto index = place.at(2).get<std::size_t>();
+    if (index >= finished.outputs.size()) {
+      return Error{Errc::corrupt, "state key \"" + key + "\" has too few outputs"};
+    }
+    outputs.push_back({path, finished.outputs[index].type, finished.outputs[index].json()});
+  }
+  return outcome::success(std::move(outputs));
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the store knows of a run of a workflow, read without going on with it.
+
+#include "driver.hpp"
+#include "triage/checkpoint_store.hpp"
+#include "triage/workflow/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// Whether the stored run is of this workflow and, if they are given, of these inputs. Errors:
+// Errc::not_found; Errc::conflict, with the parts or the path that differ; the store's.
+[[nodiscard]] Result<void> check_stored_task(CheckpointStore& store, const RunId& run,
+                                             const Workflow& workflow, const Json* inputs);
+// Where two values differ first, as a JSON pointer; the whole is "/".
+[[nodiscard]] std::string first_difference(const Json& one, const Json& other);
+
+// The requests without an answer. Errors: the store's.
+[[nodiscard]] Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run);
+// Errors: Errc::invalid_argument.
+[[nodiscard]] Result<void> check_answer(const Workflow& workflow, const Asked& asked,
+                                        const Json& answer);
+// What the places that a run returned stand for.
+[[nodiscard]] Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& run,
+                                                         const Workflow& workflow,
+                                                         const Json& places);
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// A fixed graph: coordinator -> board <-> agents, board -> synthesis. The plan, which changes, is
+// the board's state.
+#include "triage/workflow/team.hpp"
+#include "plan_board.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+using detail::PlanBoard;
+
+Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+
+std::vector<TaskOutput> outputs_from(const Json& json) {
+  std::vector<TaskOutput> outputs;
+  for (const Json& one : json) {
+    outputs.push_back({one.at("task").get<std::string>(), one.at("output")});
+  }
+  return outputs;
+}
+
+auto agent_handler(Team::Work work) {
+  return stateless([work = std::move(work)](const Json& order, Context& context) -> Json {
+    Json done{{"task", order.at("task")}};
+    try {
+      done["output"] = work({.id = order.at("task").get<std::string>(),
+                             .description = order.at("description").get<std::string>(),
+                             .context = outputs_from(order.at("context"))},
+                            context);
+    } catch (const std::exception& e) {
+      done["failed"] = e.what();
+    }
+    return done;
+  });
+}
+
+auto coordinator_handler(Team::Coordinator plan) {
+  return stateless([plan = std::move(plan)](const Json& question, Context& context) -> Json {
+    TeamQuestion asked;
+    if (question.is_object() && question.contains("triage.failed")) {
+      asked.goal = question.at("goal");
+      asked.failed = question.at("triage.failed").get<std::string>();
+      asked.why = question.at("why").get<std::string>();
+      asked.done = outputs_from(question.at("done"));
+    } else {
+      asked.goal = question;
+      context.shared("team").set("goal", question);
+    }
+    return {{"patch", plan(asked, context)}};
+  });
+}
+
+auto synthesis_handler(Team::Synthesis synthesis) {
+  return stateless([synthesis = std::move(synthesis)](const Json& all, Context& context) -> Json {
+    try {
+      std::vector<TaskOutput> outputs;
+      for (const auto& [task, output] : all.at("outputs").items())
+        outputs.push_back({task, output});
+      return synthesis(outputs, context);
+    } catch (const std::exception& e) {
+      Json raw = all;
+      raw["synthesis_failed"] = e.what();
+      return raw;
+    }
+  });
+}
+
+// Hands out what is ready; at the end, hands on what there is.
+void give_work(PlanBoard& board, bool synthesises, Context& context) {
+  for (const Json& order : board.take_ready()) {
+    context.send_to(order.at("assignee").get<std::string>(), order);
+  }
+  if (!board.finished()) return;
+  if (synthesises) {
+    context.send_to("synthesis", board.results());
+  } else {
+    context.output(board.results());
+  }
+}
+
+}  // namespace
+
+Result<Workflow> Team::build() const {
+  if (!coordinator_) return wrong("team \"" + printable(id_) + "\" has no coordinator");
+  if (agents_.empty()) return wrong("team \"" + printable(id_) + "\" has no agents");
+  if (limits_.max_tasks < 1 || limits_.max_patches < 1) {
+    return wrong("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
+                 std::to_string(limits_.max_patches) + "; allowed is 1 or more");
+  }
+  WorkflowBuilder builder(id_, {.max_supersteps = 1'000'000});
+  std::vector<std::string> names;
+  for (const auto& [name, work] : agents_) {
+    builder.executor(name, agent_handler(work));
+    names.push_back(name);
+  }
+  builder.executor("coordinator", coordinator_handler(coordinator_)).start("coordinator");
+  const bool synthesises = synthesis_ != nullptr;
+  const auto board_handler = [names, synthesises, limits = limits_](
+                                 const Json& news, Context& context) -> Result<void> {
+    PlanBoard board(context, names, limits);
+    if (news.contains("patch")) {
+      TRIAGE_TRYV(board.apply(news.at("patch")));
+    } else if (news.contains("failed")) {
+      const auto task = news.at("task").get<std::string>();
+      const auto why = news.at("failed").get<std::string>();
+      board.fail(task, why);
+      if (board.may_change()) {  // The coordinator may know another way.
+        context.send_to("coordinator", board.question(task, why));
+        return outcome::success();
+      }
+      board.give_up_on(task);
+    } else {
+      board.complete(news.at("task").get<std::string>(), news.at("output"));
+    }
+    give_work(board, synthesises, context);
+    return outcome::success();
+  };
+  builder.executor("board", stateless(board_handler)).edge("coordinator", "board");
+  std::vector<std::string> targets = names;
+  targets.emplace_back("coordinator");
+  if (synthesises) {
+    builder.executor("synthesis", synthesis_handler(synthesis_));
+    targets.emplace_back("synthesis");
+  }
+  builder.fan_out("board", targets, {}, {.name = "board"});
+  for (const std::string& name : names) builder.edge(name, "board");
+  return builder.build();
+}
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "work.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+Work::Work(std::size_t threads, std::shared_ptr<Threads> given)
+    : most_(threads - 1), given_(std::move(given)) {}
+
+Work::~Work() {
+  {
+    std::unique_lock lock(mutex_);
+    closing_ = true;
+    done_.wait(lock, [&] { return running_ == 0; });
+  }
+  more_.notify_all();
+}
+
+void Work::ended() {
+  // Under the lock to the end: whoever waits may destroy this as soon as it is released.
+  const std::scoped_lock lock(mutex_);
+  --running_;
+  ++news_;
+  done_.notify_one();
+}
+
+void Work::add(std::function<void()> job) {
+  if (given_) {
+    {
+      const std::scoped_lock lock(mutex_);
+      ++running_;
+    }
+    given_->start([this, job = std::move(job)] {
+      job();
+      ended();
+    });
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  jobs_.push_back(std::move(job));
+  // The driver takes one itself.
+  if (jobs_.size() > idle_ + 1 && threads_.size() < most_) {
+    threads_.emplace_back([this] { serve(); });
+  } else if (idle_ > 0) {
+    more_.notify_one();
+  }
+}
+
+void Work::serve() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    more_.wait(lock, [&] { return closing_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) return;
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    ++running_;
+    lock.unlock();
+    job();
+    lock.lock();
+    --running_;
+    ++news_;
+    done_.notify_one();
+  }
+}
+
+void Work::help() {
+  std::unique_lock lock(mutex_);
+  if (!jobs_.empty()) {
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job();
+    return;
+  }
+  done_.wait(lock, [&] { return news_ > 0 || running_ == 0; });
+  news_ = 0;
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
