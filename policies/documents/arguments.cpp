@@ -2,7 +2,6 @@
 #include "triage/policies/arguments.hpp"
 
 #include "base/nearest.hpp"
-#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/taxonomy.hpp"
@@ -48,9 +47,7 @@ const Json* Arguments::require(std::string_view key) {
 }
 
 void Arguments::refuse(std::string_view key, const std::string& text) {
-  if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) return;
-  refused_.emplace_back(key);
-  detail::add_problems(problems_, detail::behind("." + std::string(key), text));
+  if (!error_) error_ = Error{Errc::invalid_argument, "." + std::string(key) + text};
 }
 
 void Arguments::wrong_type(std::string_view key, const Json& value, std::string_view allowed) {
@@ -143,8 +140,8 @@ void Arguments::check_keys() {
 
 Result<void> Arguments::check() {
   check_keys();
-  if (problems_.empty()) return outcome::success();
-  return Error{Errc::invalid_argument, problems_};
+  if (error_) return *error_;
+  return outcome::success();
 }
 
 Result<Strategy> Arguments::finish(const std::function<Strategy()>& make) {

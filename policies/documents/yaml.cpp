@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/yaml.hpp"
 
-#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -139,12 +138,7 @@ Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyR
   }
   auto made = document_from_json(document, registry, std::move(shared));
   if (made) return made;
-  std::string all;
-  detail::for_each_line(made.error().detail, [&](std::string_view problem) {
-    const std::string line(problem);
-    detail::add_problems(all, at_line(converter.line_of(line), line).detail);
-  });
-  return Error{Errc::invalid_argument, all};
+  return at_line(converter.line_of(made.error().detail), made.error().detail);
 }
 
 }  // namespace triage::inline v0_1
