@@ -72,7 +72,10 @@ class HintCollector {
     const std::size_t first = findings_.list.size();
     hits_.clear();
     rules_.match_text(text, hits_);
+    const bool asks_first = !findings_.wait_in_text;
     add_hits(place, "text", "The text says: ", text);
+    // What a text came in may name a time, too: {"error": …, "resets_at": …}.
+    if (asks_first && text.data() != given.data()) add_wait_of(given);
     codes_.clear();
     find_text_codes(text, codes_);
     for (const TextCode& code : codes_) {
@@ -132,15 +135,29 @@ class HintCollector {
     if (!findings_.wait_in_text) findings_.wait_in_text = wait;
   }
 
+  void add_wait_of(std::string_view text) {
+    hits_.clear();
+    rules_.match_text(text, hits_);
+    for (const RuleHit& hit : hits_) {
+      if (hit.rule->kind != RuleKind::wait && hit.rule->kind != RuleKind::until) continue;
+      const auto wait = wait_in(text, hit);
+      findings_.wait_in_text = std::max(findings_.wait_in_text, wait);
+    }
+  }
+
   std::optional<Duration> wait_in(std::string_view text, const RuleHit& hit) {
     const WaitInText found = find_wait(text, hit.matched, hit.rule->kind == RuleKind::until,
                                        input_.failure, input_.clock);
     if (found.undated) {
-      findings_.notes.push_back(
-          {.source = "text",
-           .detail = "The text names a date, and there is no Date header or clock to measure it "
-                     "against: " +
-                     printable(hit.matched.substr(0, longest_quote_bytes))});
+      Evidence note{.source = "text",
+                    .detail =
+                        "The text names a date, and there is no Date header or clock to "
+                        "measure it against: " +
+                        printable(hit.matched.substr(0, longest_quote_bytes))};
+      const auto same = [&](const Evidence& other) { return other.detail == note.detail; };
+      if (std::none_of(findings_.notes.begin(), findings_.notes.end(), same)) {
+        findings_.notes.push_back(std::move(note));
+      }
     }
     return found.wait;
   }

@@ -91,7 +91,10 @@ bool may_be_secret(std::string_view name) {
 
 Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
                                                     const OpenStoreOptions& options) {
-  if (url.empty()) return Error{Errc::invalid_argument, "the store has no name"};
+  if (url.empty()) {
+    return Error{Errc::invalid_argument,
+                 "the store has no name; allowed are " + known_store_urls() + " and PATH"};
+  }
   const std::string_view scheme = scheme_of(url);
   for (const Kind& kind : kinds) {
     if (kind.scheme == scheme) return kind.open(url.substr(scheme.size() + 1), options);
