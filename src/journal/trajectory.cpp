@@ -105,6 +105,20 @@ Trajectory Trajectory::prefix(std::size_t count) const {
   return {std::move(chunk), count};
 }
 
+namespace {
+
+// The chunk with the step, from `chunk` on.
+std::size_t chunk_with(std::size_t index,
+                       const std::vector<std::shared_ptr<detail::StepChunk>>& chunks,
+                       std::size_t chunk) {
+  // The next chunk may begin before this one's last slot: behind a rewind the rest is another
+  // branch.
+  while (chunk + 1 < chunks.size() && chunks[chunk + 1]->first() <= index) ++chunk;
+  return chunk;
+}
+
+}  // namespace
+
 Trajectory::Iterator Trajectory::begin() const { return {*this, 0}; }
 Trajectory::Iterator Trajectory::end() const {
   Iterator end;
@@ -115,6 +129,7 @@ Trajectory::Iterator Trajectory::end() const {
 Trajectory::Iterator::Iterator(const Trajectory& trajectory, std::size_t index) : index_(index) {
   for (auto chunk = trajectory.tail_; chunk; chunk = chunk->previous()) chunks_.push_back(chunk);
   std::reverse(chunks_.begin(), chunks_.end());
+  chunk_ = chunk_with(index_, chunks_, 0);
 }
 
 const Step& Trajectory::Iterator::operator*() const {
@@ -123,9 +138,7 @@ const Step& Trajectory::Iterator::operator*() const {
 
 Trajectory::Iterator& Trajectory::Iterator::operator++() {
   ++index_;
-  // The next chunk may begin before this one's last slot: behind a rewind the rest is another
-  // branch.
-  while (chunk_ + 1 < chunks_.size() && chunks_[chunk_ + 1]->first() <= index_) ++chunk_;
+  chunk_ = chunk_with(index_, chunks_, chunk_);
   return *this;
 }
 

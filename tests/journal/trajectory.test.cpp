@@ -42,6 +42,16 @@ TEST_CASE("a trajectory is indexed and iterated in order, over all chunk sizes",
   }
 }
 
+TEST_CASE("an iterator may begin at any step", "[trajectory]") {
+  const Trajectory trajectory = of_length(200);
+  for (std::size_t i = 0; i < trajectory.size(); ++i) {
+    Trajectory::Iterator it(trajectory, i);
+    CHECK(it->action == "s" + std::to_string(i));
+    ++it;
+    if (i + 1 < trajectory.size()) CHECK(it->action == "s" + std::to_string(i + 1));
+  }
+}
+
 TEST_CASE("copies share their steps and do not see what the other appends", "[trajectory]") {
   Trajectory a = of_length(10);
   Trajectory b = a;
