@@ -32,10 +32,13 @@ Result<std::string> read_text_file(const std::string& path) {
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (text.size() > largest) {
-      return Error{Errc::invalid_argument, "\"" + printable(path) + "\" has more than 16 MB"};
+      return Error{Errc::invalid_argument,
+                   "\"" + printable(path) + "\" has more than 16 MB; that is no policy"};
     }
   }
-  if (file.bad()) return Error{Errc::io, "\"" + printable(path) + "\" cannot be read"};
+  if (file.bad()) {
+    return Error{Errc::io, "\"" + printable(path) + "\" cannot be read: " + std::strerror(errno)};
+  }
   return outcome::success(std::move(text));
 }
 

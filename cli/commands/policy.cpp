@@ -2,6 +2,7 @@
 // triage policy check, triage policy show: what a policy document says, and what is wrong with it.
 
 #include "command.hpp"
+#include "read_policy.hpp"
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/limits.hpp"
@@ -11,9 +12,6 @@
 #endif
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -21,7 +19,6 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-constexpr std::size_t largest_file = 16U << 20U;
 constexpr int most_failures = 20;  // Of one type that are shown.
 
 struct PolicyArguments {
@@ -41,27 +38,6 @@ void declare(CLI::App& arguments, PolicyArguments& given) {
   arguments.add_flag("--json", given.json, "Print one JSON document.");
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Error{Errc::not_found,
-                 "\"" + printable(path) + "\" cannot be opened: " + std::strerror(errno)};
-  }
-  std::string text;
-  char block[4096];
-  while (file.read(block, sizeof block) || file.gcount() > 0) {
-    text.append(block, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > largest_file) {
-      return Error{Errc::invalid_argument,
-                   "\"" + printable(path) + "\" has more than 16 MB; that is no policy"};
-    }
-  }
-  if (file.bad()) {
-    return Error{Errc::io, "\"" + printable(path) + "\" cannot be read: " + std::strerror(errno)};
-  }
-  return outcome::success(std::move(text));
-}
-
 // What a user's own strategy would decide is not known here.
 StrategyRegistry registry_with(const std::vector<std::string>& own) {
   StrategyRegistry registry = built_in_strategies();
@@ -77,7 +53,7 @@ StrategyRegistry registry_with(const std::vector<std::string>& own) {
 
 Result<PolicyDocument> read_document(const PolicyArguments& given) {
   TRIAGE_TRYV(check_limits(given.limits));
-  TRIAGE_TRY(text, read_file(given.file));
+  TRIAGE_TRY(text, read_text_file(given.file));
   const StrategyRegistry registry = registry_with(given.own);
 #ifdef TRIAGE_HAS_YAML
   auto document = document_from_yaml(text, registry);
