@@ -4,6 +4,7 @@
 
 #include "sqlite_statements.hpp"
 #include "sqlite_walk.hpp"
+#include "triage/detail/record_rules.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -17,28 +18,6 @@ constexpr int most_followers = 64;
 bool replaces(const FoundRecord& record) {
   const auto replaced = record.body.find("replaced");
   return replaced != record.body.end() && replaced->is_boolean() && replaced->get<bool>();
-}
-
-// What a record does to the checkpoint that is open before it; see Journal::apply.
-enum class Effect : std::uint8_t { none, joins, ends };
-
-Effect effect_on_open(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::state_changed:
-    case RecordKind::state_removed:
-    case RecordKind::state_snapshot:
-    case RecordKind::checkpoint_labelled: return Effect::joins;
-    case RecordKind::step:
-    case RecordKind::attempt_started:
-    case RecordKind::failure_classified:
-    case RecordKind::action_taken:
-    case RecordKind::rolled_back:
-    case RecordKind::resumed:
-    case RecordKind::finished:
-    case RecordKind::stopped:
-    case RecordKind::suspended: return Effect::ends;
-    default: return Effect::none;
-  }
 }
 
 void apply(const FoundRecord& change, State::Values& values) {
@@ -80,16 +59,16 @@ bool SqliteJournals::is_position(std::int64_t run, const RunId& id, Sequence at)
   const auto own = verified_record(from, id);
   if (!own || own->seq != at) return false;
   if (own->kind == RecordKind::checkpoint_labelled) return true;
-  const bool touches = own->kind == RecordKind::step || own->kind == RecordKind::state_changed ||
-                       own->kind == RecordKind::state_removed ||
-                       (own->kind == RecordKind::state_snapshot && replaces(*own));
-  if (!touches || !every_step) return false;
+  const OnCheckpoint does = rule_of(own->kind).checkpoint;
+  const bool belongs = does == OnCheckpoint::begins || does == OnCheckpoint::joins;
+  const bool opens = own->kind != RecordKind::state_snapshot || replaces(*own);
+  if (!belongs || !opens || !every_step) return false;
   Sequence expected = at;
   while (from.executeStep()) {
     const auto next = verified_record(from, id);
     if (!next || next->seq != ++expected) return false;
-    const Effect effect = effect_on_open(next->kind);
-    if (effect != Effect::none) return effect == Effect::ends;
+    const OnCheckpoint then = rule_of(next->kind).checkpoint;
+    if (then != OnCheckpoint::none) return then != OnCheckpoint::joins;
   }
   return from.isDone() && expected - at + 1 < most_followers;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sqlite_walk.hpp"
 
+#include "triage/detail/record_rules.hpp"
 #include "triage/policy.hpp"
 
 #include <algorithm>
@@ -19,13 +20,13 @@ enum class Base : std::uint8_t { none, here, elsewhere, unclear };
 
 // Whether everything before this record is irrelevant to the state behind it.
 Base base_of(const FoundRecord& record) {
-  switch (record.kind) {
-    case RecordKind::run_started: return Base::here;
-    case RecordKind::state_snapshot: {
+  switch (rule_of(record.kind).state) {
+    case OnState::begins: return Base::here;
+    case OnState::replaces: {
       const auto state = record.body.find("state");
       return state != record.body.end() && state->is_object() ? Base::here : Base::unclear;
     }
-    case RecordKind::action_taken: {
+    case OnState::may_end: {
       const auto action = record.body.find("action");
       if (action == record.body.end() || !action->is_string()) return Base::unclear;
       const auto kind = parse_recovery_kind(action->get_ref<const std::string&>());
@@ -33,10 +34,32 @@ Base base_of(const FoundRecord& record) {
           kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan;
       return empties ? Base::here : Base::none;
     }
-    case RecordKind::rolled_back: return Base::unclear;  // A snapshot follows, unless it broke off.
-    case RecordKind::resumed: return Base::elsewhere;
-    default: return Base::none;
+    case OnState::returns:  // Behind a rollback a snapshot follows, unless it broke off.
+      return record.kind == RecordKind::resumed ? Base::elsewhere : Base::unclear;
+    case OnState::none:
+    case OnState::changes: break;
   }
+  return Base::none;
+}
+
+// The numbers of the kinds for which this holds, as a list in SQL.
+template <class Holds>
+std::string kinds_where(Holds holds) {
+  std::string list;
+  for (const RecordRule& rule : record_rules) {
+    if (!holds(rule.state)) continue;
+    if (!list.empty()) list += ", ";
+    list += std::to_string(static_cast<int>(rule.kind));
+  }
+  return "(" + list + ")";
+}
+
+std::string kinds_about_state() {
+  return kinds_where([](OnState state) { return state != OnState::none; });
+}
+
+std::string kinds_that_return() {
+  return kinds_where([](OnState state) { return state == OnState::returns; });
 }
 
 // The position that `resumed` or `rolled_back` went to, 0 for none; empty if it makes no sense.
@@ -83,10 +106,9 @@ static bool may_be_branch(SQLite::Database& database, std::int64_t run, const Ru
 
 std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run, const RunId& id,
                                    Sequence from) {
-  SQLite::Statement back(
-      database, std::string(record_columns) +
-                    "WHERE run = ?1 AND seq <= ?2 AND kind <> 3 AND kind IN (1, 4, 5, 6, 13, 14, "
-                    "16) ORDER BY seq DESC");
+  SQLite::Statement back(database, std::string(record_columns) +
+                                       "WHERE run = ?1 AND seq <= ?2 AND kind <> 3 AND kind IN " +
+                                       kinds_about_state() + " ORDER BY seq DESC");
   back.bind(1, run);
   back.bind(2, static_cast<std::int64_t>(from));
   StateWalk walk;
@@ -127,7 +149,8 @@ Sequence find_state_from(SQLite::Database& database, std::int64_t run, const Run
   Sequence from = walk->base();
   SQLite::Statement rewinds(database, std::string(record_columns) +
                                           "WHERE run = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 3 "
-                                          "AND kind IN (14, 16) ORDER BY seq DESC");
+                                          "AND kind IN " +
+                                          kinds_that_return() + " ORDER BY seq DESC");
   rewinds.bind(1, run);
   rewinds.bind(2, static_cast<std::int64_t>(from));
   rewinds.bind(3, static_cast<std::int64_t>(last));

@@ -5,6 +5,7 @@
 
 #include "support/result.hpp"
 #include "triage/checkpoint_store.hpp"
+#include "triage/detail/record_rules.hpp"
 
 using namespace triage;
 using namespace triage::test;
@@ -192,4 +193,33 @@ TEST_CASE("stored bodies with other types than ours are survived", "[journal]") 
       CHECK(copy.last() == journal.last() + 1);
     }
   }
+}
+
+TEST_CASE("the journal does to the open checkpoint what the table of record kinds says",
+          "[journal]") {
+  using detail::OnCheckpoint;
+  for (const detail::RecordRule& rule : detail::record_rules) {
+    INFO(to_string(rule.kind));
+    CHECK(is_known(rule.kind));
+    if (rule.kind == RecordKind::checkpoint_labelled) continue;  // Joins, and ends it there.
+    Journal journal = started();
+    journal.add_step({.action = "one"}, now);
+    const Sequence open = journal.latest().info.id.sequence;
+    if (rule.kind == RecordKind::step) {
+      journal.add_step({.action = "two"}, now);
+    } else if (rule.kind == RecordKind::state_changed) {
+      journal.change_state({{"k", 1}}, now);
+    } else {
+      journal.add(rule.kind, now, Json{{"keys", {"k"}}, {"state", {{"k", 1}}}, {"key", "pay"}});
+    }
+    const bool ends =
+        rule.checkpoint == OnCheckpoint::ends || rule.checkpoint == OnCheckpoint::begins;
+    CHECK(journal.positions().size() == (ends ? 1U : 0U));
+    if (ends) CHECK(journal.positions().front().seq == open);
+    if (rule.checkpoint == OnCheckpoint::joins) {
+      CHECK(journal.latest().info.id.sequence == journal.last());
+    }
+  }
+  CHECK_FALSE(is_known(static_cast<RecordKind>(detail::record_rules.size() + 1)));
+  CHECK(detail::rule_of(static_cast<RecordKind>(200)).checkpoint == OnCheckpoint::none);
 }

@@ -11,11 +11,12 @@ from pathlib import Path
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/saturate"},
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
-     "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
+     "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
+     "detail/checkpoint_line", "detail/record_rules", "detail/crash_count"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
     {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
-     "policy", "observer", "journal", "effect", "corrections"},
+     "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
     {"workflow/context", "workflow/crew", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Whether a run whose process keeps dying gets on all the same.
-#include "triage/journal.hpp"
+#include "triage/detail/crash_count.hpp"
 
 #include <functional>
+#include <string>
 #include <utility>
 
-namespace triage::inline v0_1 {
+namespace triage::inline v0_1::detail {
 namespace {
 
 // A process that dies before it has recorded this much, always the same, gets nowhere.
@@ -19,7 +19,7 @@ std::string deed(const Step& step) {
 
 }  // namespace
 
-void Journal::count_crash(bool died) {
+void CrashCount::note_resumed(bool died) {
   if (died) {
     ++crashes_;
     if (!life_.empty()) life_before_ = std::exchange(life_, {});
@@ -32,21 +32,21 @@ void Journal::count_crash(bool died) {
 }
 
 // A process that only repeats what the one before it recorded is about to die as that did.
-void Journal::note_life(std::string_view what) {
+void CrashCount::note(std::string_view change) {
   if (life_.size() >= longest_life) return;
   const std::size_t at = life_.size();
-  life_.push_back(std::hash<std::string_view>()(what));
+  life_.push_back(std::hash<std::string_view>()(change));
   if (life_before_.empty()) return;
   if (at >= life_before_.size() || life_before_[at] != life_[at]) crashes_ = 0;
 }
 
-void Journal::note_life(const Step& step) {
-  if (life_.size() < longest_life) note_life(std::string_view(deed(step)));
+void CrashCount::note(const Step& step) {
+  if (life_.size() < longest_life) note(std::string_view(deed(step)));
 }
 
-void Journal::note_life(const Record& step) {
+void CrashCount::note(const Record& step) {
   if (life_.size() >= longest_life) return;
-  if (const auto decoded = step.step()) note_life(decoded.value());
+  if (const auto decoded = step.step()) note(decoded.value());
 }
 
-}  // namespace triage::inline v0_1
+}  // namespace triage::inline v0_1::detail

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Folding effects and their compensations: over the whole journal, since no rollback rewinds them.
+#include "triage/detail/effect_ledger.hpp"
+
 #include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
-#include "triage/journal.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
-namespace triage::inline v0_1 {
-
-using detail::field;
-
+namespace triage::inline v0_1::detail {
 namespace {
 
 using Status = EffectState::Status;
@@ -42,44 +40,45 @@ void describe(EffectState& effect, const Json& body) {
 
 }  // namespace
 
-void Journal::apply_effect(RecordKind kind, const Json& body) {
+bool EffectLedger::apply(RecordKind kind, const Json& body, Sequence seq, Sequence inherited) {
   switch (kind) {
     case RecordKind::effect_intended:
     case RecordKind::effect_completed:
     case RecordKind::effect_withdrawn: break;
     case RecordKind::compensation_intended:
     case RecordKind::compensation_completed:
-    case RecordKind::compensation_withdrawn: return apply_compensation(kind, body);
-    default: return;
+    case RecordKind::compensation_withdrawn: apply_compensation(kind, body, seq); return false;
+    default: return false;
   }
   EffectState& effect = effects_[field<std::string>(body, "key", {})];
   const auto generation = field<std::uint64_t>(body, "generation", 1);
   if (effect.status == Status::absent || effect.generation != generation) {
-    effect = {.generation = generation, .intended_at = last_};
+    effect = {.generation = generation, .intended_at = seq};
   } else if (effect.status == Status::withdrawn ||
-             (kind == RecordKind::effect_intended && effect.intended_at <= start_sequence())) {
-    effect.intended_at = last_;  // What a branch carries out itself is its own.
+             (kind == RecordKind::effect_intended && effect.intended_at <= inherited)) {
+    effect.intended_at = seq;  // What a branch carries out itself is its own.
   }
-  effect.known_at = last_;
+  effect.known_at = seq;
   effect.lost = false;
   if (kind == RecordKind::effect_withdrawn) {
     effect.status = Status::withdrawn;
-    return;
+    return false;
   }
   describe(effect, body);
   if (kind == RecordKind::effect_intended) {
     effect.status = Status::intended;
-    return;
+    return false;
   }
-  if (effect.status != Status::completed) crashes_ = 0;  // The run gets on.
+  const bool gets_on = effect.status != Status::completed;
   effect.status = Status::completed;
   effect.result = std::make_shared<const Json>(body.contains("result") ? body["result"] : Json());
+  return gets_on;
 }
 
-void Journal::apply_compensation(RecordKind kind, const Json& body) {
+void EffectLedger::apply_compensation(RecordKind kind, const Json& body, Sequence seq) {
   EffectState& effect = effects_[field<std::string>(body, "key", {})];
   effect.generation = field<std::uint64_t>(body, "generation", effect.generation);
-  effect.known_at = last_;
+  effect.known_at = seq;
   effect.lost = false;
   if (body.contains("idempotency_key")) {
     effect.compensation_key = field<std::string>(body, "idempotency_key", {});
@@ -92,10 +91,10 @@ void Journal::apply_compensation(RecordKind kind, const Json& body) {
   }
   effect.status =
       kind == RecordKind::compensation_intended ? Status::compensating : Status::compensated;
-  undone_.emplace(effect.intended_at, last_);  // A doubt that is settled was undone before.
+  undone_.emplace(effect.intended_at, seq);  // A doubt that is settled was undone before.
 }
 
-void Journal::doubt_effect(std::string_view key) {
+void EffectLedger::doubt(std::string_view key) {
   const auto found = effects_.find(key);
   if (found == effects_.end()) return;
   EffectState& effect = found->second;
@@ -106,9 +105,11 @@ void Journal::doubt_effect(std::string_view key) {
 
 // --- What damage may have taken.
 
-void Journal::note_lost_intent(Sequence seq) { lost_intent_ = std::max(lost_intent_, seq); }
+void EffectLedger::note_lost_intent(Sequence seq) noexcept {
+  lost_intent_ = std::max(lost_intent_, seq);
+}
 
-void Journal::note_lost_records(const JournalReading& reading) {
+void EffectLedger::note_lost_records(const JournalReading& reading) {
   std::set<Sequence> accounted;
   for (const DamagedRecord& damaged : reading.damaged) {
     accounted.insert(damaged.seq);
@@ -161,7 +162,7 @@ void Journal::note_lost_records(const JournalReading& reading) {
 
 // --- Reading.
 
-EffectState Journal::effect(std::string_view key) const {
+EffectState EffectLedger::find(std::string_view key) const {
   if (const auto found = effects_.find(key); found != effects_.end()) return found->second;
   if (lost_intent_ == 0) return {};
   return {.status = Status::intended,
@@ -170,32 +171,4 @@ EffectState Journal::effect(std::string_view key) const {
           .lost = true};
 }
 
-// What was recorded between an effect and its undoing claims it, by whatever way the run came
-// there: every attempt is given the recorded result. Behind the undoing, going back to before the
-// effect takes the claim away.
-bool Journal::claims_undone(Sequence seq, std::int32_t newest_cut) const {
-  const Sequence begin = start_sequence();  // What a branch inherited is its origin's to undo.
-  const auto claimed = [&](const auto& undone) {
-    const auto [intent, at] = undone;
-    for (std::int32_t i = newest_cut; i >= 0; i = cuts_[static_cast<std::size_t>(i)].before) {
-      const Cut& cut = cuts_[static_cast<std::size_t>(i)];
-      if (cut.to < intent && at <= cut.at) return false;
-    }
-    return true;
-  };
-  return std::any_of(undone_.upper_bound(begin), undone_.upper_bound(seq), claimed);
-}
-
-bool Journal::claims_undone(std::size_t position) const {
-  return claims_undone(positions_[position].seq, positions_[position].cut);
-}
-
-std::optional<Sequence> Journal::before_undone() const {
-  if (!claims_undone(last_, cut_)) return std::nullopt;
-  for (std::size_t i = branch_.size(); i-- > 0;) {
-    if (!claims_undone(branch_[i])) return positions_[branch_[i]].seq;
-  }
-  return 0;
-}
-
-}  // namespace triage::inline v0_1
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "triage/detail/checkpoint_line.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+
+std::optional<std::size_t> CheckpointLine::find(Sequence seq) const {
+  const auto at = std::lower_bound(
+      positions_.begin(), positions_.end(), seq,
+      [](const Position& position, Sequence wanted) { return position.seq < wanted; });
+  if (at == positions_.end() || at->seq != seq) return std::nullopt;
+  return static_cast<std::size_t>(at - positions_.begin());
+}
+
+std::optional<std::size_t> CheckpointLine::find_label(std::string_view label) const {
+  const auto found = labels_.find(label);
+  return found == labels_.end() ? std::nullopt : find(found->second.back());
+}
+
+std::string CheckpointLine::label_of(Sequence seq) const {
+  for (const auto& [label, at] : labels_) {
+    if (at.back() == seq) return label;
+  }
+  return {};
+}
+
+bool CheckpointLine::left_behind(Sequence intent, Sequence undone, std::int32_t newest) const {
+  for (std::int32_t i = newest; i >= 0; i = cuts_[static_cast<std::size_t>(i)].before) {
+    const Cut& cut = cuts_[static_cast<std::size_t>(i)];
+    if (cut.to < intent && undone <= cut.at) return true;
+  }
+  return false;
+}
+
+void CheckpointLine::touch(Sequence seq, WallTime time) noexcept {
+  open_ = true;
+  open_time_ = time;
+  open_last_ = seq;
+}
+
+void CheckpointLine::push(Position place) {
+  place.seq = open_last_;
+  place.time = open_time_;
+  place.previous = branch_.empty() ? -1 : static_cast<std::int32_t>(branch_.back());
+  place.cut = cut_;
+  branch_.push_back(static_cast<std::uint32_t>(positions_.size()));
+  positions_.push_back(std::move(place));
+  base_ = open_last_;
+  open_ = false;
+}
+
+void CheckpointLine::push_begin(Position place) {
+  push(std::move(place));
+  begin_ = positions_.size() - 1;
+}
+
+void CheckpointLine::label(std::string label) {
+  labels_[std::move(label)].push_back(positions_.back().seq);
+}
+
+void CheckpointLine::withdraw_label(const std::string& label) {
+  const auto found = labels_.find(label);
+  if (found == labels_.end()) return;
+  found->second.pop_back();
+  if (found->second.empty()) labels_.erase(found);
+}
+
+void CheckpointLine::mark_failed(std::size_t critical_step) {
+  for (std::size_t i = attempt_first_; i < positions_.size(); ++i) {
+    if (positions_[i].steps > critical_step) positions_[i].failed = true;
+  }
+}
+
+void CheckpointLine::return_to(std::size_t position, Sequence at) {
+  branch_.clear();
+  for (auto i = static_cast<std::int32_t>(position); i >= 0;
+       i = positions_[static_cast<std::size_t>(i)].previous) {
+    branch_.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::reverse(branch_.begin(), branch_.end());
+  base_ = positions_[position].seq;
+  open_ = false;
+  cut_back(base_, at, positions_[position].cut);
+}
+
+void CheckpointLine::return_to_begin(Sequence at) {
+  open_ = false;
+  base_ = begin_ ? positions_[*begin_].seq : 0;
+  cut_back(base_, at, begin_ ? positions_[*begin_].cut : -1);
+}
+
+void CheckpointLine::cut_back(Sequence to, Sequence at, std::int32_t before) {
+  cuts_.push_back({to, at, before});
+  cut_ = static_cast<std::int32_t>(cuts_.size()) - 1;
+}
+
+}  // namespace triage::inline v0_1::detail

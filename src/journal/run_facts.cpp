@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "triage/detail/run_facts.hpp"
+
+#include "journal/record_body.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// Bounds what a stored number may claim.
+constexpr int most_attempts = 1'000'000'000;
+
+HistoryEntry action_of(const Json& body) {
+  return {parse_failure_type(field<std::string>(body, "type", {})).value_or(FailureType::unknown),
+          parse_recovery_kind(field<std::string>(body, "action", {}))
+              .value_or(RecoveryAction::Kind::escalate),
+          field<std::string>(body, "reason", {}), field<std::string>(body, "by", {})};
+}
+
+}  // namespace
+
+void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
+  switch (kind) {
+    case RecordKind::run_started: start = body; break;
+    case RecordKind::attempt_started:
+      attempts = std::clamp(field(body, "number", attempts + 1), 0, most_attempts);
+      break;
+    case RecordKind::usage:
+      usage += Usage{.input_tokens = field<std::uint64_t>(body, "input_tokens", 0),
+                     .output_tokens = field<std::uint64_t>(body, "output_tokens", 0),
+                     .cost_usd = field(body, "cost_usd", 0.0),
+                     .calls = field<std::uint64_t>(body, "calls", 0)};
+      break;
+    case RecordKind::failure_classified: undecided = false; break;
+    case RecordKind::action_taken:
+      take_action(action_of(body));
+      if (body.contains("compensates_after")) {
+        compensating_after = field<Sequence>(body, "compensates_after", 0);
+      }
+      break;
+    case RecordKind::rolled_back: compensating_after.reset(); break;
+    case RecordKind::resumed: go_on(body, time); break;
+    case RecordKind::gap:
+      gaps.emplace_back(field<Sequence>(body, "first", 0), field<Sequence>(body, "last", 0));
+      attempts = std::clamp(field(body, "attempts", attempts), 0, most_attempts);
+      break;
+    case RecordKind::finished:
+      finished = body;
+      compensating_after.reset();
+      break;
+    case RecordKind::suspended: suspend(body); break;
+    case RecordKind::stopped:
+      stopped = body;
+      compensating_after.reset();
+      aborting = false;
+      break;
+    case RecordKind::forked: forked = body; break;
+    case RecordKind::signal_received:
+      signals[field<std::string>(body, "name", {})] =
+          body.contains("value") ? std::optional(body["value"]) : std::nullopt;
+      break;
+    case RecordKind::sleep_begun:
+      sleeps.emplace(field<std::string>(body, "name", {}),
+                     WallTime(std::chrono::milliseconds(field<std::int64_t>(body, "until_ms", 0))));
+      break;
+    default: break;
+  }
+}
+
+void RunFacts::take_action(HistoryEntry entry) {
+  // What was decided during a suspension is still about the same failure.
+  if (undecided) history.pop_back();
+  undecided = entry.action == RecoveryAction::Kind::suspend;
+  decision = nullptr;
+  aborting = entry.action == RecoveryAction::Kind::abort;
+  if (history.empty()) history.reserve(4);  // Few runs fail more often.
+  history.push_back(std::move(entry));
+}
+
+void RunFacts::suspend(const Json& body) {
+  suspended = body;
+  stopped = body;
+  if (field(body, "waiting", false)) ++suspended_attempts;
+  const auto child = body.find("child");
+  if (child == body.end() || !child->is_object()) return;
+  awaited[field<std::string>(*child, "run", {})] = {
+      .agent = field<std::string>(*child, "agent", {}),
+      .task = field<std::string>(*child, "task", {}),
+      .ticket = field<std::string>(*child, "ticket", {})};
+}
+
+// The run goes on: after a crash, an end without a result, or a decision.
+void RunFacts::go_on(const Json& body, WallTime time) {
+  decision = body.contains("decision") ? body : Json();
+  const auto child = body.find("child_decision");
+  if (child != body.end() && child->is_object()) {
+    AwaitedRun& nested = awaited[field<std::string>(*child, "run", {})];
+    nested.decision = child->value("action", Json());
+    nested.by = field<std::string>(body, "by", {});
+  }
+  const auto proposed = field<std::string>(suspended, "proposed", {});
+  const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
+  const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
+  if (!proposed.empty() && approves) approved.insert(proposed);
+  const auto place = field<std::string>(suspended, "place", {});
+  const auto until = field<std::int64_t>(suspended, "until_ms", 0);
+  if (!place.empty() && time.time_since_epoch().count() >= until) {
+    served_waits[place] = std::chrono::milliseconds(field<std::int64_t>(suspended, "wait_ms", 0));
+  }
+  aborting = false;
+  finished = nullptr;
+  stopped = nullptr;
+  suspended = nullptr;
+}
+
+}  // namespace triage::inline v0_1::detail
