@@ -67,7 +67,7 @@ FOREIGN = [
     (r"regex$", r"(?!)"),
 ]
 
-CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "lab", "llm", "training", "supervise", "cli", "tests", "examples", "bench"]
+CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "lab", "llm", "observers", "training", "supervise", "cli", "tests", "examples", "bench"]
 TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
 MAX_LINES = 400
 # Files that may be longer than the house allows, up to this many lines.
@@ -88,7 +88,7 @@ def files_in(root, folders, suffixes=None):
 
 def may_include(file, header):
     """Why `file` must not include triage/`header`.hpp, or None."""
-    plugin = re.match(r"(policies|stores|testing|llm|lab)/", header)
+    plugin = re.match(r"(policies|stores|testing|llm|observers|lab)/", header)
     if not plugin and header != "triage" and header not in FLOOR_OF:
         return "which stands on no floor: add it to FLOORS in tests/layers/check_tree.py"
     if (file, header) in EXCEPTIONS:
@@ -110,7 +110,7 @@ def may_include(file, header):
         return None
     if file.startswith("src/"):
         return "the core names no plug-in" if floor > MECHANISM else None
-    part = re.match(r"(?:include/triage/)?(policies|stores|testing|llm)/(.+)\.[ch]pp", file)
+    part = re.match(r"(?:include/triage/)?(policies|stores|testing|llm|observers)/(.+)\.[ch]pp", file)
     if part:
         kind, name = part[1], part[2].split("/")[-1]
         if f"{kind}/{name}" == header or f"{kind}/{name}".startswith(header + "_"):

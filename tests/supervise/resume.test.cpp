@@ -67,6 +67,7 @@ TEST_CASE("two supervisors cannot own one run", "[resume]") {
   Beside running(shop.run_line({"--run", "r"}, {waits}));
   REQUIRE(shop.next_word() == "ready");
   CHECK(shop.triage({"resume", "r"}).status == 8);
+  CHECK(shop.triage({"resume", "r…"}).status == 8);  // As the lists shorten it.
   CHECK(shop.run({"--run", "r"}, {waits}).status == 8);
   CHECK(shop.triage({"resume", "--all"}).status == 0);  // It is nobody's to take.
 }
@@ -75,6 +76,7 @@ TEST_CASE("resume says what it cannot go on with", "[resume]") {
   const Workshop shop;
   CHECK(shop.run({}, {"true"}).status == 0);
   CHECK(shop.triage({"resume", "nobody"}).status == 1);
+  CHECK(shop.triage({"resume", "no…body"}).status == 1);
   CHECK(shop.triage({"resume"}).status == 2);
   CHECK(shop.triage({"resume", "r", "--due"}).status == 2);
   CHECK(shop.triage({"resume", "--due"}).status == 0);
