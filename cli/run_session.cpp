@@ -110,7 +110,8 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }
 
-Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run) {
+Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
+  TRIAGE_TRY(run, in_full(store, given));
   auto found = store.run(run);
   if (!found && found.error().code == Errc::not_found) {
     return Error{Errc::not_found,

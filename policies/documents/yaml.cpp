@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/yaml.hpp"
 
+#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -138,7 +139,12 @@ Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyR
   }
   auto made = document_from_json(document, registry, std::move(shared));
   if (made) return made;
-  return at_line(converter.line_of(made.error().detail), made.error().detail);
+  std::string all;
+  detail::for_each_line(made.error().detail, [&](std::string_view problem) {
+    const std::string line(problem);
+    detail::add_problems(all, at_line(converter.line_of(line), line).detail);
+  });
+  return Error{Errc::invalid_argument, all};
 }
 
 }  // namespace triage::inline v0_1

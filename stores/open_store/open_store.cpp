@@ -97,7 +97,10 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
   }
   const std::string_view scheme = scheme_of(url);
   for (const Kind& kind : kinds) {
-    if (kind.scheme == scheme) return kind.open(url.substr(scheme.size() + 1), options);
+    if (kind.scheme != scheme) continue;
+    std::string rest = url.substr(scheme.size() + 1);
+    if (rest.starts_with("//")) rest.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
+    return kind.open(rest, options);
   }
   if (!scheme.empty()) {
     return Error{Errc::invalid_argument, "store \"" + printable(without_secrets(url)) +

@@ -19,7 +19,7 @@ struct OpenStoreOptions {
 
 // url: "sqlite:PATH", "file:FOLDER", "memory:", or a plain path: a folder that holds a JSON-file
 // store, or else a SQLite file. A text before a colon is a scheme if it has two or more letters,
-// digits, "+", "-" or "." and begins with a letter.
+// digits, "+", "-" or "." and begins with a letter; two slashes behind the colon mean nothing.
 // Errors: Errc::unsupported for a scheme that this build does not know (the text names those that
 // it does); Errc::invalid_argument (an empty URL; read_only of a memory store); those of the store.
 // No error quotes a password.
