@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 
-install(TARGETS triage triage_json_file triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
+install(TARGETS triage triage_json_file triage_lab triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
 if(TARGET triage_sqlite)
   install(TARGETS triage_stores EXPORT triageSqliteTargets FILE_SET HEADERS)
 else()

@@ -23,11 +23,11 @@ std::string base_name(const std::string& program) {
   return std::filesystem::path(program).filename().string();
 }
 
-// "/outer/inner/": the ids of the runs that this process is part of, and the new one's.
-std::string lineage(const RunId& run) {
+// "/outer/inner/": the tokens of the attempts that this process is part of, and the new one's.
+std::string lineage(const std::string& token) {
   const char* outer = std::getenv(lineage_variable);
   const std::string before = outer == nullptr || *outer != '/' ? "/" : outer;
-  return before + run + "/";
+  return before + token + "/";
 }
 
 // This process's environment with some variables set.
@@ -55,6 +55,7 @@ bool interrupted(const ChildEnd& end) {
 
 Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options)) {
   if (!options_.clock) options_.clock = real_clock();
+  if (!options_.random) options_.random = real_random();
 }
 
 Result<void> Supervisor::end_former(Attempt& attempt) {
@@ -62,12 +63,13 @@ Result<void> Supervisor::end_former(Attempt& attempt) {
     return outcome::success();
   }
   TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
-  TRIAGE_TRYV(end_leftovers(attempt.run_id(), mark));
+  if (!mark) return outcome::success();
+  TRIAGE_TRYV(end_leftovers(*mark));
   return outcome::success();
 }
 
-Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt,
-                                   const Protocol& protocol) {
+Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
+                                   const std::string& token) {
   ChildPlan plan;
   TRIAGE_TRY(program, find_program(spec.command.front(), spec.folder));
   plan.program = std::move(program);
@@ -79,7 +81,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt,
                                                {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
                                                {"TRIAGE_SOCKET", protocol.socket_path()},
                                                {"TRIAGE_FD", std::to_string(plan.inherited)},
-                                               {lineage_variable, lineage(attempt.run_id())}};
+                                               {lineage_variable, lineage(token)}};
   if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
     const std::string file = folder_.path() + "/recovery.json";
     TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
@@ -102,11 +104,13 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
       io.loop(), attempt,
       {.on_activity = [&io] { io.note_activity(); }, .on_trouble = options_.on_trouble});
   TRIAGE_TRYV(protocol.open(folder_.path()));
-  TRIAGE_TRY(planned, plan(spec, attempt, protocol));
+  const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
+  TRIAGE_TRY(planned, plan(spec, attempt, protocol, token));
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
-  TRIAGE_TRYV(io.start(std::move(planned), [&attempt](pid_t pid) -> Result<void> {
+  TRIAGE_TRYV(io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
+    mark.token = token;
     TRIAGE_TRYV(attempt.checkpoint(to_label(mark)));
     return outcome::success();
   }));

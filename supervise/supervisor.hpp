@@ -24,6 +24,7 @@ struct SupervisorOptions {
   std::shared_ptr<Signals> signals{};
   std::shared_ptr<Observer> observer{};
   std::shared_ptr<Clock> clock{};
+  std::shared_ptr<Random> random{};  // Null: the operating system's.
   ReadPolicy read_policy = nullptr;
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
 };
@@ -50,7 +51,8 @@ class Supervisor {
 
  private:
   Result<void> end_former(Attempt& attempt);
-  Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol);
+  Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
+                         const std::string& token);
   Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
                const Protocol& protocol);
 
