@@ -72,7 +72,7 @@ class Journal {
   void note_failure(std::optional<std::size_t> critical_step);
   // An effect, or its compensation, whose end could not be stored: nobody knows after a crash
   // whether it happened.
-  void doubt_effect(std::string_view key) { effects_.doubt(key); }
+  void doubt_effect(std::string_view key) { effects_.doubt(key, last_); }
   // A default rollback has used this target; the next one goes further back.
   void mark_used(Sequence target) { line_.mark_used(target); }
   // A decision from outside has approved a proposed step; the same as a record `resumed`.

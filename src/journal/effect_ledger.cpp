@@ -94,7 +94,7 @@ void EffectLedger::apply_compensation(RecordKind kind, const Json& body, Sequenc
   undone_.emplace(effect.intended_at, seq);  // A doubt that is settled was undone before.
 }
 
-void EffectLedger::doubt(std::string_view key) {
+void EffectLedger::doubt(std::string_view key, Sequence seq) {
   const auto found = effects_.find(key);
   if (found == effects_.end()) return;
   EffectState& effect = found->second;
@@ -102,7 +102,7 @@ void EffectLedger::doubt(std::string_view key) {
   const bool undoing = !effect.compensation_key.empty() || effect.status == Status::compensating ||
                        effect.status == Status::compensated;
   effect.status = undoing ? Status::compensating : Status::intended;
-  if (undoing) undone_.emplace(effect.intended_at, last_);
+  if (undoing) undone_.emplace(effect.intended_at, seq);
 }
 
 // --- What damage may have taken.

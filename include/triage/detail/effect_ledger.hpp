@@ -54,8 +54,8 @@ class EffectLedger {
   // branch begins with, 0 in other runs. True if an effect was completed: the run gets on.
   bool apply(RecordKind kind, const Json& body, Sequence seq, Sequence inherited);
   // An effect, or its compensation, whose end could not be stored: nobody knows after a crash
-  // whether it happened.
-  void doubt(std::string_view key);
+  // whether it happened. `seq` is the newest record.
+  void doubt(std::string_view key, Sequence seq);
   // A record that cannot be read may have been an intent.
   void note_lost_intent(Sequence seq) noexcept;
   // The same for all that is damaged or missing in what a store read. Last, after all records.
