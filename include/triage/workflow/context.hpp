@@ -18,6 +18,8 @@ class Context;
 namespace detail {
 class Call;
 void send_returned(Context& context, Message message);
+struct NestedRun;
+NestedRun nested_run(Context& context, const Json& task);
 }  // namespace detail
 
 // Values that outlive one delivery, under keys of 1 to 256 bytes. A write is seen by its writer at
@@ -137,6 +139,7 @@ class Context {
  private:
   friend class detail::Call;
   friend void detail::send_returned(Context& context, Message message);
+  friend detail::NestedRun detail::nested_run(Context& context, const Json& task);
   explicit Context(detail::Call* call) noexcept : call_(call) {}
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;

@@ -3,6 +3,7 @@
 // Executors: what a workflow's nodes do with the messages that reach them.
 
 #include "triage/detail/call.hpp"
+#include "triage/limits.hpp"
 #include "triage/policy.hpp"
 #include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/context.hpp"
@@ -24,6 +25,10 @@ struct ExecutorOptions {
   // is resumable. Attempts go on counting after a crash.
   std::optional<FailurePolicy> policy{};
   Duration timeout{0};  // Of one attempt at one delivery, as Context::deadline; 0: none.
+  // How long such an attempt may be without a step, message, output or usage; 0: any time. It fails
+  // as a timeout, with the reason idle_timeout. Nothing interrupts it: Context::deadline says when.
+  Duration idle_timeout{0};
+  std::optional<Limits> limits{};  // Of the attempts at one delivery together.
   // What is sent when a delivery has failed for good; the others then go on. Empty: the run fails.
   std::function<Message(const Error&)> instead{};
   bool instead_is_failure = true;  // The run fails all the same, when nothing else can run; trying
