@@ -38,6 +38,8 @@ if(TARGET triage_cli)
   set_target_properties(triage_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
   install(TARGETS triage_cli)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
+  # Beside bin/, wherever data goes otherwise: the command looks there.
+  install(DIRECTORY data/adapters DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/triage)
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
 set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)
