@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 
-install(TARGETS triage triage_encrypted triage_json_file triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
+install(TARGETS triage triage_encrypted triage_json_file triage_lab triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
 install(EXPORT triageTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
 foreach(part Sqlite Redis Postgres Stores Yaml Llm)
   string(TOLOWER ${part} name)
@@ -28,6 +28,8 @@ if(TARGET triage_cli)
   set_target_properties(triage_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
   install(TARGETS triage_cli)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
+  # Beside bin/, wherever data goes otherwise: the command looks there.
+  install(DIRECTORY data/adapters DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/triage)
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
 set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)

@@ -107,7 +107,7 @@ ExitStatus follow(CheckpointStore& store, const Arguments& given) {
                        : short_time(run->updated) + "  " + run->id + "  " + before.first + "  " +
                              what_runs(store, *run) + "\n");
     }
-    if (std::fflush(stdout) != 0) return ExitStatus::unreadable;
+    if (std::fflush(stdout) != 0) return ExitStatus::failed;
     std::this_thread::sleep_for(follow_every);
   }
 }

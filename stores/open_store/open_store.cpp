@@ -56,17 +56,17 @@ Opened open_sqlite(const std::string& path, const OpenStoreOptions& options) {
 #ifdef TRIAGE_HAS_REDIS
 Opened open_redis(const std::string& rest, const OpenStoreOptions& options) {
   return as_store(RedisStore::open(
-      "redis:" + rest, {.durability = options.durability, .read_only = options.read_only}));
+      "redis://" + rest, {.durability = options.durability, .read_only = options.read_only}));
 }
 Opened open_rediss(const std::string& rest, const OpenStoreOptions&) {
-  return as_store(RedisStore::open("rediss:" + rest));  // Says why there is none.
+  return as_store(RedisStore::open("rediss://" + rest));  // Says why there is none.
 }
 #endif
 
 #ifdef TRIAGE_HAS_POSTGRES
 Opened open_postgres(const std::string& rest, const OpenStoreOptions& options) {
   return as_store(PostgresStore::open(
-      "postgresql:" + rest, {.durability = options.durability, .read_only = options.read_only}));
+      "postgresql://" + rest, {.durability = options.durability, .read_only = options.read_only}));
 }
 #endif
 
@@ -128,7 +128,10 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
   }
   const std::string_view scheme = scheme_of(url);
   for (const Kind& kind : kinds) {
-    if (kind.scheme == scheme) return kind.open(url.substr(scheme.size() + 1), options);
+    if (kind.scheme != scheme) continue;
+    std::string rest = url.substr(scheme.size() + 1);
+    if (rest.starts_with("//")) rest.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
+    return kind.open(rest, options);
   }
   if (!scheme.empty()) {
     return Error{Errc::invalid_argument, "store \"" + printable(without_secrets(url)) +

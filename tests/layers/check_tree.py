@@ -18,7 +18,7 @@ FLOORS = [
      "policy", "observer", "journal", "effect", "corrections"},
     {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
-    {"workflow/context", "workflow/crew", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",
+    {"workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those
@@ -69,7 +69,7 @@ FOREIGN = [
     (r"regex$", r"(?!)"),
 ]
 
-CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "llm", "training", "supervise", "cli", "tests", "examples", "bench"]
+CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "lab", "llm", "observers", "training", "supervise", "cli", "tests", "examples", "bench"]
 TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
 MAX_LINES = 400
 # Files that may be longer than the house allows, up to this many lines.
@@ -90,11 +90,16 @@ def files_in(root, folders, suffixes=None):
 
 def may_include(file, header):
     """Why `file` must not include triage/`header`.hpp, or None."""
-    plugin = re.match(r"(policies|stores|testing|llm)/", header)
+    plugin = re.match(r"(policies|stores|testing|llm|observers|lab)/", header)
     if not plugin and header != "triage" and header not in FLOOR_OF:
         return "which stands on no floor: add it to FLOORS in tests/layers/check_tree.py"
     if (file, header) in EXCEPTIONS:
         return None
+    # The lab stands above all plug-ins: only what is put together at the very top knows it.
+    if re.match(r"(include/triage/)?lab/", file):
+        return "the lab is no part of it" if header == "triage" else None
+    if header.startswith("lab/") and not re.match(r"(cli|examples|tests|bench)/", file):
+        return "nothing below the lab knows it"
     floor = FLOOR_OF.get(header, MECHANISM + 1)
     if re.match(r"(include/triage/)?workflow/", file) and (plugin or header == "triage"):
         return "a workflow names no store, policy or other plug-in"
@@ -107,7 +112,7 @@ def may_include(file, header):
         return None
     if file.startswith("src/"):
         return "the core names no plug-in" if floor > MECHANISM else None
-    part = re.match(r"(?:include/triage/)?(policies|stores|testing|llm)/(.+)\.[ch]pp", file)
+    part = re.match(r"(?:include/triage/)?(policies|stores|testing|llm|observers)/(.+)\.[ch]pp", file)
     if part:
         kind, name = part[1], part[2].split("/")[-1]
         if f"{kind}/{name}" == header or f"{kind}/{name}".startswith(header + "_"):

@@ -20,7 +20,8 @@ RunInfo a_run() { return {.id = "run-1", .agent = "crawler"}; }
 TEST_CASE("a URL opens the store that it names, and finds it again", "[stores][open_store]") {
   const TempFolder folder;
   const std::string url =
-      GENERATE(as<std::string>(), "sqlite:", "file:", "") + folder.file("store");
+      GENERATE(as<std::string>(), "sqlite:", "sqlite://", "file:", "file://", "") +
+      folder.file("store");
   INFO(url);
   {
     const auto store = open_store(url);

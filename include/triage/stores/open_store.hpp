@@ -19,10 +19,11 @@ struct OpenStoreOptions {
 
 // url: "sqlite:PATH", "file:FOLDER", "memory:", "redis://HOST", "postgresql://HOST", or a plain
 // path: a folder that holds a JSON-file store, or else a SQLite file. A text before a colon is a
-// scheme if it has two or more letters, digits, "+", "-" or "." and begins with a letter. Errors:
-// Errc::unsupported for a scheme that this build does not know (the text names those that it does);
-// Errc::invalid_argument (an empty URL; read_only of a memory store); those of the store. No error
-// quotes a password.
+// scheme if it has two or more letters, digits, "+", "-" or "." and begins with a letter; in front
+// of a path, two slashes behind the colon mean nothing.
+// Errors: Errc::unsupported for a scheme that this build does not know (the text names those that
+// it does); Errc::invalid_argument (an empty URL; read_only of a memory store); those of the store.
+// No error quotes a password.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(
     const std::string& url, const OpenStoreOptions& options = {});
 
