@@ -52,6 +52,7 @@ ROWS = [
     at_most("failing attempt → next attempt: returned failure, no classifier, no store; first failure of a run",
             "≤ 0.5 µs", "failing_attempt/1", "each_us", 0.5, "µs"),
     at_most("… mean of a run's first four failures", "≤ 0.5 µs", "failing_attempt/4", "each_us", 0.5, "µs"),
+    at_most("a call behind `lab::Chaos` that has no rules", "≤ 2 ns over the bare call", "chaos_idle", "over_ns", 2, "ns"),
     at_most("deadline overrun of a cooperative callable, p99 of 10,000 runs", "≤ 1.2 × a bare loop with the same sleeps",
             "deadline_overrun", "ratio", 1.2, "×", "bare_p99_us", "bare loop {} µs"),
     at_most("classification of a 1 KB failure by codes and rules", "≤ 5 µs (p50)", "classify_1_kb",

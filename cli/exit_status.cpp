@@ -19,7 +19,7 @@ ExitStatus exit_status(Errc code) noexcept {
     case Errc::suspended: return ExitStatus::suspended;
     case Errc::busy: return ExitStatus::busy;
     case Errc::io:
-    case Errc::unsupported: return ExitStatus::unreadable;
+    case Errc::unsupported: return ExitStatus::failed;
     case Errc::invalid_argument:
     case Errc::conflict:
     case Errc::fenced:
@@ -45,7 +45,7 @@ ExitStatus report(const Error& error) {
 
 const char* exit_status_help() noexcept {
   return "Exit status: 0 done, 1 not found, 2 misuse, 3 corrupt, 4 part of the input was "
-         "unreadable,\n             5 escalated, 6 aborted, 7 suspended, 8 busy.";
+         "unreadable,\n             5 escalated, 6 aborted, 7 suspended, 8 busy, 9 failed.";
 }
 
 }  // namespace triage::inline v0_1::cli

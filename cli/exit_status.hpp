@@ -16,6 +16,7 @@ enum class ExitStatus : int {
   aborted = 6,
   suspended = 7,
   busy = 8,
+  failed = 9,  // Something outside refused: the disk, the memory, a file of a newer version.
 };
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;

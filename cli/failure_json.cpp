@@ -17,7 +17,7 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 constexpr std::size_t most_evidence = 32;
-// How often evidence that decides is right, on the made-up runs of docs/classification.md.
+// How often evidence that decides is right on generated runs: classification_internals.md.
 constexpr double decided_step_confidence = 0.9;
 
 Error refused(std::string_view field, std::string_view why) {

@@ -5,10 +5,15 @@
 #include "triage/json.hpp"
 #include "triage/version.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 using namespace triage;
 using namespace triage::cli;
@@ -58,6 +63,10 @@ constexpr std::array commands{
             &workflow_show},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",
             &checkpoint_release},
+    Command{"checkpoint", "export", "Writes runs as JSON Lines, for another store.",
+            &checkpoint_export},
+    Command{"checkpoint", "import",
+            "Takes in what `checkpoint export` wrote, all of it or nothing.", &checkpoint_import},
     Command{"checkpoint", "verify", "Reads everything and reports what is damaged or missing.",
             &checkpoint_verify},
     Command{"policy", "check", "Reads a policy document and explains what is wrong with it.",
@@ -71,19 +80,60 @@ std::string full_name(const Command& command) {
   return command.group + std::string(*command.group == '\0' ? "" : " ") + command.name;
 }
 
-std::string known_commands() {
+// The commands of a group, one line each; of all groups without one.
+std::string known_commands(std::string_view group = {}) {
   std::string known;
   for (const Command& command : commands) {
-    known += (known.empty() ? "" : ", ") + full_name(command);
+    if (!group.empty() && group != command.group) continue;
+    std::string name = full_name(command);
+    name.resize(std::max<std::size_t>(name.size(), 20), ' ');
+    known += "\n  " + name + "  " + command.help;
   }
   return known;
+}
+
+// How many insertions, deletions and replacements lead from a to b (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean "checkpoint list"?", or nothing. `given` may have an argument behind the command.
+std::string meant_command(std::string_view given) {
+  constexpr std::size_t longest = 64;
+  const std::string_view first_word = given.substr(0, given.find(' '));
+  std::string best;
+  std::size_t nearest = 3;  // More wrong letters than two are no slip of the pen.
+  for (const Command& command : commands) {
+    const std::string name = full_name(command);
+    const std::string_view compared = *command.group == '\0' ? first_word : given;
+    if (compared.size() > longest) continue;
+    if (const std::size_t letters = distance(compared, name); letters < nearest) {
+      nearest = letters;
+      best = name;
+    }
+  }
+  return best.empty() ? "" : "; did you mean \"" + best + "\"?";
 }
 
 // CLI11 says of a missing or misspelt command only that one is required.
 Result<void> check_names(int argc, char** argv) {
   std::string given;
   for (int i = 1; i < 3; ++i) {
-    if (i < argc && *argv[i] == '-') return outcome::success();
+    if (i < argc && *argv[i] == '-') {
+      const auto is_given = [&given](const auto& one) { return given == one.name; };
+      if (i == 1 || std::any_of(groups.begin(), groups.end(), is_given)) return outcome::success();
+      break;  // An option of a command without a group.
+    }
     if (i < argc) given += std::string(given.empty() ? "" : " ") + argv[i];
   }
   for (const Command& command : commands) {
@@ -92,10 +142,17 @@ Result<void> check_names(int argc, char** argv) {
       return outcome::success();
     }
   }
-  return Error{Errc::invalid_argument,
-               (given.empty() ? "a command is missing"
-                              : "there is no command \"" + printable(given) + "\"") +
-                   "; there are " + known_commands() + "; --help tells more"};
+  for (const Group& group : groups) {
+    if (given != group.name) continue;
+    return Error{
+        Errc::invalid_argument,
+        "behind \"" + given + "\" a command is missing; there are" + known_commands(group.name)};
+  }
+  if (given.empty()) {
+    return Error{Errc::invalid_argument, "a command is missing; there are" + known_commands()};
+  }
+  return Error{Errc::invalid_argument, "there is no command \"" + printable(given) + "\"" +
+                                           meant_command(given) + " There are" + known_commands()};
 }
 
 void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatus()>& chosen) {
@@ -142,11 +199,11 @@ int main(int argc, char** argv) {
     const int status = run_command(argc, argv);
     if (std::fflush(stdout) != 0) {
       std::perror("triage: the output could not be written");
-      return status == 0 ? static_cast<int>(ExitStatus::unreadable) : status;
+      return status == 0 ? static_cast<int>(ExitStatus::failed) : status;
     }
     return status;
   } catch (const std::exception& error) {  // Out of memory, for example.
     std::fprintf(stderr, "triage: %s\n", error.what());
-    return static_cast<int>(ExitStatus::unreadable);
+    return static_cast<int>(ExitStatus::failed);
   }
 }

@@ -3,6 +3,7 @@
 // From a store URL to a store that is opened for reading.
 
 #include "triage/checkpoint_store.hpp"
+#include "triage/stores/open_store.hpp"
 
 #include <memory>
 #include <string>
@@ -11,13 +12,18 @@ namespace triage::inline v0_1::cli {
 
 // What --help says about store URLs.
 inline constexpr const char* store_help =
-    "Where the checkpoints are: sqlite:PATH, file:FOLDER, or just PATH.";
+    "Where the checkpoints are: sqlite:PATH, file:FOLDER, redis://HOST, postgresql://HOST, or just "
+    "PATH.";
 
 // Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
 // Opens it for runs: it is made if it is missing. Errors: as open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
+
+// A run or checkpoint as the lists print it, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12", in full; other
+// texts as they are. Errors: Errc::not_found; Errc::invalid_argument if several runs fit.
+[[nodiscard]] Result<std::string> in_full(CheckpointStore& store, const std::string& text);
 
 // Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.
 [[nodiscard]] Result<std::string> free_run(const std::string& url, const RunId& run, bool force);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 
 namespace triage::inline v0_1::cli {
@@ -22,22 +23,23 @@ Result<PolicyDocument> read_policy(std::string_view text) {
 
 Result<std::string> read_text_file(const std::string& path) {
   constexpr std::size_t largest = 16U << 20U;
-  std::ifstream file(path, std::ios::binary);
+  const std::string name = path == "-" ? "standard input" : "\"" + printable(path) + "\"";
+  std::ifstream named;
+  if (path != "-") named.open(path, std::ios::binary);
+  std::istream& file = path == "-" ? std::cin : named;
   if (!file) {
-    return Error{Errc::not_found,
-                 "\"" + printable(path) + "\" cannot be opened: " + std::strerror(errno)};
+    return Error{Errc::not_found, name + " cannot be opened: " + std::strerror(errno)};
   }
   std::string text;
   char block[4096];
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (text.size() > largest) {
-      return Error{Errc::invalid_argument,
-                   "\"" + printable(path) + "\" has more than 16 MB; that is no policy"};
+      return Error{Errc::invalid_argument, "it has more than 16 MB; that is no policy"};
     }
   }
   if (file.bad()) {
-    return Error{Errc::io, "\"" + printable(path) + "\" cannot be read: " + std::strerror(errno)};
+    return Error{Errc::io, name + " cannot be read: " + std::strerror(errno)};
   }
   return outcome::success(std::move(text));
 }

@@ -12,7 +12,8 @@ namespace triage::inline v0_1::cli {
 // JSON, and YAML where the build has it. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<PolicyDocument> read_policy(std::string_view text);
 
-// A policy's whole file. Errors: Errc::not_found, Errc::io; Errc::invalid_argument beyond 16 MB.
+// A policy's whole file, or with "-" standard input. Errors: Errc::not_found, Errc::io;
+// Errc::invalid_argument beyond 16 MB, whose text does not name the file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace triage::inline v0_1::cli

@@ -2,6 +2,7 @@
 #include "run_session.hpp"
 
 #include "open_store.hpp"
+#include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
@@ -53,6 +54,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .observer = recovery_lines(how),
                                    .clock = real_clock(),
                                    .read_policy = &read_policy,
+                                   .read_document = &read_adapter_text,
+                                   .adapter_folder = supervise::adapter_folder(),
                                    .on_trouble = [quiet = given.quiet](const std::string& text) {
                                      if (!quiet) warn(text);
                                    }});
@@ -110,7 +113,8 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }
 
-Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run) {
+Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
+  TRIAGE_TRY(run, in_full(store, given));
   auto found = store.run(run);
   if (!found && found.error().code == Errc::not_found) {
     return Error{Errc::not_found,

@@ -54,8 +54,8 @@ class RunSession {
   std::unique_ptr<supervise::RunAgent> agent_{};
 };
 
-// The run, if it is one of `triage run`. Errors: Errc::not_found; Errc::invalid_argument for a run
-// of another agent.
+// The run, which may be shortened as in_full says, if it is one of `triage run`. Errors:
+// Errc::not_found; Errc::invalid_argument for a run of another agent.
 [[nodiscard]] Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run);
 
 }  // namespace triage::inline v0_1::cli

@@ -3,7 +3,8 @@
 // killed: with `reconcile` every order is charged exactly once.
 // Usage: payments_agent [--runs N] [--orders N] [--seed S] [--without-reconcile]
 // The last line is "orders=… once=… twice=… in_doubt=… lost=…"; the exit status is 0 if nothing was
-// charged twice, nothing lost, and nothing in doubt but what fell into the window.
+// charged twice, nothing lost, amounts and receipts agree with the service's book, nothing was
+// charged under another reference, and nothing is in doubt but what fell into the window.
 #include "payments/agent.hpp"
 #include "payments/campaign.hpp"
 #include "payments/service.hpp"

@@ -20,8 +20,9 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::string_view label_start = "process ";
-constexpr int most_rounds = 100;  // Of looking for processes that others started meanwhile.
-constexpr int wait_ms = 10'000;   // For the end of one that was killed.
+constexpr int most_rounds = 100;   // Of looking for processes that others started meanwhile.
+constexpr int wait_ms = 10'000;    // For the end of one that was killed.
+constexpr int most_looks = 2'000;  // At one that is executing a program: 1 ms each.
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -34,6 +35,9 @@ struct Stat {
   pid_t group = 0;
   pid_t session = 0;
   std::uint64_t start = 0;
+  std::uint64_t memory = 0;  // 0: a thread of the kernel.
+  std::uint64_t environment_start = 0;
+  std::uint64_t environment_end = 0;
   char state = 'Z';
 };
 
@@ -48,7 +52,9 @@ std::optional<Stat> stat_of(pid_t pid) {
   fields >> found.state >> found.parent >> found.group >> found.session;
   std::string skipped;
   for (int field = 7; field < 22; ++field) fields >> skipped;
-  fields >> found.start;
+  fields >> found.start >> found.memory;
+  for (int field = 24; field < 50; ++field) fields >> skipped;
+  fields >> found.environment_start >> found.environment_end;
   return fields ? std::optional(found) : std::nullopt;
 }
 
@@ -70,16 +76,31 @@ std::vector<pid_t> all_processes() {
   return all;
 }
 
-bool belongs_to(pid_t pid, const std::string& run) {
-  const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+bool has_token(const std::string& environment, const std::string& token) {
   const std::string variable = std::string(lineage_variable) + "=";
   for (std::size_t at = environment.find(variable); at != std::string::npos;
        at = environment.find(variable, at + 1)) {
     if (at != 0 && environment[at - 1] != '\0') continue;
-    return environment.substr(at, environment.find('\0', at) - at).find("/" + run + "/") !=
+    return environment.substr(at, environment.find('\0', at) - at).find("/" + token + "/") !=
            std::string::npos;
   }
   return false;
+}
+
+enum class Left : std::uint8_t { no, yes, unclear };
+
+// By its environment. That is empty for a moment while a process executes a program: then its end
+// is not set yet. Source: the kernel's fs/proc/base.c (environ_read), fs/binfmt_elf.c.
+Left by_environment(pid_t pid, const std::string& token) {
+  const FileDescriptor file(
+      ::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
+  if (token.empty() || !file) return Left::no;  // It is gone, or somebody else's.
+  const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  if (!environment.empty()) return has_token(environment, token) ? Left::yes : Left::no;
+  const auto now = stat_of(pid);
+  if (!now || now->state == 'Z' || now->state == 'X' || now->memory == 0) return Left::no;
+  const bool none = now->environment_end != 0 && now->environment_end == now->environment_start;
+  return none ? Left::no : Left::unclear;
 }
 
 // Of the marked group: its leader, or one that the leader started before it went. While the group
@@ -87,6 +108,10 @@ bool belongs_to(pid_t pid, const std::string& run) {
 bool in_group(const Stat& process, const ProcessMark& mark) {
   return process.group == mark.pid && process.session == mark.session &&
          process.start >= mark.start;
+}
+
+Left is_left(const Stat& process, const ProcessMark& mark) {
+  return in_group(process, mark) ? Left::yes : by_environment(process.pid, mark.token);
 }
 
 // This process and those that it was started by.
@@ -100,28 +125,33 @@ std::vector<pid_t> own_line() {
   return line;
 }
 
-std::vector<pid_t> leftovers(const RunId& run, const std::optional<ProcessMark>& mark) {
+struct Look {
+  std::vector<pid_t> left{};
+  bool unclear = false;  // Of one it cannot be seen yet.
+};
+
+Look look_around(const ProcessMark& mark) {
   const std::vector<pid_t> spared = own_line();
-  std::vector<pid_t> found;
+  Look look;
   for (const pid_t pid : all_processes()) {
     if (std::find(spared.begin(), spared.end(), pid) != spared.end()) continue;
     const auto process = stat_of(pid);
     if (!process || process->state == 'Z' || process->state == 'X') continue;
-    if ((mark && in_group(*process, *mark)) || belongs_to(pid, run)) found.push_back(pid);
+    const Left found = is_left(*process, mark);
+    if (found == Left::yes) look.left.push_back(pid);
+    look.unclear = look.unclear || found == Left::unclear;
   }
-  return found;
+  return look;
 }
 
 int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 // Kills the very process that was looked at: a file that stands for it cannot mean another one.
-Result<void> kill_and_wait(pid_t pid, const RunId& run, const std::optional<ProcessMark>& mark) {
+Result<void> kill_and_wait(pid_t pid, const ProcessMark& mark) {
   const FileDescriptor process(open_process(pid));
   if (!process) return outcome::success();  // It is gone.
   const auto now = stat_of(pid);
-  if (!now || !((mark && in_group(*now, *mark)) || belongs_to(pid, run))) {
-    return outcome::success();
-  }
+  if (!now || is_left(*now, mark) != Left::yes) return outcome::success();
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
     return system_error("process " + std::to_string(pid) +
                         ", left of a former attempt, cannot be killed");
@@ -141,13 +171,13 @@ Result<void> kill_and_wait(pid_t pid, const RunId& run, const std::optional<Proc
 Result<ProcessMark> mark_of(pid_t pid) {
   const auto found = stat_of(pid);
   if (!found) return Error{Errc::not_found, "there is no process " + std::to_string(pid)};
-  return ProcessMark{pid, found->session, found->start, boot_id()};
+  return ProcessMark{pid, found->session, found->start, boot_id(), {}};
 }
 
 std::string to_label(const ProcessMark& mark) {
   return std::string(label_start) + std::to_string(mark.pid) + " session " +
          std::to_string(mark.session) + " start " + std::to_string(mark.start) + " boot " +
-         mark.boot;
+         mark.boot + " token " + mark.token;
 }
 
 std::optional<ProcessMark> parse_mark(std::string_view label) {
@@ -157,8 +187,10 @@ std::optional<ProcessMark> parse_mark(std::string_view label) {
   std::string session;
   std::string start;
   std::string boot;
+  std::string token;
   words >> mark.pid >> session >> mark.session >> start >> mark.start >> boot >> mark.boot;
   const bool whole = words && session == "session" && start == "start" && boot == "boot";
+  words >> token >> mark.token;
   return whole && mark.pid > 1 ? std::optional(mark) : std::nullopt;
 }
 
@@ -177,21 +209,31 @@ Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store, const Run
   return outcome::success(std::optional<ProcessMark>());
 }
 
-Result<std::size_t> end_leftovers(const RunId& run, const std::optional<ProcessMark>& mark) {
-  // What ran before the machine was started anew is gone.
-  const auto known = mark && mark->boot == boot_id() ? mark : std::nullopt;
+Result<std::size_t> end_leftovers(const ProcessMark& mark) {
   std::size_t killed = 0;
-  for (int round = 0; round < most_rounds; ++round) {
-    const std::vector<pid_t> left = leftovers(run, known);
-    if (left.empty()) return outcome::success(killed);
-    for (const pid_t pid : left) {
-      TRIAGE_TRYV(kill_and_wait(pid, run, known));
+  // What ran before the machine was started anew is gone.
+  if (mark.boot != boot_id()) return outcome::success(killed);
+  int looks = 0;
+  bool nothing_before = false;
+  for (int round = 0; round < most_rounds;) {
+    const Look look = look_around(mark);
+    for (const pid_t pid : look.left) {
+      TRIAGE_TRYV(kill_and_wait(pid, mark));
       ++killed;
     }
+    const bool nothing = look.left.empty() && (!look.unclear || looks >= most_looks);
+    // Twice: one may have started another and gone while the processes were gone through.
+    if (nothing && nothing_before) return outcome::success(killed);
+    nothing_before = nothing;
+    if (look.left.empty() && look.unclear) {
+      ++looks;
+      ::poll(nullptr, 0, 1);
+    } else {
+      ++round;
+    }
   }
-  return Error{Errc::io, "run \"" + run +
-                             "\": processes of a former attempt start new ones faster than they "
-                             "can be killed"};
+  return Error{Errc::io,
+               "processes of a former attempt start new ones faster than they can be killed"};
 }
 
 std::size_t signal_children(int signal) {

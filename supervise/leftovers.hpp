@@ -14,8 +14,8 @@
 
 namespace triage::inline v0_1::supervise {
 
-// The variable that every process of a run inherits: the ids of its run and of those around it,
-// each between slashes.
+// The variable that every process of an attempt inherits: the token of that attempt and of those
+// around it, each between slashes.
 inline constexpr const char* lineage_variable = "TRIAGE_LINEAGE";
 
 // The leader of an attempt's process group, so that it is known again: a number is used again, but
@@ -25,6 +25,9 @@ struct ProcessMark {
   pid_t session = 0;
   std::uint64_t start = 0;  // Clock ticks since the boot. Source: proc(5), field starttime.
   std::string boot{};       // /proc/sys/kernel/random/boot_id.
+  // Names the attempt in lineage_variable. Not the run's id: two stores on one machine may have
+  // runs of one id.
+  std::string token{};
 };
 
 // Errors: Errc::not_found if there is no such process.
@@ -39,10 +42,9 @@ struct ProcessMark {
                                                              const RunId& run);
 
 // Kills what is left of an attempt whose supervisor is gone, and returns when none of it lives any
-// more: the marked group, and every process whose environment says that it belongs to the run.
-// Returns how many were killed. Errors: Errc::io if one cannot be killed.
-[[nodiscard]] Result<std::size_t> end_leftovers(const RunId& run,
-                                                const std::optional<ProcessMark>& mark);
+// more: the marked group, and every process whose environment has the mark's token. Returns how
+// many were killed. Errors: Errc::io if one cannot be killed.
+[[nodiscard]] Result<std::size_t> end_leftovers(const ProcessMark& mark);
 
 // Sends a signal to the direct children of this process; returns how many there are. As a subreaper
 // it has every process below it as a child when those in between have ended.

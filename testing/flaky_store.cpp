@@ -62,6 +62,12 @@ void FlakyStore::fail_until_healed(FaultPoint point) {
   set(Mode::broken, point);
 }
 
+void FlakyStore::fail_when(std::function<std::optional<FaultPoint>(StoreOperation)> ask) {
+  const std::scoped_lock lock(mutex_);
+  set(ask ? Mode::asked : Mode::sound, FaultPoint::before);
+  ask_ = std::move(ask);
+}
+
 void FlakyStore::heal() {
   const std::scoped_lock lock(mutex_);
   set(Mode::sound, FaultPoint::before);
@@ -93,7 +99,7 @@ std::vector<StoreOperation> FlakyStore::log() const {
 }
 
 std::optional<FaultPoint> FlakyStore::fault(StoreOperation operation) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   log_.push_back(operation);
   if (!only_.empty() && only_.count(operation) == 0) return std::nullopt;
   ++operations_;
@@ -102,6 +108,14 @@ std::optional<FaultPoint> FlakyStore::fault(StoreOperation operation) {
   if (mode_ == Mode::nth) {
     fails = until_fault_ == 1;
     if (until_fault_ > 0) --until_fault_;
+  }
+  if (mode_ == Mode::asked) {
+    const auto ask = ask_;
+    lock.unlock();
+    const auto answer = ask(operation);
+    lock.lock();
+    if (answer) ++failures_;
+    return answer;
   }
   if (!fails) return std::nullopt;
   ++failures_;

@@ -69,7 +69,8 @@ ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
   if (arguments.json) {
     Json all = Json::array();
     for (const RunInfo& run : runs) all.push_back(run_json(run));
-    print_json(Json{{"store", arguments.store}, {"runs", std::move(all)}, {"more", more}});
+    print_json(Json{
+        {"store", without_secrets(arguments.store)}, {"runs", std::move(all)}, {"more", more}});
     return warn_of_damaged_runs(runs);
   }
   if (runs.empty()) {
@@ -79,10 +80,16 @@ ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
                                       : " that fit.\n"));
     return ExitStatus::done;
   }
-  Table table({"RUN", "AGENT", "LABEL", "STATUS", "STARTED (UTC)", "UPDATED (UTC)", "RECORDS"});
+  Table table({{"RUN", Cut::middle},
+               "AGENT",
+               "LABEL",
+               {"STATUS", Cut::never},
+               {"STARTED (UTC)", Cut::never},
+               {"TOOK", Cut::never},
+               {"RECORDS", Cut::never}});
   for (const RunInfo& run : runs) {
     table.add({run.id, run.agent, run.label, status_text(run), short_time(run.started),
-               short_time(run.updated), std::to_string(run.last)});
+               short_duration(run.updated - run.started), std::to_string(run.last)});
   }
   print(table.text());
   if (more) {
@@ -111,7 +118,12 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
   const std::size_t skipped =
       arguments.limit > 0 && shown.size() > arguments.limit ? shown.size() - arguments.limit : 0;
   Json all = Json::array();
-  Table table({"CHECKPOINT", "STEPS", "ATTEMPT", "LABEL", "TIME (UTC)", "ABANDONED"});
+  Table table({{"CHECKPOINT", Cut::middle},
+               {"STEPS", Cut::never},
+               {"ATTEMPT", Cut::never},
+               "LABEL",
+               {"TIME (UTC)", Cut::never},
+               {"ABANDONED", Cut::never}});
   for (std::size_t i = skipped; i < shown.size(); ++i) {
     const CheckpointInfo& info = shown[i];
     all.push_back({{"id", to_string(info.id)},
@@ -124,7 +136,7 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
                info.label, short_time(info.time), current[i] ? "" : "yes"});
   }
   if (arguments.json) {
-    print_json(Json{{"store", arguments.store},
+    print_json(Json{{"store", without_secrets(arguments.store)},
                     {"run", run_json(reading.value().info)},
                     {"checkpoints", std::move(all)},
                     {"more", skipped > 0},

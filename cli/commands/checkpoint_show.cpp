@@ -138,7 +138,7 @@ void print_as_json(const Shown& shown) {
     effects.push_back(std::move(entry));
   }
   const CheckpointInfo& info = shown.checkpoint.info;
-  Json document{{"store", shown.arguments->store},
+  Json document{{"store", without_secrets(shown.arguments->store)},
                 {"run", run_json(shown.reading.info)},
                 {"task", shown_task(shown.narrative)},
                 {"checkpoint",
@@ -181,7 +181,7 @@ void print_steps(const Shown& shown) {
              ? "all " + std::to_string(number)
              : "the last " + std::to_string(number) + " of " + std::to_string(trajectory.size())) +
         ", numbered from 0):\n");
-  Table table({"STEP", "ACTION", "TOOL", "STATUS", "INPUT", "OUTPUT"});
+  Table table({{"STEP", Cut::never}, "ACTION", "TOOL", {"STATUS", Cut::never}, "INPUT", "OUTPUT"});
   for_each_step(shown, [&](const Step& step, std::size_t index) {
     table.add({std::to_string(index), step.action, step.tool_called.value_or(""),
                step.http_status ? std::to_string(*step.http_status) : "",
@@ -193,7 +193,7 @@ void print_steps(const Shown& shown) {
 void print_effects(const Journal& journal) {
   if (journal.effects().empty()) return;
   print("\nEffects (" + std::to_string(journal.effects().size()) + "):\n");
-  Table table({"STATUS", "EFFECT", "RESULT"});
+  Table table({{"STATUS", Cut::never}, {"EFFECT", Cut::middle}, "RESULT"});
   std::size_t left_out = 0;
   std::size_t rows = 0;
   for (const auto& [key, effect] : journal.effects()) {
@@ -248,8 +248,9 @@ void print_for_people(const Shown& shown) {
 
 Result<Shown> gather(const ShowArguments& arguments) {
   TRIAGE_TRY(steps, parse_steps(arguments.steps));
-  TRIAGE_TRY(id, parse_what(arguments.what));
   TRIAGE_TRY(store, open_store(arguments.store));
+  TRIAGE_TRY(what, in_full(*store, arguments.what));
+  TRIAGE_TRY(id, parse_what(what));
   Shown shown{.arguments = &arguments};
   TRIAGE_TRY(reading, read_run(*store, id.run));
   shown.reading = std::move(reading);

@@ -7,6 +7,7 @@
 #include "render/output.hpp"
 
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -52,7 +53,8 @@ ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
   print(out);
   if (unreadable > 0)
     warn(count(unreadable, "line") + " of " + std::to_string(number) + " could not be read");
-  return unreadable > 0 || lines.failed() ? ExitStatus::unreadable : ExitStatus::done;
+  if (lines.failed()) return ExitStatus::failed;
+  return unreadable > 0 ? ExitStatus::unreadable : ExitStatus::done;
 }
 
 }  // namespace
@@ -79,7 +81,11 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
     const auto classifier = EvidenceClassifier::load(*model_file);
     if (!classifier) return report(classifier.error());
     const std::string& refused = classifier.value()->refused_model();
-    if (!refused.empty()) warn(refused + "; the built-in model is used instead");
+    if (!refused.empty()) {
+      const bool there = std::ifstream(*model_file).good();
+      return report({there ? Errc::corrupt : Errc::not_found,
+                     refused + "; without --model the built-in model is used"});
+    }
     return classify_lines(stdin, *classifier.value());
   };
 }

@@ -40,10 +40,11 @@ Result<Correction> labelled(const CorrectArguments& given) {
     return Error{Errc::invalid_argument,
                  "--type is \"" + printable(given.type) + "\"; allowed are " + known_types()};
   }
-  TRIAGE_TRYV(check_run_id(given.run));
   TRIAGE_TRY(where, store_or_default(given.store));
   TRIAGE_TRY(store, open_store(where));
-  TRIAGE_TRY(reading, read_run(*store, given.run));
+  TRIAGE_TRY(run, in_full(*store, given.run));
+  TRIAGE_TRYV(check_run_id(run));
+  TRIAGE_TRY(reading, read_run(*store, run));
   TRIAGE_TRY(correction, correction_of(reading, given.failure == 0
                                                     ? std::nullopt
                                                     : std::optional<std::size_t>(given.failure)));

@@ -12,8 +12,10 @@
 #endif
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -29,13 +31,18 @@ struct PolicyArguments {
 };
 
 void declare(CLI::App& arguments, PolicyArguments& given) {
-  arguments.add_option("FILE", given.file, "A policy document in JSON or YAML.")->required();
+  arguments.add_option("FILE", given.file, "A policy document in JSON or YAML; -: standard input.")
+      ->required();
   arguments.add_option("--allow", given.own,
                        "Names of strategies that your program adds to its registry.");
   arguments.add_option("--max-attempts", given.limits.max_attempts, "Limits::max_attempts.");
   arguments.add_option("--max-attempts-per-type", given.limits.max_attempts_per_type,
                        "Limits::max_attempts_per_type.");
   arguments.add_flag("--json", given.json, "Print one JSON document.");
+}
+
+std::string file_name(const PolicyArguments& given) {
+  return given.file == "-" ? "standard input" : printable(given.file);
 }
 
 // What a user's own strategy would decide is not known here.
@@ -52,7 +59,6 @@ StrategyRegistry registry_with(const std::vector<std::string>& own) {
 }
 
 Result<PolicyDocument> read_document(const PolicyArguments& given) {
-  TRIAGE_TRYV(check_limits(given.limits));
   TRIAGE_TRY(text, read_text_file(given.file));
   const StrategyRegistry registry = registry_with(given.own);
 #ifdef TRIAGE_HAS_YAML
@@ -60,8 +66,34 @@ Result<PolicyDocument> read_document(const PolicyArguments& given) {
 #else
   auto document = document_from_text(text, registry);
 #endif
-  if (document) return document;
-  return Error{document.error().code, printable(given.file) + ": " + document.error().detail};
+  return document;
+}
+
+// The lines of an error's detail; those of a document name their line in it, if it is YAML.
+Json problems_json(const Error& error) {
+  Json all = Json::array();
+  std::istringstream lines(error.detail);
+  for (std::string line; std::getline(lines, line);) {
+    int number = 0;
+    int read = 0;
+    const bool numbered = std::sscanf(line.c_str(), "line %d: %n", &number, &read) == 1 && read > 0;
+    all.push_back({{"line", numbered ? Json(number) : Json()},
+                   {"problem", numbered ? line.substr(static_cast<std::size_t>(read)) : line}});
+  }
+  return all;
+}
+
+ExitStatus refuse(const PolicyArguments& given, const Error& error) {
+  if (given.json) {
+    print_json(Json{{"file", given.file}, {"right", false}, {"problems", problems_json(error)}});
+    return exit_status(error.code);
+  }
+  std::istringstream lines(error.detail);
+  std::string text;
+  const std::string name = error.code == Errc::invalid_argument ? file_name(given) + ": " : "";
+  for (std::string line; std::getline(lines, line);)
+    text += (text.empty() ? "" : "\n") + name + line;
+  return report({error.code, text});
 }
 
 // What is decided about the n-th failure of a type in a row, one entry a failure, until the run
@@ -108,7 +140,7 @@ std::string strategy_of(const FailurePolicy& policy, FailureType type) {
 }
 
 void show_table(const PolicyDocument& document, const Limits& limits) {
-  Table table({"failure", "which", "decision"});
+  Table table({"failure", "which", {"decision", Cut::wrap}});
   for (const FailureType type : all_failure_types) {
     std::string name(to_string(type));
     for (auto& [which, decision] : joined(decisions(document.policy, type, limits))) {
@@ -141,15 +173,19 @@ std::function<ExitStatus()> policy_check(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
   declare(arguments, *given);
   return [given] {
+    if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);
-    if (!document) return report(document.error());
+    if (!document) return refuse(*given, document.error());
     const auto warnings = unreachable_settings(document.value().policy, given->limits);
     if (given->json) {
-      print_json(Json{{"file", given->file}, {"right", true}, {"warnings", warnings}});
+      print_json(Json{{"file", given->file},
+                      {"right", true},
+                      {"problems", Json::array()},
+                      {"warnings", warnings}});
       return ExitStatus::done;
     }
     for (const std::string& warning : warnings) warn(warning);
-    print(printable(given->file) + " is right" +
+    print(file_name(*given) + " is right" +
           (warnings.empty() ? "" : ", with " + count(warnings.size(), "warning")) + ".\n");
     return ExitStatus::done;
   };
@@ -159,8 +195,9 @@ std::function<ExitStatus()> policy_show(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
   declare(arguments, *given);
   return [given] {
+    if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);
-    if (!document) return report(document.error());
+    if (!document) return refuse(*given, document.error());
     if (given->json) {
       show_json(document.value(), given->limits);
     } else {

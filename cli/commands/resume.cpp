@@ -21,9 +21,10 @@ struct Arguments {
 // The first one that is not 0: the caller learns that something needs a look.
 ExitStatus worse(ExitStatus one, ExitStatus other) { return one == ExitStatus::done ? other : one; }
 
-ExitStatus resume_one(const RunSession& session, const RunId& run) {
-  const auto info = supervised_run(session.store(), run);
+ExitStatus resume_one(const RunSession& session, const RunId& given) {
+  const auto info = supervised_run(session.store(), given);
   if (!info) return report(info.error());
+  const RunId& run = info.value().id;
   ResumeOptions options{.run = session.run_options()};
   return session.conclude(run, session.agent().resume_run(run, options));
 }

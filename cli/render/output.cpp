@@ -6,8 +6,13 @@
 #include <ctime>
 #include <utility>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 namespace triage::inline v0_1::cli {
 namespace {
+
+constexpr std::size_t gap = 2;  // Between columns.
 
 // Characters, as UTF-8 counts them: bytes that do not continue another one.
 std::size_t width(std::string_view text) {
@@ -32,31 +37,83 @@ std::string milliseconds_of(WallTime time) {
   return text;
 }
 
+// A text in lines of at most `most` characters, broken at spaces, those behind the first indented.
+std::string wrapped(std::string_view text, std::size_t most, std::size_t indent) {
+  std::string out;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size() - 1) + 1;
+    const std::string_view word = text.substr(0, end);
+    if (used > 0 && used + width(word) > most + (word.back() == ' ' ? 1 : 0)) {
+      out.erase(out.find_last_not_of(' ') + 1);
+      out.append("\n").append(indent, ' ');
+      used = 0;
+    }
+    out += word;
+    used += width(word);
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
+// What a cell becomes in a column of this width that begins at `indent`.
+std::string fitted(const std::string& cell, Cut cut, std::size_t columns, std::size_t indent) {
+  if (width(cell) <= columns) return cell;
+  if (cut == Cut::wrap) return wrapped(cell, columns, indent);
+  return cut == Cut::middle ? shorten_middle(cell, columns) : shorten(cell, columns);
+}
+
 }  // namespace
 
-Table::Table(std::vector<std::string> headings) { rows_.push_back(std::move(headings)); }
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  rows_.push_back(std::move(headings));
+}
 
 void Table::add(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = shorten(cell, longest_cell);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = shorten(cells[i], columns_[i].cut == Cut::wrap ? 8 * longest_cell : longest_cell);
+  }
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
-  std::vector<std::size_t> widths(rows_.front().size(), 0);
+std::string Table::text(std::size_t limit) const {
+  if (limit == 0) limit = screen_width();
+  std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::size_t total = gap * (widths.size() - 1);
+  for (const std::size_t one : widths) total += one;
+  for (; total > limit; --total) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::size_t least = std::max(narrowest, width(columns_[i].heading));
+      if (columns_[i].cut == Cut::never || widths[i] <= least) continue;
+      if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+    }
+    if (widest == nullptr) break;
+    --*widest;
   }
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - width(row[i]) + 2, ' ');
+      const std::string cell = fitted(row[i], columns_[i].cut, widths[i], width(line));
+      line += cell;
+      if (i + 1 < row.size()) line.append(widths[i] - width(cell) + gap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
   return out;
+}
+
+std::size_t screen_width() noexcept {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 80;
+  return std::max<std::size_t>(80, size.ws_col);
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -75,6 +132,21 @@ std::string time_of_day(WallTime time) {
 
 std::string short_time(WallTime time) { return format_time(time, "%Y-%m-%d %H:%M:%S"); }
 
+std::string short_duration(std::chrono::milliseconds time) {
+  const auto seconds = static_cast<double>(time.count()) / 1000;
+  char text[32];
+  if (seconds < 100) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else if (seconds < 100 * 60) {
+    std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
+  } else if (seconds < 100 * 3600) {
+    std::snprintf(text, sizeof text, "%.0f h", seconds / 3600);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f d", seconds / 86400);
+  }
+  return text;
+}
+
 std::string shorten(std::string_view text, std::size_t longest) {
   std::string line = printable(text.substr(0, longest * 8));
   if (width(line) <= longest && text.size() <= longest * 8) return line;
@@ -85,6 +157,20 @@ std::string shorten(std::string_view text, std::size_t longest) {
     cut += byte;
   }
   return cut + "…";
+}
+
+std::string shorten_middle(const std::string& text, std::size_t longest) {
+  const std::size_t have = width(text);
+  if (have <= longest) return text;
+  const std::size_t behind = (longest - 1) / 2;  // Characters that stay on either side.
+  const std::size_t before = longest - 1 - behind;
+  std::string cut;
+  std::size_t character = 0;
+  for (const char byte : text) {
+    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U && character++ == before) cut += "…";
+    if (character <= before || character > have - behind) cut += byte;
+  }
+  return cut;
 }
 
 std::string count(std::size_t number, std::string_view noun) {

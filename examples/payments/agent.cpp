@@ -50,7 +50,7 @@ class Till {
 
   // The receipt, or null if the charge is in doubt and there is no way to find out.
   Json charge(Attempt& attempt, const std::string& reference, int order) {
-    const Json bill{{"reference", reference}, {"cents", 1000 + order}};
+    const Json bill{{"reference", reference}, {"cents", cents_of(order)}};
     triage::EffectOptions how;
     if (settings_.reconcile) {
       how.reconcile = [this, reference](const EffectCall& call) { return find(reference, call); };

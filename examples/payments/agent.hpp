@@ -32,6 +32,8 @@ struct AgentSettings {
 
 // What the service calls order n of a run.
 [[nodiscard]] std::string reference_of(std::string_view run, int order);
+// What order n of a run costs.
+[[nodiscard]] inline std::int64_t cents_of(int order) { return 1000 + order; }
 
 // Returns an exit status: 0 if the run has its result, which is {reference: receipt}; a receipt is
 // null where nobody knows.

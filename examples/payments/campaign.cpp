@@ -32,6 +32,9 @@ struct Account {
   int twice = 0;
   int in_doubt = 0;
   int lost = 0;
+  int wrong_amounts = 0;   // The service charged something else.
+  int wrong_receipts = 0;  // The agent's result has another receipt than the book.
+  int unknown = 0;         // Charges under references that no order has.
 };
 
 class Campaign {
@@ -130,6 +133,7 @@ class Campaign {
 
   int report() {
     Account account;
+    int known = 0;  // References that belong to an order.
     const auto charges = Ledger(file("ledger.db")).charges();
     const auto store = triage::SqliteStore::open(file("runs.db")).value();
     for (int i = 1; i <= settings_.runs; ++i) {
@@ -138,27 +142,40 @@ class Campaign {
       for (int order = 0; order < settings_.orders; ++order) {
         const std::string reference = reference_of(run, order);
         const auto found = charges.find(reference);
-        const int times = found == charges.end() ? 0 : found->second;
+        const int times = found == charges.end() ? 0 : found->second.times;
         const bool in_doubt = receipts.contains(reference) && receipts[reference].is_null();
         ++account.orders;
         account.once += times == 1 ? 1 : 0;
         account.twice += times > 1 ? 1 : 0;
         account.in_doubt += in_doubt ? 1 : 0;
         account.lost += times == 0 && !in_doubt ? 1 : 0;
+        if (times == 0) continue;
+        ++known;
+        account.wrong_amounts += found->second.cents != times * cents_of(order) ? 1 : 0;
+        const Json told = receipts.value(reference, Json());
+        account.wrong_receipts += !told.is_null() && told != found->second.receipt ? 1 : 0;
       }
     }
+    account.unknown = static_cast<int>(charges.size()) - known;
     int unanswered = 0;
     std::ifstream doubts(file("doubts"));
     for (std::string line; std::getline(doubts, line);) ++unanswered;
     std::printf("runs=%d failed=%d agents_killed=%d services_killed=%d\n", settings_.runs,
                 failures_, agent_deaths_, service_deaths_);
     std::printf("in the window: kills=%d unanswered=%d\n", window_, unanswered);
+    std::printf("wrong_amounts=%d wrong_receipts=%d unknown_references=%d\n", account.wrong_amounts,
+                account.wrong_receipts, account.unknown);
     std::printf("orders=%d once=%d twice=%d in_doubt=%d lost=%d\n", account.orders, account.once,
                 account.twice, account.in_doubt, account.lost);
     const bool doubts_explained = settings_.reconcile
                                       ? account.in_doubt == 0 && account.once == account.orders
                                       : account.in_doubt <= window_ + unanswered;
-    return failures_ == 0 && account.twice == 0 && account.lost == 0 && doubts_explained ? 0 : 1;
+    const bool books_agree =
+        account.wrong_amounts == 0 && account.wrong_receipts == 0 && account.unknown == 0;
+    return failures_ == 0 && account.twice == 0 && account.lost == 0 && doubts_explained &&
+                   books_agree
+               ? 0
+               : 1;
   }
 
   const CampaignSettings& settings_;

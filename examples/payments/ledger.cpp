@@ -79,12 +79,17 @@ std::optional<std::int64_t> Ledger::find(const std::string& reference, std::int6
   return receipt;
 }
 
-std::map<std::string, int> Ledger::charges() {
-  std::map<std::string, int> counts;
+std::map<std::string, Charged> Ledger::charges() {
+  std::map<std::string, Charged> found;
   SQLite::Statement all(database_->ready,
-                        "SELECT reference, count(*) FROM charges GROUP BY reference");
-  while (all.executeStep()) counts[all.getColumn(0).getString()] = all.getColumn(1).getInt();
-  return counts;
+                        "SELECT reference, count(*), sum(cents), min(receipt) FROM charges "
+                        "GROUP BY reference");
+  while (all.executeStep()) {
+    found[all.getColumn(0).getString()] = {.times = all.getColumn(1).getInt(),
+                                           .cents = all.getColumn(2).getInt64(),
+                                           .receipt = all.getColumn(3).getInt64()};
+  }
+  return found;
 }
 
 }  // namespace payments

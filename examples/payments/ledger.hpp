@@ -11,6 +11,13 @@
 
 namespace payments {
 
+// What the book says about one reference.
+struct Charged {
+  int times = 0;
+  std::int64_t cents = 0;    // Of all charges together.
+  std::int64_t receipt = 0;  // Of the first one.
+};
+
 // Thread-safety: one thread at a time. Throws what SQLite throws.
 class Ledger {
  public:
@@ -30,8 +37,7 @@ class Ledger {
   // The receipt of a charge, if there is one. No charge with a smaller fence is accepted any more,
   // so that the answer is final.
   std::optional<std::int64_t> find(const std::string& reference, std::int64_t fence);
-  // How many charges each reference has.
-  std::map<std::string, int> charges();
+  std::map<std::string, Charged> charges();  // By reference.
 
  private:
   bool raise_fence(const std::string& reference, std::int64_t fence);

@@ -242,28 +242,32 @@ class Attempt {
 template <class T, class Fn>
 Result<T> Attempt::effect_as(std::string_view key, const Json* arguments, Fn& fn,
                              const EffectOptions& options) {
-  static_assert(std::is_void_v<T> || JsonConvertible<T>,
-                "triage: an effect's result is stored: give its type to_json and from_json");
-  const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) -> Json {
-    if constexpr (std::is_void_v<T>) {
-      detail::call_effect(fn, effect);
-      return nullptr;
-    } else {
-      return Json(detail::call_effect(fn, effect));
-    }
-  };
-  Result<Json> done =
-      effect_json({.key = key, .arguments = arguments, .fn = &call, .options = &options});
-  if (!done) return outcome::failure(std::move(done).error());
-  if constexpr (std::is_void_v<T>) {
-    return outcome::success();
+  if constexpr (!std::is_void_v<T> && !JsonConvertible<T>) {
+    static_assert(detail::always_false<T>,
+                  "triage: an effect's result is stored: give its type to_json and from_json");
+    return Error{Errc::invalid_argument, {}};  // So that the compiler says nothing more.
   } else {
-    try {
-      return outcome::success(done.value().template get<T>());
-    } catch (const std::exception& e) {
-      return Error{Errc::conflict,
-                   "the recorded result of effect \"" + printable(key) +
-                       "\" does not convert to the type that is asked for: " + e.what()};
+    const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) -> Json {
+      if constexpr (std::is_void_v<T>) {
+        detail::call_effect(fn, effect);
+        return nullptr;
+      } else {
+        return Json(detail::call_effect(fn, effect));
+      }
+    };
+    Result<Json> done =
+        effect_json({.key = key, .arguments = arguments, .fn = &call, .options = &options});
+    if (!done) return outcome::failure(std::move(done).error());
+    if constexpr (std::is_void_v<T>) {
+      return outcome::success();
+    } else {
+      try {
+        return outcome::success(done.value().template get<T>());
+      } catch (const std::exception& e) {
+        return Error{Errc::conflict,
+                     "the recorded result of effect \"" + printable(key) +
+                         "\" does not convert to the type that is asked for: " + e.what()};
+      }
     }
   }
 }

@@ -185,6 +185,9 @@ concept EffectFunction = std::invocable<Fn&> || std::invocable<Fn&, const std::s
 
 namespace detail {
 
+template <class>
+inline constexpr bool always_false = false;  // For assertions in branches that must not be taken.
+
 template <EffectFunction Fn>
 decltype(auto) call_effect(Fn& fn, [[maybe_unused]] const EffectCall& call) {
   if constexpr (std::invocable<Fn&>) {

@@ -2,6 +2,7 @@
 #pragma once
 // What a run tells the outside: every state transition, to one observer.
 
+#include "triage/clock.hpp"
 #include "triage/result.hpp"
 
 #include <array>
@@ -74,6 +75,7 @@ struct Event {
   std::string_view text{};     // Label, effect key, checkpoint id, message.
   std::uint64_t number = 0;    // Count or nanoseconds: see docs/events.md.
   detail::Run* run = nullptr;  // The library's own.
+  WallTime time{};             // By the agent's clock; for people.
 
   // Made when it is first asked for; the same all through the run.
   [[nodiscard]] const std::string& run_id() const;

@@ -194,13 +194,25 @@ class FailurePolicy {
   FailurePolicy& on(FailureType type, Strategy strategy);
   // The strategy for every type without one.
   FailurePolicy& otherwise(Strategy strategy);
+  // The strategy for failures for which `predicate` holds, whatever their type: asked before those
+  // by type, in the order in which they were set. Pure, as a strategy is. `name` goes into the
+  // description, and so into the fingerprint.
+  using Predicate = std::function<bool(const FailureContext&)>;
+  FailurePolicy& when(Predicate predicate, Strategy strategy, std::string name = "custom");
 
   // The strategy for this type, else the default, else null.
   [[nodiscard]] const Strategy* resolve(FailureType type) const noexcept;
   // As they were set, empty ones included; for checks of a whole policy.
   [[nodiscard]] const Strategy& own(FailureType type) const noexcept;
   [[nodiscard]] const Strategy& by_default() const noexcept { return default_; }
-  // Asks that strategy. Without one: escalate, with a message that names the type.
+  struct Condition {
+    std::string name{};
+    Predicate predicate{};
+    Strategy strategy{};
+  };
+  [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
+  // Asks the strategy of the first condition that holds, else the one for the type. Without one:
+  // escalate, with a message that names the type.
   [[nodiscard]] RecoveryAction decide(const FailureContext& context) const;
   // One line a type: what would be done. The same policy gives the same text.
   [[nodiscard]] std::string describe() const;
@@ -208,7 +220,12 @@ class FailurePolicy {
  private:
   std::array<Strategy, failure_type_count> by_type_{};
   Strategy default_{};
+  std::vector<Condition> conditions_{};
 };
+
+// For FailurePolicy::when: the exception was of this type. A name without a scope fits in any:
+// "ConnectionError" fits "requests.ConnectionError" and "net::ConnectionError".
+[[nodiscard]] FailurePolicy::Predicate exception_is(std::string name);
 
 // Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function;
 // names the failure type (or "default"), the strategy, the option, its value and what is allowed.

@@ -8,6 +8,7 @@
 #include "triage/gate.hpp"
 #include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"
+#include "triage/observers/json_lines.hpp"
 #include "triage/policies/arguments.hpp"
 #include "triage/policies/backoff.hpp"
 #include "triage/policies/bulkhead.hpp"

@@ -2,6 +2,7 @@
 #include "triage/policies/arguments.hpp"
 
 #include "base/nearest.hpp"
+#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/taxonomy.hpp"
@@ -47,7 +48,9 @@ const Json* Arguments::require(std::string_view key) {
 }
 
 void Arguments::refuse(std::string_view key, const std::string& text) {
-  if (!error_) error_ = Error{Errc::invalid_argument, "." + std::string(key) + text};
+  if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) return;
+  refused_.emplace_back(key);
+  detail::add_problems(problems_, detail::behind("." + std::string(key), text));
 }
 
 void Arguments::wrong_type(std::string_view key, const Json& value, std::string_view allowed) {
@@ -140,8 +143,8 @@ void Arguments::check_keys() {
 
 Result<void> Arguments::check() {
   check_keys();
-  if (error_) return *error_;
-  return outcome::success();
+  if (problems_.empty()) return outcome::success();
+  return Error{Errc::invalid_argument, problems_};
 }
 
 Result<Strategy> Arguments::finish(const std::function<Strategy()>& make) {

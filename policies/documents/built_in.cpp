@@ -2,6 +2,7 @@
 #include "triage/policies/registry.hpp"
 
 #include "base/nearest.hpp"
+#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/backoff.hpp"
@@ -130,6 +131,23 @@ Result<Strategy> make_fallback(const Json& json, const Registry&) {
   return arguments.finish([&] { return fallback(*value); });
 }
 
+// A strategy inside another one; what is wrong with it joins `problems`.
+Strategy inner(const Json& value, const Registry& registry, const std::string& path,
+               std::string& problems) {
+  auto strategy = strategy_from_json(value, registry, path);
+  if (strategy) return std::move(strategy).value();
+  detail::add_problems(problems, strategy.error().detail);
+  return {};
+}
+
+// As Arguments::finish, with what is wrong with the strategies inside.
+Result<Strategy> finish(Arguments& arguments, std::string problems,
+                        const std::function<Strategy()>& make) {
+  if (problems.empty()) return arguments.finish(make);
+  if (const auto own = arguments.check(); !own) detail::add_problems(problems, own.error().detail);
+  return Error{Errc::invalid_argument, std::move(problems)};
+}
+
 Result<Strategy> make_sequence(const Json& json, const Registry& registry) {
   Arguments arguments(json, "sequence");
   std::vector<Strategy> strategies;
@@ -138,12 +156,12 @@ Result<Strategy> make_sequence(const Json& json, const Registry& registry) {
     arguments.refuse("strategies", " is no list; allowed is a list of at least one strategy");
     list = nullptr;
   }
+  std::string problems;
   for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
     const std::string path = ".strategies[" + std::to_string(i) + "]";
-    TRIAGE_TRY(strategy, strategy_from_json((*list)[i], registry, path));
-    strategies.push_back(std::move(strategy));
+    strategies.push_back(inner((*list)[i], registry, path, problems));
   }
-  return arguments.finish([&] { return sequence(strategies); });
+  return finish(arguments, problems, [&] { return sequence(strategies); });
 }
 
 Result<Strategy> make_chain(const Json& json, const Registry& registry) {
@@ -165,15 +183,10 @@ Result<Strategy> make_chain(const Json& json, const Registry& registry) {
   }
   Strategy primary;
   Strategy alternative;
-  if (first != nullptr) {
-    TRIAGE_TRY(strategy, strategy_from_json(*first, registry, ".primary"));
-    primary = std::move(strategy);
-  }
-  if (second != nullptr) {
-    TRIAGE_TRY(strategy, strategy_from_json(*second, registry, ".fallback"));
-    alternative = std::move(strategy);
-  }
-  return arguments.finish([&] { return chain(primary, alternative, kinds); });
+  std::string problems;
+  if (first != nullptr) primary = inner(*first, registry, ".primary", problems);
+  if (second != nullptr) alternative = inner(*second, registry, ".fallback", problems);
+  return finish(arguments, problems, [&] { return chain(primary, alternative, kinds); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "triage/policies/document.hpp"
 
 #include "base/nearest.hpp"
+#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/bulkhead.hpp"
@@ -132,10 +133,11 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
                                 "their arguments");
   }
   const std::vector<std::string> names = gate_names();
+  std::string problems;
   for (const auto& [name, arguments] : section.items()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return refused("gates." + printable(name),
-                     " is no gate" + detail::allowed_names(printable(name), names));
+      detail::add_problems(problems, "gates." + printable(name) + " is no gate" +
+                                         detail::allowed_names(printable(name), names));
     }
   }
   std::vector<std::shared_ptr<Gate>> gates;
@@ -146,12 +148,18 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
     Json arguments = *found;
     if (arguments.is_string()) arguments = Json{{"preset", arguments}};
     if (!arguments.is_object()) {
-      return refused(path, " is " + show(*found) + "; allowed is an object of arguments");
+      detail::add_problems(problems,
+                           path + " is " + show(*found) + "; allowed is an object of arguments");
+      continue;
     }
     auto gate = maker.make(arguments, shared);
-    if (!gate) return refused(path, gate.error().detail);
-    gates.push_back(std::move(gate).value());
+    if (gate) {
+      gates.push_back(std::move(gate).value());
+    } else {
+      detail::add_problems(problems, detail::behind(path, gate.error().detail));
+    }
   }
+  if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(gates));
 }
 
@@ -174,7 +182,7 @@ Result<std::shared_ptr<Budget>> make_budget(const Json& section) {
     }
   }
   const auto checked = arguments.check();
-  if (!checked) return refused("budget", checked.error().detail);
+  if (!checked) return refused("", detail::behind("budget", checked.error().detail));
   limits.max_tokens = static_cast<std::uint64_t>(tokens);
   limits.max_calls = static_cast<std::uint64_t>(calls);
   auto budget = Budget::create(limits);
@@ -189,21 +197,27 @@ Result<PolicyDocument> document_from_json(const nlohmann::json& document,
                                           std::shared_ptr<KeySpace> shared) {
   TRIAGE_TRYV(check_json(document, "the policy document"));
   PolicyDocument made;
+  std::string problems;
+  const auto take = [&](auto part, auto& place) {
+    if (part) {
+      place = std::move(part).value();
+    } else {
+      detail::add_problems(problems, part.error().detail);
+    }
+  };
   Json policy = document;
   if (document.is_object()) {
     if (const auto gates = document.find("gates"); gates != document.end()) {
-      TRIAGE_TRY(all, make_gates(*gates, shared));
-      made.gates = std::move(all);
+      take(make_gates(*gates, shared), made.gates);
       policy.erase("gates");
     }
     if (const auto budget = document.find("budget"); budget != document.end()) {
-      TRIAGE_TRY(one, make_budget(*budget));
-      made.budget = std::move(one);
+      take(make_budget(*budget), made.budget);
       policy.erase("budget");
     }
   }
-  TRIAGE_TRY(strategies, policy_from_json(policy, registry));
-  made.policy = std::move(strategies);
+  take(policy_from_json(policy, registry), made.policy);
+  if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(made));
 }
 

@@ -2,6 +2,7 @@
 #include "triage/policies/registry.hpp"
 
 #include "base/nearest.hpp"
+#include "documents/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -56,8 +57,7 @@ Result<Strategy> named(const std::string& name, const Json& arguments, std::stri
   auto strategy = made(*factory, arguments, registry);
   if (!strategy) {
     Error error = strategy.error();
-    const bool about_argument = !error.detail.empty() && error.detail.front() == '.';
-    error.detail = std::string(path) + (about_argument ? "" : ": ") + error.detail;
+    error.detail = detail::behind(path, error.detail);
     return error;
   }
   if (!strategy.value())
@@ -161,16 +161,23 @@ Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
                            detail::joined(top_level_keys()));
   }
   FailurePolicy policy;
+  std::string problems;
   for (const auto& [key, value] : document.items()) {
     const auto type = parse_failure_type(key);
-    if (!type && key != "default") return misplaced_key(key, value, registry);
-    TRIAGE_TRY(strategy, strategy_from_json(value, registry, key));
-    if (type) {
-      policy.on(*type, std::move(strategy));
+    if (!type && key != "default") {
+      detail::add_problems(problems, misplaced_key(key, value, registry).detail);
+      continue;
+    }
+    auto strategy = strategy_from_json(value, registry, key);
+    if (!strategy) {
+      detail::add_problems(problems, strategy.error().detail);
+    } else if (type) {
+      policy.on(*type, std::move(strategy).value());
     } else {
-      policy.otherwise(std::move(strategy));
+      policy.otherwise(std::move(strategy).value());
     }
   }
+  if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(policy));
 }
 

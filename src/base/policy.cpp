@@ -134,6 +134,20 @@ FailurePolicy& FailurePolicy::otherwise(Strategy strategy) {
   return *this;
 }
 
+FailurePolicy& FailurePolicy::when(Predicate predicate, Strategy strategy, std::string name) {
+  conditions_.push_back({std::move(name), std::move(predicate), std::move(strategy)});
+  return *this;
+}
+
+FailurePolicy::Predicate exception_is(std::string name) {
+  return [name = std::move(name)](const FailureContext& context) {
+    const std::string_view type = context.exception_type;
+    if (!type.ends_with(name)) return false;
+    const std::size_t scope = type.size() - name.size();
+    return !name.empty() && (scope == 0 || type[scope - 1] == '.' || type[scope - 1] == ':');
+  };
+}
+
 const Strategy* FailurePolicy::resolve(FailureType type) const noexcept {
   const Strategy& own = by_type_[static_cast<std::size_t>(type)];
   if (own) return &own;
@@ -145,6 +159,9 @@ const Strategy& FailurePolicy::own(FailureType type) const noexcept {
 }
 
 RecoveryAction FailurePolicy::decide(const FailureContext& context) const {
+  for (const Condition& one : conditions_) {
+    if (one.predicate(context)) return one.strategy(context);
+  }
   if (const Strategy* strategy = resolve(context.type())) return (*strategy)(context);
   return RecoveryAction::escalate("no strategy is set for " +
                                   std::string(to_string(context.type())) +
@@ -153,6 +170,9 @@ RecoveryAction FailurePolicy::decide(const FailureContext& context) const {
 
 std::string FailurePolicy::describe() const {
   std::string text;
+  for (const Condition& one : conditions_) {
+    text += "when " + one.name + ": " + one.strategy.description() + "\n";
+  }
   for (const FailureType type : all_failure_types) {
     const Strategy* strategy = resolve(type);
     text += std::string(to_string(type)) + ": " +
@@ -163,16 +183,19 @@ std::string FailurePolicy::describe() const {
 
 namespace {
 
-// What was set for one type or as the default, with the name that a policy file gives it.
+// What was set for one type, one condition or as the default, with the name that tells it.
 struct NamedStrategy {
-  std::string_view name;
+  std::string name;
   const Strategy* strategy;
 };
 
 std::vector<NamedStrategy> strategies_of(const FailurePolicy& policy) {
   std::vector<NamedStrategy> all;
   for (const FailureType type : all_failure_types) {
-    all.push_back({to_string(type), &policy.own(type)});
+    all.push_back({std::string(to_string(type)), &policy.own(type)});
+  }
+  for (const FailurePolicy::Condition& one : policy.conditions()) {
+    all.push_back({"when " + one.name, &one.strategy});
   }
   all.push_back({"default", &policy.by_default()});
   return all;
@@ -182,7 +205,7 @@ std::vector<NamedStrategy> strategies_of(const FailurePolicy& policy) {
 
 Result<void> check_policy(const FailurePolicy& policy) {
   for (const auto& [name, strategy] : strategies_of(policy)) {
-    const std::string where = "the policy's strategy for " + std::string(name);
+    const std::string where = "the policy's strategy for " + name;
     if (!*strategy && !strategy->description().empty()) {
       return Error{Errc::invalid_argument,
                    where + ", " + strategy->description() +
@@ -193,6 +216,12 @@ Result<void> check_policy(const FailurePolicy& policy) {
                    where + ", " + strategy->description() + ": " + strategy->problem()};
     }
   }
+  for (const FailurePolicy::Condition& one : policy.conditions()) {
+    if (one.predicate && one.strategy) continue;
+    return Error{Errc::invalid_argument, "the policy's condition \"" + printable(one.name) +
+                                             "\" has a null " +
+                                             (one.predicate ? "strategy" : "predicate")};
+  }
   return outcome::success();
 }
 
@@ -202,7 +231,7 @@ std::vector<std::string> unreachable_settings(const FailurePolicy& policy, const
   std::vector<std::string> warnings;
   for (const auto& [name, strategy] : strategies_of(policy)) {
     if (strategy->max_attempts() <= allowed) continue;
-    warnings.push_back(std::string(name) + ": " + strategy->description() + " is made for " +
+    warnings.push_back(name + ": " + strategy->description() + " is made for " +
                        std::to_string(strategy->max_attempts()) + " attempts, but limits." +
                        (in_total ? "max_attempts" : "max_attempts_per_type") +
                        " ends the run after " + std::to_string(allowed));

@@ -3,20 +3,34 @@
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 
 Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   const Json& start = journal.start();
-  const std::string recorded = text_field(start, "fingerprint");
-  if (recorded == core.fingerprint) return outcome::success();
-  return Error{Errc::conflict,
-               "run \"" + journal.run() + "\" was recorded by agent \"" +
-                   text_field(start, "agent") + "\" version \"" + text_field(start, "version") +
-                   "\" with fingerprint " + recorded + "; this is \"" + core.options.name +
-                   "\" version \"" + core.options.version + "\" with " + core.fingerprint +
-                   ": name, version, policy or contract differ. Set accept_changed to go on"};
+  if (text_field(start, "fingerprint") == core.fingerprint.whole) return outcome::success();
+  const std::string agent = text_field(start, "agent");
+  const std::string version = text_field(start, "version");
+  std::string changes;
+  const auto compare = [&changes](bool same, const std::string& what) {
+    if (!same) changes += (changes.empty() ? "" : ", ") + what;
+  };
+  compare(agent == core.options.name,
+          "the name (\"" + agent + "\" then, \"" + core.options.name + "\" now)");
+  compare(version == core.options.version,
+          "the version (\"" + version + "\" then, \"" + core.options.version + "\" now)");
+  if (const auto parts = start.find("parts"); parts != start.end()) {
+    compare(text_field(*parts, "policy") == core.fingerprint.policy, "the policy's strategies");
+    compare(text_field(*parts, "contract") == core.fingerprint.contract, "the contract");
+    if (changes.empty()) return outcome::success();  // Numbers of the policy, no more.
+  } else if (changes.empty()) {
+    changes = "the policy or the contract";
+  }
+  return Error{Errc::conflict, "run \"" + journal.run() +
+                                   "\" was recorded under another fingerprint; what differs: " +
+                                   changes + ". Set accept_changed to go on"};
 }
 
 Result<void> check_task(const Journal& journal) {
@@ -26,10 +40,26 @@ Result<void> check_task(const Journal& journal) {
                                       "had no conversion to JSON"};
 }
 
+// Whether a process that died was about to undo an effect that was intended before this position.
+static bool will_claim_undone(const Journal& journal, Sequence seq) {
+  using Status = EffectState::Status;
+  const auto& undoing = journal.compensating_after();
+  if (!undoing) return false;
+  const auto& effects = journal.effects();
+  return std::any_of(effects.begin(), effects.end(), [&](const auto& known) {
+    const EffectState& effect = known.second;
+    const bool in_place = effect.status == Status::intended || effect.status == Status::completed ||
+                          effect.status == Status::compensating;
+    return in_place && effect.compensation && effect.intended_at > *undoing &&
+           effect.intended_at < seq;
+  });
+}
+
 Result<void> check_claims(const Journal& journal, std::size_t position) {
   const Sequence seq = journal.positions()[position].seq;
-  const auto& undoing = journal.compensating_after();
-  if (!journal.claims_undone(position) && !(undoing && seq > *undoing)) return outcome::success();
+  if (!journal.claims_undone(position) && !will_claim_undone(journal, seq)) {
+    return outcome::success();
+  }
   return Error{Errc::conflict,
                "checkpoint " + to_string(CheckpointId{journal.run(), seq}) +
                    " is behind an effect that has been undone since, so its state claims what is "

@@ -7,6 +7,7 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -140,29 +141,68 @@ void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
   add(std::move(hash), std::move(run));
 }
 
-std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
-  std::string text = options.name + '\0' + options.version + '\0' + policy.describe() + '\0';
-  for (const ToolContract& tool : options.contract.tools) {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A policy's description without its numbers and durations: "retry(max_attempts=#, delay=#)".
+// Digits behind a letter belong to a name: "mine(v2)".
+std::string without_numbers(std::string_view text) {
+  constexpr std::string_view in_durations = ".dhmsun";
+  std::string bare;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool in_name =
+        i > 0 && (std::isalnum(static_cast<unsigned char>(text[i - 1])) != 0 || text[i - 1] == '_');
+    if (!is_digit(text[i]) || in_name) {
+      bare += text[i];
+      continue;
+    }
+    while (i + 1 < text.size() &&
+           (is_digit(text[i + 1]) || in_durations.find(text[i + 1]) != std::string_view::npos)) {
+      ++i;
+    }
+    bare += '#';
+  }
+  return bare;
+}
+
+std::string short_digest(const std::string& text) { return digest(text).substr(0, 16); }
+
+// What of a contract a run goes on under.
+std::string text_of(const AgentContract& contract) {
+  std::string text;
+  for (const ToolContract& tool : contract.tools) {
     text += tool.name + '\0';
     for (const std::string& alias : tool.aliases) text += alias + '\0';
   }
-  for (const std::string& constraint : options.contract.constraints) text += constraint + '\0';
-  for (const std::string& subgoal : options.contract.subgoals) text += subgoal + '\0';
-  text += std::to_string(options.contract.context_limit);
+  for (const std::string& constraint : contract.constraints) text += constraint + '\0';
+  for (const std::string& subgoal : contract.subgoals) text += subgoal + '\0';
+  text += std::to_string(contract.context_limit);
   // Only what is there: agents without schemas keep the fingerprint they had.
   const auto add = [&text](std::string_view what, const std::string& value) {
     text += std::string(what) + '\0' + value + '\0';
   };
-  for (const ToolContract& tool : options.contract.tools) {
+  for (const ToolContract& tool : contract.tools) {
     if (!tool.input_schema.empty()) add(tool.name + ".input", show(tool.input_schema.json()));
     if (!tool.output_schema.empty()) add(tool.name + ".output", show(tool.output_schema.json()));
   }
-  for (const ForbiddenPattern& pattern : options.contract.forbidden_patterns) {
+  for (const ForbiddenPattern& pattern : contract.forbidden_patterns) {
     add("pattern", pattern.text());
   }
-  const JsonSchema& result = options.contract.output_schema;
+  const JsonSchema& result = contract.output_schema;
   if (!result.empty()) add("result", show(result.json()));
-  return digest(text).substr(0, 16);
+  return text;
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
+  const std::string described = policy.describe();
+  const std::string contract = text_of(options.contract);
+  return {.whole = short_digest(options.name + '\0' + options.version + '\0' + described + '\0' +
+                                contract),
+          .policy = short_digest(without_numbers(described)),
+          .contract = short_digest(contract)};
 }
 
 static Rules rules_of(const AgentOptions& options, bool has_gates) {

@@ -69,6 +69,13 @@ class SuspendedRuns {
   std::map<std::string, std::weak_ptr<CheckpointStore>, std::less<>> stores_;
 };
 
+// Digests of what a run goes on under; see docs/changing.md.
+struct Fingerprint {
+  std::string whole{};
+  std::string policy{};  // Without its numbers: more attempts or longer waits are no other plan.
+  std::string contract{};
+};
+
 struct AgentCore {
   bool plain = false;  // Its runs need no set-up and nobody observes them, unless options say so.
   RunOptions no_options{};
@@ -83,7 +90,7 @@ struct AgentCore {
   bool judges_return = false;         // It says something about what the callable returns.
   std::optional<Error> problem;       // Bad options: every run returns it.
   std::vector<std::string> warnings;  // Settings that cannot have an effect.
-  std::string fingerprint;            // Of name, version, policy and contract.
+  Fingerprint fingerprint;            // Of name, version, policy and contract.
   mutable SuspendedRuns suspended;
   mutable AttemptPool attempts;
   mutable std::atomic<Duration::rep> learnt_duration{0};     // Of attempts; see learn_duration.
@@ -91,6 +98,6 @@ struct AgentCore {
 };
 
 // Text that changes when runs recorded under the other one should not go on.
-[[nodiscard]] std::string fingerprint(const FailurePolicy& policy, const AgentOptions& options);
+[[nodiscard]] Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options);
 
 }  // namespace triage::inline v0_1::detail

@@ -83,6 +83,7 @@ void Run::deliver(EventKind kind, Event& event) {
   if (event.attempt == 0) event.attempt = attempt_;
   event.run = this;
   try {
+    event.time = core_.clock->wall_now();
     observer()->on_event(event);
   } catch (...) {
     // An observer must not change the run it looks at; the failure's notes will say that it threw.
@@ -117,10 +118,12 @@ void Run::note(std::string text) {
 
 Result<Record> Run::run_started() {
   RunData& b = data();
-  Json fields{{"agent", core_.options.name},
-              {"version", core_.options.version},
-              {"fingerprint", core_.fingerprint},
-              {"auto_checkpoint", b.journal.auto_checkpoint()}};
+  Json fields{
+      {"agent", core_.options.name},
+      {"version", core_.options.version},
+      {"fingerprint", core_.fingerprint.whole},
+      {"parts", {{"policy", core_.fingerprint.policy}, {"contract", core_.fingerprint.contract}}},
+      {"auto_checkpoint", b.journal.auto_checkpoint()}};
   try {
     if (call_.table->task_json(call_.frame, b.task)) {
       TRIAGE_TRYV(check_json(b.task, "the task"));

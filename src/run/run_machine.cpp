@@ -296,9 +296,13 @@ Next RunMachine::give_up() {
   }
   const bool aborts = s.action.kind == RecoveryAction::Kind::abort;
   std::string detail = message;
-  if (detail.empty()) detail = aborts ? "aborted by the policy" : "escalated by the policy";
+  if (detail.empty()) {
+    detail = aborts ? "the policy gives the run up" : "the policy asks for a person";
+  }
   for (const std::string& failure : s.undoing.failures) detail += "; " + failure;
-  if (!aborts && !s.context->text.empty()) detail += "; the failure was: " + s.context->text;
+  const std::string& text = s.context->text;
+  const bool told = detail.find(text) != std::string::npos;
+  if (!aborts && !told) detail += "; the failure was: " + text;
   return end_run(aborts ? Errc::aborted : Errc::escalated, std::move(detail));
 }
 

@@ -216,7 +216,9 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
                                                              const SqliteOptions& options) {
   TRIAGE_TRYV(check_options(options));
   constexpr std::string_view scheme = "sqlite:";
-  const std::string file = path.starts_with(scheme) ? path.substr(scheme.size()) : path;
+  std::string file = path.starts_with(scheme) ? path.substr(scheme.size()) : path;
+  if (path.starts_with("sqlite://"))
+    file.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
   if (file.empty() || file.find('\0') != std::string::npos) {
     return refused(Errc::invalid_argument, path,
                    "is no file name; allowed are PATH, sqlite:PATH and :memory:");

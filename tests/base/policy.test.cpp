@@ -120,3 +120,37 @@ TEST_CASE("an answer behind exhausted retries is warned of if the limits end the
   CHECK(unreachable_settings(policy, {.max_attempts_per_type = 4}).empty());
   CHECK(unreachable_settings(policy, {.max_attempts_per_type = 3}).size() == 1);
 }
+
+TEST_CASE("a condition is asked before the types, and the first that holds decides", "[policy]") {
+  FailurePolicy policy;
+  policy.on(FailureType::timeout, escalate("by type"))
+      .when(exception_is("ConnectionError"), escalate("by exception"), "the connection broke")
+      .when([](const FailureContext& context) { return context.attempt_number > 3; },
+            escalate("by number"), "it takes long");
+  FailureContext context;
+  context.classification.type = FailureType::timeout;
+  CHECK(policy.decide(context).message == "by type");
+  context.attempt_number = 4;
+  CHECK(policy.decide(context).message == "by number");
+  for (const char* type : {"ConnectionError", "requests.ConnectionError", "net::ConnectionError"}) {
+    context.exception_type = type;
+    CHECK(policy.decide(context).message == "by exception");
+  }
+  for (const char* type : {"NoConnectionError", "ConnectionErrors", ""}) {
+    context.exception_type = type;
+    CHECK(policy.decide(context).message == "by number");
+  }
+  CHECK_THAT(policy.describe(), ContainsSubstring("when the connection broke: escalate"));
+}
+
+TEST_CASE("a condition without predicate or strategy is refused, and so is one with a problem",
+          "[policy]") {
+  CHECK_ERRC(Errc::invalid_argument,
+             check_policy(FailurePolicy().when(nullptr, escalate("x"), "never")));
+  CHECK_ERRC(Errc::invalid_argument,
+             check_policy(FailurePolicy().when(exception_is("E"), Strategy(), "empty")));
+  const auto bad = check_policy(
+      FailurePolicy().when(exception_is("E"), Strategy::invalid("odd", "n is 0"), "bad"));
+  CHECK_ERRC(Errc::invalid_argument, bad);
+  CHECK_THAT(bad.error().detail, ContainsSubstring("when bad"));
+}

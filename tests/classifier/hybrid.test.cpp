@@ -66,7 +66,7 @@ struct FreshRow {
 };
 
 std::vector<FreshRow> fresh_rows() {
-  std::ifstream file(TRIAGE_SOURCE_DIR "/data/held_out/fresh.jsonl");
+  std::ifstream file(TRIAGE_SOURCE_DIR "/evaluation/held_out/fresh.jsonl");
   std::vector<FreshRow> rows;
   for (std::string line; std::getline(file, line);) {
     const Json json = Json::parse(line);

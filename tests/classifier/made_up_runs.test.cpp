@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures of docs/classification.md on fewer made-up runs: critical steps and loops.
+// The figures of classification_internals.md on fewer runs: critical steps and loops.
 #include "loop_runs.hpp"
 #include "planted_causes.hpp"
 #include "support/catch.hpp"

@@ -90,7 +90,7 @@ TEST_CASE("a file that is no store is refused and left alone", "[cli]") {
   CHECK(read_text(folder.file("text.db")) == text);
   tamper(folder.file("other.db"), "CREATE TABLE notes(text); INSERT INTO notes VALUES('mine')");
   const Printed other = triage_command({"checkpoint", "verify", folder.file("other.db")});
-  CHECK(other.status == 4);
+  CHECK(other.status == 9);
   CHECK_THAT(other.error, ContainsSubstring("other.db"));
 }
 
@@ -119,6 +119,25 @@ TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cl
   refused({"checkpoint", "show", store, "good", "--steps", "many"}, "all");
   refused({"checkpoint", "show", store, "bad name"}, "bad name");
   refused({"checkpoint", "show", store, "good@x"}, "good@x");
+}
+
+TEST_CASE("a misspelt command is told which one was probably meant", "[cli]") {
+  const auto says = [](const std::vector<std::string>& arguments) {
+    return triage_command(arguments).error;
+  };
+  CHECK_THAT(says({"checkpiont", "list", "x.db"}), ContainsSubstring("mean \"checkpoint list\"?"));
+  CHECK_THAT(says({"checkpoint", "lsit"}), ContainsSubstring("mean \"checkpoint list\"?"));
+  CHECK_THAT(says({"clasify", "--model", "x"}), ContainsSubstring("mean \"classify\"?"));
+  CHECK_THAT(says({"make", "coffee"}), !ContainsSubstring("did you mean"));
+  const std::string group = says({"checkpoint"});
+  CHECK_THAT(group, ContainsSubstring("checkpoint verify"));
+  CHECK_THAT(group, !ContainsSubstring("policy"));
+}
+
+TEST_CASE("sqlite://x.db is the file x.db", "[cli]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  CHECK(triage_command({"checkpoint", "list", "sqlite://" + folder.file("a.db")}).status == 0);
 }
 
 TEST_CASE("help and version go to the standard output", "[cli]") {

@@ -2,6 +2,9 @@
 // The built command on stores that hold what they should.
 #include "cli/stores.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -225,4 +228,46 @@ TEST_CASE("a run that is under way is told apart from one whose process died", "
   CHECK(dead["runs"][0]["status"] == "died");
   const Json steps = json_of(triage_command({"checkpoint", "show", path, "dead", "--json"}));
   CHECK(steps["steps"].size() == 1);
+}
+
+TEST_CASE("tables fit 80 columns, and an id that was cut in its middle is understood", "[cli]") {
+  const TempFolder folder;
+  const std::string path = folder.file("a.db");
+  auto store = SqliteStore::open(path);
+  REQUIRE_OK(store);
+  TriageAgent agent{[](const std::string& task, Attempt& attempt) {
+                      attempt.record_step({.action = std::string(90, 'a'),
+                                           .tool_called = std::string(90, 't'),
+                                           .tool_input = {{"task", task}},
+                                           .llm_output = std::string(90, 'o')});
+                      attempt.effect("charge:" + std::string(90, 'k'), [] { return 1; });
+                    },
+                    FailurePolicy().otherwise(escalate()),
+                    {.name = "an-agent-with-a-long-name", .store = store.value()}};
+  const std::string id = "first-" + std::string(60, '0') + "-the-end";
+  REQUIRE_OK(agent.run("x", {.run_id = id, .label = "a label of some length"}));
+  REQUIRE_OK(agent.run("x", {.run_id = "first-" + std::string(60, '0') + "-other"}));
+  const auto fits = [](const Printed& printed) {
+    CHECK(printed.status == 0);
+    std::istringstream lines(printed.out);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(std::count_if(line.begin(), line.end(), [](char byte) {
+              return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+            }) <= 80);
+    }
+    return printed.out;
+  };
+  const std::string listed = fits(triage_command({"checkpoint", "list", path}));
+  const std::size_t row = listed.find("\nfirst") + 1;
+  const std::string shown_id = listed.substr(row, listed.find(' ', row) - row);
+  CHECK_THAT(shown_id, ContainsSubstring("…"));
+  CHECK(triage_command({"checkpoint", "show", path, "first-…-the-end"}).status == 0);
+  CHECK(json_of(triage_command(
+            {"checkpoint", "show", path, "first-…-the-end@2", "--json"}))["run"]["id"] == id);
+  CHECK(triage_command({"checkpoint", "show", path, "first-…"}).status == 2);
+  CHECK(triage_command({"checkpoint", "show", path, "last-…"}).status == 1);
+  const std::string checkpoints =
+      fits(triage_command({"checkpoint", "list", path, "--run", "first-…-the-end"}));
+  CHECK_THAT(checkpoints, ContainsSubstring("@"));
 }

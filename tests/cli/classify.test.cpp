@@ -142,15 +142,20 @@ TEST_CASE("a line of ten megabytes is classified by its ends", "[cli][classify]"
   CHECK(found["type"] == "external_fault");
 }
 
-TEST_CASE("a model file that is none is refused, and the built-in model answers",
+TEST_CASE("a model file that is missing or none is an error, and nothing is answered",
           "[cli][classify]") {
-  const Printed printed =
-      run_program({"/bin/sh", "-c",
-                   std::string("echo '{\"error\": \"connection reset by peer\"}' | '") +
-                       TRIAGE_COMMAND + "' classify --model /nowhere.bin"});
-  CHECK(printed.status == 0);
-  CHECK_THAT(printed.error, ContainsSubstring("/nowhere.bin"));
-  CHECK(Json::parse(printed.out)["type"] == "external_fault");
+  const auto classify_with = [](const std::string& model) {
+    return run_program({"/bin/sh", "-c",
+                        std::string("echo '{\"error\": \"connection reset by peer\"}' | '") +
+                            TRIAGE_COMMAND + "' classify --model '" + model + "'"});
+  };
+  const Printed missing = classify_with("/nowhere.bin");
+  CHECK(missing.status == 1);
+  CHECK_THAT(missing.error, ContainsSubstring("/nowhere.bin"));
+  CHECK(missing.out.empty());
+  const Printed none = classify_with("/proc/version");
+  CHECK(none.status == 3);
+  CHECK(none.out.empty());
 }
 
 TEST_CASE("no input gives no output", "[cli][classify]") {

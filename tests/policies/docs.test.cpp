@@ -91,6 +91,20 @@ TEST_CASE("the docs' registry example works", "[policies][docs]") {
                                       registry));
 }
 
+TEST_CASE("the docs' conditions decide before the types do", "[policies][docs]") {
+  triage::FailurePolicy policy = first_example();
+  // clang-format off
+  policy.when(triage::exception_is("StaleFile"), triage::retry(), "stale file")   // "nfs::StaleFile" fits, too.
+      .when([](const triage::FailureContext& failure) { return failure.text.find("maintenance") != std::string::npos; },
+            triage::suspend({.message = "maintenance"}), "maintenance");
+  // clang-format on
+  CHECK(policy.decide({.exception_type = "nfs::StaleFile"}).kind ==
+        triage::RecoveryAction::Kind::retry);
+  CHECK(policy.decide({.text = "closed for maintenance"}).kind ==
+        triage::RecoveryAction::Kind::suspend);
+  CHECK(policy.decide({.text = "something else"}).kind == triage::RecoveryAction::Kind::escalate);
+}
+
 TEST_CASE("all code in the docs is compiled", "[policies][docs]") {
   const std::string compiled = flat(content("tests/policies/docs.test.cpp") +
                                     content("tests/testing/decision_table.test.cpp"));

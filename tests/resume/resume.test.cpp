@@ -160,14 +160,30 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
   CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
   AgentOptions changed = kit.options();
   FailurePolicy other = policy;
-  SECTION("name") { changed.name = "other"; }
-  SECTION("version") { changed.version = "2"; }
-  SECTION("policy") { other.on(FailureType::timeout, always(RecoveryAction::replan())); }
-  SECTION("contract") { changed.contract.tools.push_back({.name = "http_get"}); }
+  std::string names;
+  SECTION("name") { changed.name = names = "other"; }
+  SECTION("version") {
+    changed.version = "2";
+    names = "the version (\"1\" then, \"2\" now)";
+  }
+  SECTION("policy") {
+    other.on(FailureType::timeout, always(RecoveryAction::replan()));
+    names = "the policy's strategies";
+  }
+  SECTION("condition") {
+    other.when(exception_is("Odd"), always(RecoveryAction::replan()), "it is odd");
+    names = "the policy's strategies";
+  }
+  SECTION("contract") {
+    changed.contract.tools.push_back({.name = "http_get"});
+    names = "the contract";
+  }
   const TriageAgent second{crawler, other, changed};
   const auto refused = second.resume_run("r");
   CHECK_ERRC(Errc::conflict, refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("accept_changed"));
+  CHECK_THAT(refused.error().detail, ContainsSubstring("what differs: "));
+  CHECK_THAT(refused.error().detail, ContainsSubstring(names));
   CHECK(kit.store->run("r").value().owned == false);  // The lease was given back.
   CHECK_ERRC(Errc::conflict, second.run_or_resume("r", "site"));
   *crawler.finishes = true;
@@ -175,6 +191,27 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
       may_start ? second.run_or_resume("r", "site", {.accept_changed = true, .revive = true})
                 : second.resume_run("r", {.accept_changed = true});
   CHECK(accepted.value() == "done after 3");
+}
+
+TEST_CASE("other numbers in the policy are no reason to refuse a run, another plan is",
+          "[resume]") {
+  Kit kit;
+  const auto agent_with = [&](Strategy strategy) {
+    return TriageAgent{[](int, Attempt& attempt) -> Result<int> {
+                         return attempt.fail({.text = "no", .type = FailureType::timeout});
+                       },
+                       FailurePolicy().on(FailureType::timeout, std::move(strategy)),
+                       kit.options()};
+  };
+  const auto retrying = [](int attempts, const char* delay) {
+    return Strategy("retry(max_attempts=" + std::to_string(attempts) + ", delay=" + delay + ")",
+                    [](const FailureContext&) { return RecoveryAction::escalate(); });
+  };
+  CHECK_ERRC(Errc::escalated, agent_with(retrying(3, "500ms")).run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::escalated, agent_with(retrying(12, "1m30s")).resume_run("r"));
+  CHECK_ERRC(Errc::conflict, agent_with({"mine(v2)", retrying(3, "1s")}).resume_run("r"));
+  CHECK_ERRC(Errc::escalated, agent_with({"mine(v2)", retrying(3, "1s")}).run(1, {.run_id = "s"}));
+  CHECK_ERRC(Errc::conflict, agent_with({"mine(v3)", retrying(3, "1s")}).resume_run("s"));
 }
 
 TEST_CASE("a run id that exists: finished, unfinished, owned", "[resume]") {

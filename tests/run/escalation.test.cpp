@@ -55,3 +55,23 @@ TEST_CASE("on_escalate is asked about a doubt that comes up inside an effect", "
     CHECK(agent.run("x").value() == 3);
   }
 }
+
+TEST_CASE("an error says each thing once", "[run]") {
+  const auto detail_with = [](FailurePolicy policy) {
+    const TriageAgent agent{[](int, Attempt& attempt) -> Result<int> {
+                              return attempt.fail({.text = "the printer is on fire"});
+                            },
+                            std::move(policy), Kit().bare()};
+    const std::string detail = agent.run(1).error().detail;
+    std::size_t times = 0;
+    for (std::size_t at = 0; (at = detail.find("on fire", at)) != std::string::npos; ++at) ++times;
+    CHECK(times == 1);
+    return detail;
+  };
+  const auto act = [](RecoveryAction action) {
+    return FailurePolicy().otherwise([action](const FailureContext&) { return action; });
+  };
+  CHECK_THAT(detail_with(act(RecoveryAction::escalate())), !ContainsSubstring("escalated"));
+  CHECK_THAT(detail_with(act(RecoveryAction::escalate("look: the printer is on fire"))),
+             ContainsSubstring("look"));
+}

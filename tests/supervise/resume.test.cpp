@@ -53,6 +53,47 @@ TEST_CASE("30 kills of the supervisor leave no process beside the next attempt",
   for (const std::string& pid : pids) CHECK_FALSE(lives(pid));
 }
 
+TEST_CASE("what is executing a program at the moment of a resume is ended, too", "[resume]") {
+  const Workshop shop;
+  const std::string loops = shop.script("loops", "exec \"$0\"");
+  const std::string script =
+      shop.script("a", "[ -e $W/finish ] && exit 0\nsetsid " + loops +
+                           " & echo $! >> $W/pids\necho ready > $W/told\nwait");
+  for (int kill = 1; kill <= 8; ++kill) {
+    Beside next(shop.run_line({"--run", "r" + std::to_string(kill)}, {script}));
+    REQUIRE(shop.next_word() == "ready");
+    next.end_with(SIGKILL);
+  }
+  std::ofstream(shop.file("finish")) << "now";
+  CHECK(shop.triage({"resume", "--all"}).status == 0);
+  const auto pids = words_of(shop.file("pids"));
+  CHECK(pids.size() == 8);
+  for (const std::string& pid : pids) CHECK_FALSE(lives(pid));
+}
+
+TEST_CASE("a run ends no process of a run that has its name in another store", "[resume]") {
+  const Workshop here;
+  const Workshop there;
+  const auto waits = [](const Workshop& shop) {
+    return shop.script("a",
+                       "[ $TRIAGE_ATTEMPT -gt 1 ] && exit 0\n"
+                       "setsid sleep 1000 & echo $! > $W/away\n"
+                       "echo $$ > $W/child\necho ready > $W/told\nwait");
+  };
+  Beside other(there.run_line({"--run", "r"}, {waits(there)}));
+  REQUIRE(there.next_word() == "ready");
+  Beside mine(here.run_line({"--run", "r"}, {waits(here)}));
+  REQUIRE(here.next_word() == "ready");
+  mine.end_with(SIGKILL);
+  // The same store by another name: what is left is found all the same.
+  std::filesystem::create_symlink(here.store(), here.file("link.db"));
+  CHECK(run_program({TRIAGE_COMMAND, "resume", "r", "--store", here.file("link.db")}).status == 0);
+  for (const char* name : {"child", "away"}) {
+    CHECK_FALSE(lives(words_of(here.file(name)).at(0)));
+    CHECK(lives(words_of(there.file(name)).at(0)));
+  }
+}
+
 TEST_CASE("30 kills of the child are 30 attempts, and the run finishes", "[resume]") {
   const Workshop shop;
   const std::string script = shop.script(
@@ -67,6 +108,7 @@ TEST_CASE("two supervisors cannot own one run", "[resume]") {
   Beside running(shop.run_line({"--run", "r"}, {waits}));
   REQUIRE(shop.next_word() == "ready");
   CHECK(shop.triage({"resume", "r"}).status == 8);
+  CHECK(shop.triage({"resume", "r…"}).status == 8);  // As the lists shorten it.
   CHECK(shop.run({"--run", "r"}, {waits}).status == 8);
   CHECK(shop.triage({"resume", "--all"}).status == 0);  // It is nobody's to take.
 }
@@ -75,6 +117,7 @@ TEST_CASE("resume says what it cannot go on with", "[resume]") {
   const Workshop shop;
   CHECK(shop.run({}, {"true"}).status == 0);
   CHECK(shop.triage({"resume", "nobody"}).status == 1);
+  CHECK(shop.triage({"resume", "no…body"}).status == 1);
   CHECK(shop.triage({"resume"}).status == 2);
   CHECK(shop.triage({"resume", "r", "--due"}).status == 2);
   CHECK(shop.triage({"resume", "--due"}).status == 0);

@@ -20,7 +20,9 @@ TEST_CASE("the tail of a stream is its newest bytes, whatever the pieces", "[sup
   }
   CHECK(tail.text() == all.substr(all.size() - Tail::longest));
   CHECK(tail.seen() == all.size());
-  tail.add(std::string(3 * Tail::longest, 'x') + "end");
+  std::string much(3 * Tail::longest, 'x');
+  much += "end";
+  tail.add(much);
   CHECK(tail.text().size() == Tail::longest);
   CHECK(tail.text().ends_with("xend"));
 }
@@ -41,14 +43,16 @@ TEST_CASE("the newest JSON error counts, with its codes", "[supervise]") {
 }
 
 TEST_CASE("a process is known again by its start and its boot", "[supervise]") {
-  const auto mark = mark_of(::getpid());
+  auto mark = mark_of(::getpid());
   REQUIRE(mark);
+  mark.value().token = "01ARZ";
   const auto read = parse_mark(to_label(mark.value()));
   REQUIRE(read);
   CHECK(read->pid == ::getpid());
   CHECK(read->start == mark.value().start);
   CHECK(read->session == mark.value().session);
   CHECK(read->boot == mark.value().boot);
+  CHECK(read->token == "01ARZ");
   for (const char* wrong : {"", "process", "process x", "process 1 session 1 start 1 boot b",
                             "planned", "process 12 session 1 start x boot b"}) {
     CHECK_FALSE(parse_mark(wrong));

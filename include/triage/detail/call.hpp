@@ -23,9 +23,6 @@ struct PerRun;
 
 namespace detail {
 
-template <class>
-inline constexpr bool always_false = false;
-
 // Decays a parameter type to something that can be kept.
 template <class T>
 struct KeptTask {
@@ -50,6 +47,28 @@ struct FirstParameter<R (C::*)(A, B...) noexcept> : KeptTask<A> {};
 template <class C, class R, class A, class... B>
 struct FirstParameter<R (C::*)(A, B...) const noexcept> : KeptTask<A> {};
 
+// A callable without parameters: of all that would be said of it, this much helps.
+template <class R>
+struct NoTask {
+  static_assert(
+      always_false<R>,
+      "triage: the callable has no parameters: its first is the task, and its second may be "
+      "triage::Attempt&; one that needs no task takes (int) or (const std::string&)");
+  using type = int;
+};
+template <class R>
+struct FirstParameter<R (*)()> : NoTask<R> {};
+template <class R>
+struct FirstParameter<R (*)() noexcept> : NoTask<R> {};
+template <class C, class R>
+struct FirstParameter<R (C::*)()> : NoTask<R> {};
+template <class C, class R>
+struct FirstParameter<R (C::*)() const> : NoTask<R> {};
+template <class C, class R>
+struct FirstParameter<R (C::*)() noexcept> : NoTask<R> {};
+template <class C, class R>
+struct FirstParameter<R (C::*)() const noexcept> : NoTask<R> {};
+
 template <class F>
 concept HasOneSignature = std::is_pointer_v<F> || requires {
   &F::operator();
@@ -71,7 +90,8 @@ struct TaskOf {
       HasOneSignature<F>,
       "triage: cannot see the task's type of this callable (an `auto` parameter or several "
       "overloads): use triage::make_agent<Task>(callable, policy, options)");
-  using type = typename FirstParameter<F>::type;
+  using type =
+      typename std::conditional_t<HasOneSignature<F>, FirstParameter<F>, KeptTask<int>>::type;
 };
 template <class Factory>
 struct TaskOf<PerRun<Factory>> : TaskOf<std::remove_cvref_t<std::invoke_result_t<const Factory&>>> {

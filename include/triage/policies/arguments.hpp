@@ -17,11 +17,13 @@
 namespace triage::inline v0_1 {
 
 // Usage: read() every argument into an options struct that holds the defaults, then finish(). What
-// is absent stays as it is. The first thing that is wrong is kept and reported by finish(): a value
-// of another type, a required argument that is missing, a key that nobody read.
+// is absent stays as it is. What is wrong is kept, the first thing of each argument, and reported
+// by finish(): a value of another type, a required argument that is missing, a key that nobody
+// read.
 //
-// Its errors begin with a dot and the argument's name (".max_attempts is …"): policy_from_json puts
-// the path of the strategy before them. A value; refers to `object`, which must outlive it.
+// Its errors have a line for each argument, which begins with a dot and the argument's name
+// (".max_attempts is …"): policy_from_json puts the path of the strategy before them. A value;
+// refers to `object`, which must outlive it.
 class Arguments {
  public:
   // object: the strategy's object in the document without its "strategy" key.
@@ -39,10 +41,11 @@ class Arguments {
   [[nodiscard]] const Json* find(std::string_view key);
   [[nodiscard]] const Json* require(std::string_view key);
 
-  // Reports an argument's error; only the first one is kept. `text` follows the key: " is 0; …".
+  // Reports an argument's error; of each key the first one is kept. `text` follows the key:
+  // " is 0; …".
   void refuse(std::string_view key, const std::string& text);
 
-  // The first thing that was wrong. Errors: Errc::invalid_argument.
+  // Everything that was wrong. Errors: Errc::invalid_argument.
   [[nodiscard]] Result<void> check();
   // Makes the strategy if all arguments were right. Errors: Errc::invalid_argument, also for a
   // strategy with a problem().
@@ -55,7 +58,8 @@ class Arguments {
   const Json* object_;
   std::string strategy_;
   std::vector<std::string> known_{};
-  std::optional<Error> error_{};
+  std::vector<std::string> refused_{};  // Keys.
+  std::string problems_{};              // One line each.
 };
 
 // A point in time as "YYYY-MM-DDTHH:MM:SSZ", optionally with ".mmm" before the Z: UTC, the form of

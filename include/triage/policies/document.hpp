@@ -30,7 +30,7 @@ struct PolicyDocument {
 
 // shared: where gates keep what all processes share; null: each process by itself.
 // Errors: Errc::invalid_argument, naming the path of the key ("gates.rate_limiter.permits"), its
-// value and what is allowed.
+// value and what is allowed; one line for each thing that is wrong, 50 at most.
 [[nodiscard]] Result<PolicyDocument> document_from_json(const nlohmann::json& document,
                                                         const StrategyRegistry& registry,
                                                         std::shared_ptr<KeySpace> shared = {});

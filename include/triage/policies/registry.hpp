@@ -24,8 +24,8 @@ class StrategyRegistry;
 
 // Makes a strategy from its arguments: an object, without its "strategy" key, empty if the document
 // had only a name. The registry is for strategies that contain others. Errors should be
-// Errc::invalid_argument; one whose detail begins with "." and an argument's name (as those of
-// Arguments do) is put behind the path of the strategy.
+// Errc::invalid_argument; lines of its detail that begin with "." and an argument's name (as those
+// of Arguments do) are put behind the path of the strategy.
 using StrategyFactory =
     std::function<Result<Strategy>(const nlohmann::json& arguments, const StrategyRegistry&)>;
 
@@ -46,7 +46,8 @@ class StrategyRegistry {
 [[nodiscard]] StrategyRegistry built_in_strategies();
 
 // Errors of those below: Errc::invalid_argument, naming the path of the key
-// ("external_fault.max_attempts"), its value and what is allowed.
+// ("external_fault.max_attempts"), its value and what is allowed. One line for each thing that is
+// wrong, 50 at most.
 
 [[nodiscard]] Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
                                                      const StrategyRegistry& registry);

@@ -36,15 +36,14 @@ struct SqliteOptions {
 
 class SqliteStore : public CheckpointStore {
  public:
-  // path: a file name, "sqlite:PATH", or ":memory:". The file is made if it is missing.
-  // Errors: Errc::invalid_argument (empty path, a folder, options out of range), Errc::corrupt (no
-  // database, or a damaged one), Errc::unsupported (another program's database, a newer format, a
-  // level it cannot give, or a network file system), Errc::not_found (read_only, and there is no
-  // file), Errc::io, Errc::busy.
-  // After fork(), every member is Errc::unsupported in the child. A new file can be read and
-  // written by its owner only (0600); what it holds is not encrypted. A file that is removed or
-  // replaced while it is open is Errc::io when something is written.
-  // Format 1 is brought up to date in place, unless read_only.
+  // path: a file name, "sqlite:PATH", "sqlite://PATH", or ":memory:". The file is made if it is
+  // missing. Errors: Errc::invalid_argument (empty path, a folder, options out of range),
+  // Errc::corrupt (no database, or a damaged one), Errc::unsupported (another program's database, a
+  // newer format, a level it cannot give, or a network file system), Errc::not_found (read_only,
+  // and there is no file), Errc::io, Errc::busy. After fork(), every member is Errc::unsupported in
+  // the child. A new file can be read and written by its owner only (0600); what it holds is not
+  // encrypted. A file that is removed or replaced while it is open is Errc::io when something is
+  // written. Format 1 is brought up to date in place, unless read_only.
   [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(const std::string& path,
                                                                  const SqliteOptions& options = {});
   // Uses a connection that is already open (and nothing else uses from now on). Its tables are made

@@ -5,9 +5,11 @@
 #include "triage/forwarding_store.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +62,9 @@ class FlakyStore final : public ForwardingStore {
                              FaultPoint point = FaultPoint::before);
   // Every operation fails until heal().
   void fail_until_healed(FaultPoint point = FaultPoint::before);
+  // Asked about every counted operation: what it returns is that operation's fault. Called by the
+  // thread that uses the store, without a lock; null fails nothing.
+  void fail_when(std::function<std::optional<FaultPoint>(StoreOperation)> ask);
   void heal();
 
   // Only these operations are counted and fail; all of them at first and after an empty list.
@@ -97,7 +102,7 @@ class FlakyStore final : public ForwardingStore {
   Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
 
  private:
-  enum class Mode : std::uint8_t { sound, nth, random, broken };
+  enum class Mode : std::uint8_t { sound, nth, random, broken, asked };
 
   // Counts the operation and decides whether it fails, and when.
   std::optional<FaultPoint> fault(StoreOperation operation);
@@ -113,6 +118,7 @@ class FlakyStore final : public ForwardingStore {
   std::uint64_t until_fault_ = 0;  // Mode::nth: how many operations from now.
   double probability_ = 0.0;
   std::shared_ptr<Random> random_;
+  std::function<std::optional<FaultPoint>(StoreOperation)> ask_;
   std::set<StoreOperation> only_;
   Error error_{Errc::io, "injected by FlakyStore"};
   std::uint64_t operations_ = 0;

@@ -16,7 +16,7 @@ namespace triage::inline v0_1::detail {
 // How likely each failure type is, by its number; they add up to 1.
 using Posterior = std::array<double, failure_type_count>;
 
-// The parameters in full, as the trainer knows them. docs/classification.md describes the file.
+// All parameters, as the trainer knows them. File format: docs/classification_internals.md.
 struct ModelParameters {
   static constexpr std::uint32_t buckets = 15U << 12U;
   static constexpr std::size_t bucket_rows = 4;  // Together a cache line.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Random numbers as functions of what they are drawn for, so that no order of calls changes them.
+
+#include <cstdint>
+#include <string_view>
+
+namespace triage::inline v0_1::lab::detail {
+
+// Source: the finaliser of SplitMix64, G. Steele et al., 2014.
+[[nodiscard]] constexpr std::uint64_t scrambled(std::uint64_t bits) noexcept {
+  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;
+  return bits ^ (bits >> 31U);
+}
+
+[[nodiscard]] constexpr std::uint64_t joined(std::uint64_t hash, std::uint64_t bits) noexcept {
+  return scrambled(hash + 0x9e3779b97f4a7c15ULL + bits);
+}
+
+template <class... Bits>
+[[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t seed, Bits... bits) noexcept {
+  ((seed = joined(seed, static_cast<std::uint64_t>(bits))), ...);
+  return seed;
+}
+
+// Source: FNV-1a, G. Fowler, L. Noll, K.-P. Vo; 64 bits.
+[[nodiscard]] constexpr std::uint64_t hashed(std::string_view text,
+                                             std::uint64_t hash = 0xcbf29ce484222325ULL) noexcept {
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+}  // namespace triage::inline v0_1::lab::detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Reads the fields of one JSON object, and keeps the first thing that is wrong, with its path.
+
+#include "triage/clock.hpp"
+#include "triage/json.hpp"
+#include "triage/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::lab::detail {
+
+class JsonFields {
+ public:
+  // path: of the object, such as ".faults[2]". The object outlives this.
+  JsonFields(const Json& object, std::string path);
+
+  void read(std::string_view key, std::string& value);
+  void read(std::string_view key, double& value);
+  void read(std::string_view key, std::uint64_t& value);
+  void read(std::string_view key, std::vector<std::string>& value);
+  void read(std::string_view key, std::vector<std::uint64_t>& value);
+  // "2s", or a number of seconds; a minus sign is allowed.
+  void read(std::string_view key, Duration& value);
+  // Null if it is absent.
+  [[nodiscard]] const Json* find(std::string_view key);
+  // what: follows the path and the key: " is 2; allowed is 0 to 1".
+  void refuse(std::string_view key, const std::string& what);
+  void refuse_name(std::string_view key, std::string_view name,
+                   const std::vector<std::string>& allowed);
+  [[nodiscard]] bool sound() const noexcept { return !error_; }
+  // Errors: the first that was found; a key that nobody asked for.
+  [[nodiscard]] Result<void> finish();
+
+ private:
+  [[nodiscard]] const Json* typed(std::string_view key, bool (*fits)(const Json&),
+                                  std::string_view wanted);
+
+  const Json& object_;
+  std::string path_;
+  std::vector<std::string> asked_{};
+  std::optional<Error> error_{};
+};
+
+}  // namespace triage::inline v0_1::lab::detail

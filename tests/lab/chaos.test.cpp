@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Faults in calls: what they do, and that a seed says which.
+#include "triage/lab/chaos.hpp"
+
+#include "triage/agent.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/stop.hpp"
+#include "triage/testing/simulated_clock.hpp"
+
+#include "support/catch.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace triage;
+using lab::Chaos;
+using lab::Fault;
+
+namespace {
+
+std::string search(const std::string& what) { return "found " + what; }
+
+// An agent whose one tool the chaos stands in front of.
+auto searcher(const Chaos& chaos) {
+  return [chaos](const std::string& task, Attempt& attempt) {
+    return chaos.call("search", attempt, [&] { return search(task); });
+  };
+}
+
+Result<std::string> run(const Chaos& chaos, int* attempts = nullptr) {
+  FailurePolicy policy;
+  policy.on(FailureType::external_fault, retry({.max_attempts = 3})).otherwise(escalate());
+  TriageAgent agent{[&, call = searcher(chaos)](const std::string& task, Attempt& attempt) {
+                      if (attempts != nullptr) ++*attempts;
+                      return call(task, attempt);
+                    },
+                    policy,
+                    {.clock = std::make_shared<testing::SimulatedClock>()}};
+  return agent.run("pages");
+}
+
+// At which of a hundred visits of `site` something failed.
+std::set<int> failing_visits(const Chaos& chaos, const char* site) {
+  std::set<int> visits;
+  for (int i = 1; i <= 100; ++i) {
+    if (!chaos.call(site, [] { return 1; })) visits.insert(i);
+  }
+  return visits;
+}
+
+}  // namespace
+
+TEST_CASE("an explicit transient fault is seen and goes away", "[lab][chaos]") {
+  // [quadrant: explicit, transient]
+  Chaos chaos{{.rules = {{.fault = Fault::fails, .site = "search", .to = 2}}}};
+  // [end]
+  int attempts = 0;
+  const auto found = run(chaos, &attempts);
+  REQUIRE(found);
+  CHECK(attempts == 3);
+  CHECK(chaos.injected_count() == 2);
+}
+
+TEST_CASE("an explicit permanent fault is seen and stays", "[lab][chaos]") {
+  // [quadrant: explicit, permanent]
+  Chaos chaos{{.rules = {{.site = "search", .types = {FailureType::access_denied}}}}};
+  // [end]
+  const auto found = run(chaos);
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == Errc::escalated);
+}
+
+TEST_CASE("an implicit transient fault is not seen and goes away", "[lab][chaos]") {
+  // [quadrant: implicit, transient]
+  Chaos chaos{{.rules = {{.fault = Fault::stale_value, .site = "search", .at = {2}}}}};
+  // [end]
+  CHECK(chaos.call("search", [] { return search("a"); }).value() == "found a");
+  CHECK(chaos.call("search", [] { return search("b"); }).value() == "found a");
+  CHECK(chaos.call("search", [] { return search("c"); }).value() == "found c");
+}
+
+TEST_CASE("an implicit permanent fault is not seen and stays", "[lab][chaos]") {
+  // [quadrant: implicit, permanent]
+  Chaos chaos{{.rules = {{.fault = Fault::wrong_value, .site = "search"}}}};
+  // [end]
+  for (int i = 0; i < 5; ++i) {
+    const auto found = chaos.call("search", [] { return search("pages"); });
+    REQUIRE(found);
+    CHECK(found.value() != "found pages");
+    CHECK(found.value().size() == std::string("found pages").size());
+  }
+}
+
+TEST_CASE("which visits meet a fault depends on the seed and on nothing else", "[lab][chaos]") {
+  const lab::FaultMix mix{.rules = {{.rate = 0.3}}};
+  const Chaos one{mix, {.seed = 7}};
+  const auto alone = failing_visits(one, "a");
+  CHECK(alone.size() > 15);
+  CHECK(alone.size() < 45);
+  // What other places do in between changes nothing.
+  const Chaos two{mix, {.seed = 7}};
+  CHECK_FALSE(failing_visits(two, "b") == alone);
+  CHECK(failing_visits(two, "a") == alone);
+  CHECK_FALSE(failing_visits(Chaos(mix, {.seed = 8}), "a") == alone);
+}
+
+TEST_CASE("threads do not change how many faults a place meets, nor which", "[lab][chaos]") {
+  const lab::FaultMix mix{.rules = {{.rate = 0.2, .types = {FailureType::timeout}}}};
+  const auto faults = [&](int threads) {
+    const Chaos chaos{mix, {.seed = 3}};
+    std::vector<std::thread> crowd;
+    for (int t = 0; t < threads; ++t) {
+      crowd.emplace_back([&] {
+        for (int i = 0; i < 1000 / threads; ++i) {
+          static_cast<void>(chaos.call("a", [] { return 1; }));
+        }
+      });
+    }
+    for (std::thread& one : crowd) one.join();
+    std::map<std::uint64_t, std::uint64_t> draws;
+    for (const lab::Injection& one : chaos.injected()) draws[one.visit] = one.draw;
+    return draws;
+  };
+  const auto alone = faults(1);
+  CHECK(alone.size() > 150);
+  CHECK(faults(4) == alone);
+}
+
+TEST_CASE("a run with a branch of its own meets the same faults whatever runs beside it",
+          "[lab][chaos]") {
+  const lab::FaultMix mix{.rules = {{.rate = 0.3}}};
+  const Chaos quiet{mix, {.seed = 5}};
+  const auto alone = failing_visits(quiet.branch("run-2"), "a");
+  const Chaos busy{mix, {.seed = 5}};
+  const auto other = failing_visits(busy.branch("run-1"), "a");
+  CHECK(failing_visits(busy.branch("run-2"), "a") == alone);
+  CHECK_FALSE(other == alone);
+  CHECK(busy.injected().front().place.starts_with("run-1:"));
+}
+
+TEST_CASE("the faults of a run can be played again without their rules", "[lab][chaos]") {
+  const lab::FaultMix mix{
+      .rules = {{.fault = Fault::wrong_value, .rate = 0.4},
+                {.fault = Fault::fails, .rate = 0.2, .types = {FailureType::refused}},
+                {.fault = Fault::duplicate, .rate = 0.2}}};
+  const auto play = [](const Chaos& chaos) {
+    std::vector<std::string> seen;
+    for (int i = 0; i < 50; ++i) {
+      const auto value = chaos.call("a", [&] { return "value " + std::to_string(i); });
+      seen.push_back(value ? value.value() : value.error().detail);
+    }
+    return seen;
+  };
+  const Chaos drawn{mix, {.seed = 11}};
+  const auto first = play(drawn);
+  const auto read = lab::schedule_from_json(Json::parse(lab::to_json(drawn.injected()).dump()));
+  REQUIRE(read);
+  CHECK(read.value() == drawn.injected());
+  CHECK(play(Chaos::replay(read.value())) == first);
+  CHECK(lab::describe(drawn.injected()).find("a, visit ") != std::string::npos);
+}
+
+TEST_CASE("latency passes on the injected clock, and a stop ends it", "[lab][chaos]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const Chaos chaos{{.rules = {{.fault = Fault::latency, .length = std::chrono::seconds(5)}}},
+                    {.clock = clock}};
+  CHECK(chaos.call("a", [] { return 1; }).value() == 1);
+  CHECK(clock->elapsed() == std::chrono::seconds(5));
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = chaos.call("a", [] { return 1; }, {.stop_token = stop.get_token()});
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().code == Errc::cancelled);
+}
+
+TEST_CASE("a call that hangs ends at the deadline of its run, as a timeout", "[lab][chaos]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const Chaos chaos{{.rules = {{.fault = Fault::hang}}}, {.clock = clock}};
+  TriageAgent agent{searcher(chaos), FailurePolicy().otherwise(escalate()), {.clock = clock}};
+  const auto found = agent.run("pages", {.deadline = clock->now() + std::chrono::minutes(2)});
+  REQUIRE_FALSE(found);
+  REQUIRE(found.error().failure());
+  CHECK(found.error().failure()->type() == FailureType::timeout);
+  CHECK(clock->elapsed() == std::chrono::minutes(2));
+}
+
+TEST_CASE("a kill is told to whoever stands for the process", "[lab][chaos]") {
+  bool killed = false;
+  const Chaos chaos{{.rules = {{.fault = Fault::kill, .at = {2}}}},
+                    {.kill = [&] { killed = true; }}};
+  CHECK(chaos.call("a", [] { return 1; }));
+  CHECK_THROWS_AS(chaos.call("a", [] { return 1; }), lab::ProcessKilled);
+  CHECK(killed);
+}
+
+TEST_CASE("throws throws a text as a provider prints it, duplicate delivers twice",
+          "[lab][chaos]") {
+  const Chaos chaos{
+      {.rules = {{.fault = Fault::throws, .site = "a"}, {.fault = Fault::duplicate, .site = "b"}}}};
+  CHECK_THROWS_AS(chaos.call("a", [] {}), lab::InjectedFault);
+  int delivered = 0;
+  CHECK(chaos.call("b", [&] { ++delivered; }));
+  CHECK(delivered == 2);
+}
+
+TEST_CASE("a partial value is a part of the value", "[lab][chaos]") {
+  const Chaos chaos{{.rules = {{.fault = Fault::partial_value}}}};
+  const std::vector<int> whole{1, 2, 3, 4};
+  for (int i = 0; i < 20; ++i) {
+    const auto part = chaos.call("a", [&] { return whole; }).value();
+    CHECK(part.size() < whole.size());
+    CHECK(std::equal(part.begin(), part.end(), whole.begin()));
+    const auto text = chaos.call("b", [] { return std::string("häßlich"); }).value();
+    CHECK(std::string("häßlich").starts_with(text));
+    CHECK(check_json(Json(text), "text"));
+  }
+}
+
+TEST_CASE("a value that no fault can change is left alone, and nothing is noted", "[lab][chaos]") {
+  struct Opaque {
+    int n = 4;
+  };
+  const Chaos chaos{{.rules = {{.fault = Fault::wrong_value}}}};
+  CHECK(chaos.call("a", [] { return Opaque(); }).value().n == 4);
+  CHECK(chaos.injected().empty());
+  CHECK(chaos.call("b", [] { return std::make_unique<int>(3); }).value() != nullptr);
+}
+
+TEST_CASE("every failure type has texts of its own", "[lab][chaos]") {
+  for (const FailureType type : all_failure_types) {
+    std::set<std::string> texts;
+    for (std::uint64_t draw = 0; draw < 16; ++draw) {
+      texts.insert(lab::drawn_failure(type, draw).text);
+    }
+    INFO(to_string(type));
+    CHECK(texts.size() >= 8);
+  }
+}
+
+TEST_CASE("disarmed chaos leaves calls alone and does not count them", "[lab][chaos]") {
+  const Chaos chaos{{.rules = {{.fault = Fault::fails, .at = {1}}}}};
+  chaos.disarm();
+  CHECK(chaos.call("a", [] { return 1; }));
+  chaos.arm();
+  CHECK_FALSE(chaos.call("a", [] { return 1; }));
+  static_assert(std::is_empty_v<lab::NoChaos>);
+  CHECK(lab::NoChaos().call("a", [] { return 1; }).value() == 1);
+}
