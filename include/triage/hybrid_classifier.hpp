@@ -24,7 +24,8 @@ struct HybridBand {
 // manipulated by the text it read, it does no more harm than the base's leaning would. Its
 // confidence is capped at 0.9. Critical step, waits and evidence stay the base's; second's answer
 // is added to the evidence.
-// | Thread-safety: as classify() of both.
+//
+// Thread-safety: as classify() of both.
 class HybridClassifier final : public Classifier {
  public:
   // Errors: Errc::invalid_argument for a null classifier or a band out of range.
