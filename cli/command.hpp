@@ -22,6 +22,8 @@ struct Command {
 };
 
 std::function<ExitStatus()> classify(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);

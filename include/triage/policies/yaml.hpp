@@ -4,6 +4,8 @@
 
 #include "triage/policies/document.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <string_view>
 
@@ -16,5 +18,9 @@ namespace triage::inline v0_1 {
 [[nodiscard]] Result<PolicyDocument> document_from_yaml(std::string_view text,
                                                         const StrategyRegistry& registry,
                                                         std::shared_ptr<KeySpace> shared = {});
+
+// The same text as JSON, whatever it is about. what: names the document in errors ("the adapter").
+// Errors: Errc::invalid_argument, naming the line.
+[[nodiscard]] Result<nlohmann::json> json_from_yaml(std::string_view text, std::string_view what);
 
 }  // namespace triage::inline v0_1

@@ -17,15 +17,18 @@ struct OpenStoreOptions {
   std::optional<Durability> durability{};  // Empty: the store's default.
 };
 
-// url: "sqlite:PATH", "file:FOLDER", "memory:", or a plain path: a folder with a JSON-file store,
-// else a SQLite file. A scheme is the text before a colon if it has two or more letters, digits,
-// "+", "-" or "." and starts with a letter; two slashes after the colon are ignored. Errors:
-// Errc::unsupported for an unknown scheme (the text names the known ones); Errc::invalid_argument
-// (an empty URL; read_only for a memory store); those of the store. No error quotes a password.
+// url: "sqlite:PATH", "file:FOLDER", "memory:", "redis://HOST", "postgresql://HOST", or a plain
+// path: a folder with a JSON-file store, else a SQLite file. A scheme is the text before a colon if
+// it has two or more letters, digits, "+", "-" or "." and starts with a letter; before a path, two
+// slashes after the colon are ignored.
+// Errors: Errc::unsupported for a scheme unknown to this build (the text names the known ones);
+// Errc::invalid_argument (an empty URL; read_only for a memory store); those of the store. No error
+// quotes a password.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(
     const std::string& url, const OpenStoreOptions& options = {});
 
-// "sqlite:PATH, file:FOLDER, memory:": the URLs that this build opens, for help and errors.
+// "sqlite:PATH, file:FOLDER, memory:, redis://HOST, postgresql://HOST": the URLs that this build
+// opens, for help and errors.
 [[nodiscard]] std::string known_store_urls();
 
 // The URL with *** for possible secrets: the password before the host, and the values of query

@@ -16,7 +16,7 @@ struct RedisOptions {
   // appendfsync always gives power, everysec gives process, no append-only file gives none. Empty:
   // any.
   std::optional<Durability> durability{};
-  std::string prefix = "triage:";  // Of every key.
+  std::string prefix = "triage:";  // Of every key; "?prefix=" in the URL overrides it.
   // How long one call waits for the server before Errc::busy or Errc::io. 10 ms to 10 min.
   std::chrono::milliseconds timeout{5'000};
   // How long a lease lasts, by the server's clock, without an append if its owner cannot be checked
@@ -24,20 +24,24 @@ struct RedisOptions {
   std::chrono::milliseconds lease_timeout{30'000};
   // Runs are removed this long after their last write. 0: never.
   std::chrono::milliseconds ttl{0};
+  // For inspecting a store: nothing is created or changed, writes are Errc::unsupported. Needs no
+  // permission to run scripts.
+  bool read_only = false;
 };
 
 // The journal of a run is a stream whose ids are the sequences; a script on the server compares
 // (run, sequence, epoch) before it appends. The two keys of a run share a hash tag, so a cluster
-// keeps them together. Uses one connection: for one server, or the proxy of a cluster. Reconnects
-// after a broken connection and repeats the request; scripts detect what they have already done, so
-// nothing is appended twice. Sequences up to 2^53.
+// keeps them together. Uses one connection: for one server, or the proxy of a cluster. After a
+// broken connection it reconnects for as long as `timeout` and repeats the request; scripts detect
+// what they have already done, so nothing is appended twice. Sequences up to 2^53.
 class RedisStore : public CheckpointStore {
  public:
-  // url: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]. No error quotes the password.
+  // url: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT], with %XX in USER, PASSWORD
+  // and TEXT where need be. No error quotes the password.
   // Errors: Errc::invalid_argument (the URL, options out of range), Errc::unsupported (rediss:, no
   // permission to run scripts, a maxmemory-policy that evicts journals, a durability that the
-  // server does not provide, a newer format), Errc::io (no server, a wrong password). After fork(),
-  // every member is Errc::unsupported in the child.
+  // server does not provide, a newer format), Errc::not_found (read_only without a store), Errc::io
+  // (no server, a wrong password). After fork(), every member is Errc::unsupported in the child.
   [[nodiscard]] static Result<std::shared_ptr<RedisStore>> open(const std::string& url,
                                                                 const RedisOptions& options = {});
 };

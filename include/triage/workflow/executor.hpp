@@ -4,6 +4,7 @@
 
 #include "triage/detail/call.hpp"
 #include "triage/policy.hpp"
+#include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/context.hpp"
 #include "triage/workflow/message.hpp"
 
@@ -28,6 +29,8 @@ struct ExecutorOptions {
   std::function<Message(const Error&)> instead{};
   bool instead_is_failure = true;  // The run still fails once nothing else can run; retrying it
                                    // calls this executor again.
+  CheckpointChoice checkpoints{};  // Inherited, its own policy, or none.
+  bool patches_plan = false;       // It may call Context::plan_patched().
 };
 
 // Marks a callable whose members hold no state of the run: clients, settings, references.
@@ -74,6 +77,7 @@ class Instance {
 struct ExecutorType {
   std::vector<std::string> handles{};  // Type names; "json" takes everything.
   std::function<std::unique_ptr<Instance>()> make{};
+  bool takes_context = true;  // Else it only takes messages, and gives values.
 };
 
 [[nodiscard]] Error unreadable(const Message& message, const std::string& why);
@@ -82,6 +86,9 @@ struct ExecutorType {
 
 template <class F>
 using input_of = typename triage::detail::FirstParameter<std::remove_cvref_t<F>>::type;
+
+template <class F>
+inline constexpr bool takes_context = std::is_invocable_v<F&, const input_of<F>&, Context&>;
 
 template <class F>
 Result<void> call_handler(F& call, const Message& message, Context& context) {
@@ -95,7 +102,7 @@ Result<void> call_handler(F& call, const Message& message, Context& context) {
   static_assert(std::is_invocable_v<F&, const In&, Context&> || std::is_invocable_v<F&, const In&>,
                 "triage: a handler takes (const In&, workflow::Context&) or (const In&)");
   const auto invoke = [&]() -> decltype(auto) {
-    if constexpr (std::is_invocable_v<F&, const In&, Context&>) {
+    if constexpr (takes_context<F>) {
       return call(*in, context);
     } else {
       return call(*in);
@@ -179,24 +186,29 @@ template <class F>
 [[nodiscard]] ExecutorType executor_type(F call) {
   require_no_lost_state<F>();
   return {{type_name<input_of<F>>()},
-          [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); }};
+          [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); },
+          takes_context<F>};
 }
 template <class F>
 [[nodiscard]] ExecutorType executor_type(Stateless<F> marked) {
   return {{type_name<input_of<F>>()},
-          [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); }};
+          [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); },
+          takes_context<F>};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Handlers<F...> pack) {
   (require_no_lost_state<F>(), ...);
   return {{type_name<input_of<F>>()...},
-          [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); }};
+          [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); },
+          (takes_context<F> || ...)};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Stateless<Handlers<F...>> marked) {
-  return {{type_name<input_of<F>>()...}, [calls = std::move(marked.call.calls)] {
+  return {{type_name<input_of<F>>()...},
+          [calls = std::move(marked.call.calls)] {
             return std::make_unique<PackInstance<F...>>(calls);
-          }};
+          },
+          (takes_context<F> || ...)};
 }
 
 }  // namespace detail

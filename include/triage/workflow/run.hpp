@@ -4,10 +4,12 @@
 
 #include "triage/agent_options.hpp"
 #include "triage/checkpoint.hpp"
+#include "triage/workflow/events.hpp"
 #include "triage/workflow/workflow.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +42,9 @@ struct WorkflowRunOptions {
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
   std::shared_ptr<Random> random{};  // Null: seeded by the operating system.
   std::shared_ptr<Observer> observer{};
+  WorkflowObserver on_event{};
+  // Instead of the workflow's; executors that have a policy of their own, or none, keep that.
+  std::optional<CheckpointPolicy> checkpoints{};
   // For effects that name them: see AgentOptions.
   CompensationOptions compensation{};
   std::map<std::string, Compensation> compensations{};
@@ -139,9 +144,17 @@ class WorkflowRun {
   // What ran in this object's latest run(), start_or_resume(), resume() or fork(), in the order of
   // completion. Errors: Errc::not_found before the first.
   [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
-  // Where branches may start, oldest first: after each superstep that called a handler; in an eager
-  // workflow, after each such executor. Errors: the store's.
+  // Where branches may start, oldest first: the run's entry ("triage/run_started"), the checkpoints
+  // of its policies ("triage/TRIGGER/EXECUTOR/OCCURRENCE"), and labelled ones.
+  // Errors: Errc::not_found if there is no store or no such run; the store's.
   [[nodiscard]] Result<std::vector<CheckpointInfo>> checkpoints() const;
+  // Makes a checkpoint of what has finished, while this object drives the run. label: 1 to 256
+  // bytes, not starting with "triage/". Changes nothing else in the run. Errors:
+  // Errc::invalid_argument; Errc::not_found if no run is in progress or there is no store; the
+  // store's.
+  [[nodiscard]] Result<CheckpointId> checkpoint(std::string_view label);
+  // Like checkpoint(), on a new thread. Get the result before this object is destroyed.
+  [[nodiscard]] std::future<Result<CheckpointId>> checkpoint_async(std::string label);
   // Number of handler calls by this object.
   [[nodiscard]] std::size_t handler_calls() const noexcept;
   [[nodiscard]] const RunId& id() const noexcept;  // Empty until it is known.
