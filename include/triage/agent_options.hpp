@@ -85,6 +85,12 @@ struct AgentOptions {
   // How long an attempt takes; 0: not known. One that could not end before the deadline is not
   // started.
   Duration expected_duration{0};
+  // How long an attempt may take, waits inside it included; 0: as long as it likes. When it is
+  // over, the attempt's stop token is triggered, deadline() has passed and no effect is begun. A
+  // failure that the attempt ends with from then on is a `timeout` (attempt_timeout), whatever it
+  // says, unless it names a type itself; a value counts. A callable that looks at neither is not
+  // interrupted. Costs a thread for each attempt that is under way.
+  Duration attempt_timeout{0};
   // Expect what successful attempts of this agent under a deadline took so far: a moving average
   // with weight 1/8 (source: RFC 6298), if that is longer than expected_duration. Every eighth
   // attempt that this average alone would refuse is started all the same; if it succeeds, the

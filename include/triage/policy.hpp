@@ -93,6 +93,7 @@ struct HistoryEntry {
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
   std::string reason{};
   std::string decided_by{};  // DecideOptions::who, if it was decided from outside.
+  bool refused = false;      // A gate of the agent refused: there was no attempt.
 
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
@@ -120,11 +121,15 @@ struct FailureContext {
                                      // from hooks, strategies and classifiers, store errors.
   // The contract itself, schemas included; null without one.
   std::shared_ptr<const AgentContract> contract{};
+  // A gate of the agent refused: there was no attempt, and attempt_number is that of the one
+  // before.
+  bool refused = false;
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
-  // How many failures of this type there were before this one.
+  // How many failures of this type there were before this one. Refusals are no attempts: a failure
+  // counts none of them, and a refusal counts only those directly before it.
   [[nodiscard]] int previous(FailureType type) const noexcept;
-  // Which attempt of this type this is: 1 for the first failure of its type.
+  // Which failure of its type this is: 1 for the first one.
   [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }
 };
 

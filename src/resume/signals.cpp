@@ -160,8 +160,9 @@ Error Run::ask_to_suspend(int attempt, const Pause& what) {
   return Error{Errc::suspended, extras.wait->message};
 }
 
-Result<void> Run::rest_in_attempt(Duration delay) {
+Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
   if (!rest_until(now() + delay)) {
+    if (attempt_is_over() && !stop_token().stop_requested()) return out_of_time(attempt);
     return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
   }
   if (data_->fenced) return drain_strictly();  // Says who has the run.
@@ -194,7 +195,7 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
         break;
       }
       case WaitDo::rest: {
-        TRIAGE_TRYV(rest_in_attempt(next.delay));
+        TRIAGE_TRYV(rest_in_attempt(attempt, next.delay));
         input = WaitInput::woke;
         break;
       }
