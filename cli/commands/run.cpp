@@ -58,9 +58,11 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   spec.limits = {given.memory_mb << 20U, given.cpu_seconds, given.open_files};
   if (!given.policy.empty()) {
     TRIAGE_TRY(text, read_text_file(given.policy));
-    if (const auto document = read_policy(text); !document) {
+    const auto document = read_policy(text);
+    if (!document) {
       return Error{document.error().code, printable(given.policy) + ": " + document.error().detail};
     }
+    if (given.timeout.empty()) spec.timeout = document.value().attempt_timeout;
     spec.policy = std::move(text);
   }
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));

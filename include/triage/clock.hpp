@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 
@@ -12,6 +13,13 @@ namespace triage::inline v0_1 {
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC; informative only.
+
+// A call that will be made at a time, unless this is destroyed before. The destructor waits for the
+// call if it is under way.
+class Alarm {
+ public:
+  virtual ~Alarm() = default;
+};
 
 // Thread-safety: all members may be called from several threads at once.
 class Clock {
@@ -23,6 +31,10 @@ class Clock {
   [[nodiscard]] virtual WallTime wall_now() = 0;
   // Returns true at `when`, or false as soon as a stop is requested.
   virtual bool sleep_until(TimePoint when, std::stop_token stop) = 0;
+  // Calls `ring`, once, when it is `when`; on another thread, or on the one that moves the time. It
+  // must neither throw nor destroy the alarm. The default has a thread in sleep_until for each
+  // alarm, and returns null if there can be none. The clock outlives the alarm.
+  [[nodiscard]] virtual std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring);
 };
 
 // The machine's clocks. Never null; always the same object (it has no state).

@@ -93,6 +93,7 @@ struct HistoryEntry {
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
   std::string reason{};
   std::string decided_by{};  // DecideOptions::who, for a decision from outside.
+  bool refused = false;      // A gate of the agent refused: there was no attempt.
 
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
@@ -120,9 +121,13 @@ struct FailureContext {
                                      // strategies and classifiers, store errors.
   // The whole contract, schemas included; null without one.
   std::shared_ptr<const AgentContract> contract{};
+  // A gate of the agent refused: there was no attempt, and attempt_number is that of the one
+  // before.
+  bool refused = false;
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
-  // The number of earlier failures of this type in the run.
+  // The number of earlier failures of this type in the run. Refusals are no attempts: a failure
+  // counts none of them, and a refusal counts only those directly before it.
   [[nodiscard]] int previous(FailureType type) const noexcept;
   // The number of failures of this failure's type so far, this one included; from 1.
   [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }

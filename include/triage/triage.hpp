@@ -6,6 +6,7 @@
 #include "triage/budget.hpp"
 #include "triage/corrections.hpp"
 #include "triage/gate.hpp"
+#include "triage/hedge.hpp"
 #include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"
 #include "triage/observers/json_lines.hpp"

@@ -51,7 +51,8 @@ bool may_run_again(const EffectState& known, EffectSemantics wanted) {
          wanted != EffectSemantics::at_most_once;
 }
 
-// The fields of both intent and result, besides the key.
+}  // namespace
+
 Json described(const EffectState& effect) {
   Json fields = Json::object();
   if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
@@ -63,8 +64,6 @@ Json described(const EffectState& effect) {
   if (!effect.idempotency_key.empty()) fields["idempotency_key"] = effect.idempotency_key;
   return fields;
 }
-
-}  // namespace
 
 // --- One call of Attempt::effect.
 
@@ -212,6 +211,7 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
                                                         " was asked for after the "
                                                         "deadline and was not run");
   }
+  if (run_.attempt_is_over()) return run_.out_of_time(run_.attempt_number());
   const bool in_doubt_before = status_of(key) == Status::intended;
   Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
   if (!durable) {
@@ -290,8 +290,8 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
           .idempotency_key = recorded.empty()
                                  ? idempotency_key(run_.id(), key, effect.generation, compensation)
                                  : recorded,
-          .deadline = run_.deadline(),
-          .stop_token = run_.stop_token()};
+          .deadline = run_.attempt_deadline(),
+          .stop_token = run_.attempt_stop_token()};
 }
 
 void Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,

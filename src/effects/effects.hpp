@@ -55,6 +55,9 @@ class ProvenArguments {
   std::map<std::string, Entry, std::less<>> entries_{};
 };
 
+// The fields of both intent and result of an effect, besides the key.
+[[nodiscard]] Json described(const EffectState& effect);
+
 // A view of a run, created where needed. Locks the run itself.
 class Effects {
  public:

@@ -191,7 +191,8 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
           {parse_failure_type(field<std::string>(*body, "type", {})).value_or(FailureType::unknown),
            parse_recovery_kind(field<std::string>(*body, "action", {}))
                .value_or(RecoveryAction::Kind::escalate),
-           field<std::string>(*body, "reason", {}), field<std::string>(*body, "by", {})});
+           field<std::string>(*body, "reason", {}), field<std::string>(*body, "by", {}),
+           field(*body, "refused", false)});
       if (body->contains("compensates_after")) {
         compensating_after_ = field<Sequence>(*body, "compensates_after", 0);
       }

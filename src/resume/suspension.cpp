@@ -195,7 +195,7 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
     b.started = false;
   }
   waiting.options.run_id = id();
-  waiting.options.deadline = deadline();
+  waiting.options.deadline = lasting_deadline();
   waiting.options.parent = nullptr;
   waiting.attempts = attempt_;
   core_.suspended.add(hash, std::move(waiting));

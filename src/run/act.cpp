@@ -73,7 +73,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   const Classification& why = b.context().classification;
   std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason, std::move(who)});
+    b.journal.take_action({why.type, action.kind, why.reason, std::move(who), b.context().refused});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
@@ -81,6 +81,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
               {"reason", why.reason},
               {"text", describe(action)}};
   if (!who.empty()) fields["by"] = std::move(who);
+  if (b.context().refused) fields["refused"] = true;
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;

@@ -131,7 +131,7 @@ void Run::classify() {
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
     found.critical_step.reset();
   }
-  if (!found.critical_step) {
+  if (!found.critical_step && !b.gate_refused) {
     found.critical_step_confidence.reset();
     found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
@@ -148,6 +148,7 @@ void Run::classify() {
               {"text", b.context().text},
               {"exception_type", b.context().exception_type},
               {"evidence", evidence_json(found.evidence)}};
+  if (b.gate_refused) fields["refused"] = true;
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (const std::error_code& code = b.failure().code; code) {
@@ -169,6 +170,7 @@ void Run::complete_context() {
   FailureContext& context = b.context();
   if (!b.started_at) b.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
+  context.refused = b.gate_refused;
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
   context.history.reserve(b.journal.history().capacity());  // Avoids an allocation per failure.
   context.history = b.journal.history();

@@ -31,14 +31,23 @@ const std::stop_token& Run::nested_stop_token() const noexcept {
 
 std::optional<TimePoint> Run::nested_deadline() const noexcept {
   const std::optional<TimePoint> own = options_.deadline;
-  const std::optional<TimePoint> theirs = options_.parent->run_->deadline();
+  const std::optional<TimePoint> theirs = options_.parent->run_->attempt_deadline();
   if (theirs && (!own || *theirs < *own)) return theirs;
   return own;
 }
 
+std::optional<TimePoint> Run::lasting_deadline() const noexcept {
+  if (options_.parent == nullptr) return options_.deadline;
+  const std::optional<TimePoint> own = options_.deadline;
+  const std::optional<TimePoint> theirs = options_.parent->run_->lasting_deadline();
+  return theirs && (!own || *theirs < *own) ? theirs : own;
+}
+
 void Run::link_stop_tokens() {
-  const std::stop_token& theirs = options_.parent->run_->stop_token();
-  if (options_.stop_token.stop_possible() && theirs.stop_possible()) {
+  const Run& parent = *options_.parent->run_;
+  const std::stop_token theirs = parent.attempt_stop_token();
+  const bool both = options_.stop_token.stop_possible() && theirs.stop_possible();
+  if (both || parent.core_.options.attempt_timeout != Duration::zero()) {
     data().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
   }
 }
@@ -65,7 +74,7 @@ void Run::take_data(std::unique_ptr<RunData> data, int attempts) {
 
 Terms Run::terms() const {
   Terms terms{.limits = options_.limits};
-  if (const auto until = deadline()) terms.deadline = wall_time(*core_.clock, *until);
+  if (const auto until = lasting_deadline()) terms.deadline = wall_time(*core_.clock, *until);
   if (data_ && data_->started_at) terms.elapsed = now() - *data_->started_at;
   return terms;
 }

@@ -107,6 +107,9 @@ class Run {
   Result<Reservation> reserve(int attempt, const Usage& estimate);
   // For Attempt (propose.cpp, signals.cpp).
   Result<void> propose_step(int attempt, const Step& step);
+  // For Attempt and nested runs (attempt_time.cpp): those of the attempt under way, or the run's.
+  [[nodiscard]] std::stop_token attempt_stop_token() const;
+  [[nodiscard]] std::optional<TimePoint> attempt_deadline() const;
   Result<void> sleep_until(int attempt, WallTime when);
   Result<void> sleep_for(int attempt, std::string_view name, Duration length);
   // Reports that an attempt has no time left for what it asks for.
@@ -143,6 +146,8 @@ class Run {
   // Of a run with a parent.
   [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
+  // Without the end of an attempt further up, which is of no consequence once the run waits.
+  [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
   void link_stop_tokens();
   void leave_store();
   [[nodiscard]] bool has_store() const noexcept { return data_ && data_->store; }
@@ -197,7 +202,7 @@ class Run {
   Input invoke();
   void prepare_attempt();
   [[gnu::always_inline]] inline Input run_callable(Attempt& attempt);
-  Input settle(Input result);
+  Input settle(Input result, bool out_of_time = false);
   [[nodiscard]] TimePoint after(Duration delay) const;
   Input wait(Duration delay);
   Input check_start();
@@ -214,6 +219,14 @@ class Run {
   [[nodiscard]] std::uint64_t late_calls() const;
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
+
+  // --- attempt_time.cpp
+  void begin_attempt_time();
+  [[nodiscard]] bool end_attempt_time();  // True: it was over.
+  [[nodiscard]] const AttemptTime* attempt_time() const noexcept;
+  [[nodiscard]] bool attempt_is_over() const;
+  [[nodiscard]] Error out_of_time(int attempt);
+  void blame_attempt_time();
 
   // --- recursion.cpp
   [[nodiscard]] std::optional<Failure> find_recursion() const;  // Of a run with a parent.
@@ -243,7 +256,7 @@ class Run {
   Result<void> pause(int attempt, const Pause& what, std::optional<Json>* signal = nullptr);
   Result<WaitFacts> measure_wait(int attempt, WallTime until);
   Error ask_to_suspend(int attempt, const Pause& what);
-  Result<void> rest_in_attempt(Duration delay);
+  Result<void> rest_in_attempt(int attempt, Duration delay);
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
@@ -275,7 +288,7 @@ class Run {
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
-  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer, const char* what);
   Input enter_gates();
   Input refuse_entry(const GateAnswer& answer);
   Input refuse_held();

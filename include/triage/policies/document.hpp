@@ -5,7 +5,8 @@
 // Besides the keys of policy_from_json, it may have "gates", an object with the keys
 // "circuit_breaker", "rate_limiter", "bulkhead" and "retry_budget", each with that gate's options
 // as arguments (a retry budget may also be the name "aws" or "grpc"), and "budget", an object with
-// the fields of BudgetLimits. docs/policies.md lists every argument.
+// the fields of BudgetLimits, and "attempt_timeout", a duration. docs/policies.md lists every
+// argument.
 
 #include "triage/budget.hpp"
 #include "triage/gate.hpp"
@@ -26,6 +27,7 @@ struct PolicyDocument {
   FailurePolicy policy{};
   std::vector<std::shared_ptr<Gate>> gates{};  // In the order of asking.
   std::shared_ptr<Budget> budget{};            // Null if the document has none.
+  Duration attempt_timeout{0};                 // For AgentOptions; 0 if the document has none.
 };
 
 // shared: where gates keep state shared by all processes; null: each process has its own.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -22,8 +23,11 @@ class SimulatedClock final : public Clock {
   [[nodiscard]] TimePoint now() override;
   [[nodiscard]] WallTime wall_now() override;
   // Advances to `when` (never backwards), records the wait and returns true. Returns false without
-  // advancing if a stop was requested, before the wait or by on_wait.
+  // advancing if a stop was requested, before the wait or by on_wait; and false when an alarm on
+  // the way requests it.
   bool sleep_until(TimePoint when, std::stop_token stop) override;
+  // Rings on the thread that moves the time to `when`, or at once if it is that late already.
+  [[nodiscard]] std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring) override;
 
   // Simulates that time passes. Not negative.
   void advance(Duration duration);
@@ -35,10 +39,15 @@ class SimulatedClock final : public Clock {
   [[nodiscard]] Duration elapsed() const;  // Since `start`.
 
  private:
+  struct Pending;
+  class Unset;
+  void ring_due();
+
   mutable std::mutex mutex_;
   TimePoint now_ = start;
   std::vector<Duration> waits_;
   std::function<void(TimePoint)> on_wait_;
+  std::vector<std::shared_ptr<Pending>> alarms_;
 };
 
 }  // namespace triage::inline v0_1::testing
