@@ -4,10 +4,12 @@
 
 #include "triage/detail/call.hpp"
 #include "triage/detail/run_loop.hpp"
+#include "triage/detail/work.hpp"
 #include "triage/suspension.hpp"
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -113,6 +115,23 @@ class TriageAgent {
       resumed.push_back({run.run, resume(std::move(opened))});
     }
     return outcome::success(std::move(resumed));
+  }
+
+  // Continues runs of this agent's store on `threads` threads until a stop is requested: runs whose
+  // owner is gone, and suspended runs whose time or signal has come. Any number of workers,
+  // processes and hosts may do so at once: one of them gets each run. A stop waits for the runs in
+  // progress. A worker that finds nothing looks again after options.poll, and so it does if the
+  // store fails. Errors: Errc::invalid_argument (threads: 1 to 1,000; options.poll),
+  // Errc::not_found (no store), the store's, if it fails at the first look.
+  Result<WorkDone> work(std::size_t threads, std::stop_token stop,
+                        const WorkOptions& options = {}) const {
+    detail::require_storable<Task, Value>();
+    return detail::work(*core_, threads, stop, options,
+                        [this](Result<detail::ContinuationPtr> opened, WorkDone& done) {
+                          const bool taken = opened.has_value();
+                          const bool good = resume(std::move(opened)).has_value();
+                          ++(good ? done.finished : taken ? done.ended : done.refused);
+                        });
   }
 
   // Runs the callable in a new run, a branch of another run's checkpoint ("RUN@SEQUENCE"): it

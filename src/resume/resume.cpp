@@ -66,7 +66,8 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
 }
 
 Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
-                                    const ResumeOptions& options, Asked asked) {
+                                    const ResumeOptions& options, Asked asked,
+                                    std::optional<Lease> claimed) {
   if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_run_id(id));
   if (options.run.limits) {
@@ -80,7 +81,8 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   if (info.status == RunStatus::finished && options.from.empty()) {
     return open_finished(core, *store, id, options.accept_changed);
   }
-  TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed));
+  TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed,
+                            std::move(claimed)));
   const Journal& journal = run->journal();
   if (options.from.empty() && !journal.finished().is_null()) {  // Finished just now.
     run->recorded = journal.finished();

@@ -239,7 +239,7 @@ Result<JournalReading> PostgresJournals::read(const RunId& run, SequenceRange ra
   return outcome::success(std::move(reading));
 }
 
-Result<std::vector<RunInfo>> PostgresJournals::runs(const RunQuery& query) {
+Result<PgRows> PostgresJournals::listed(const RunQuery& query) {
   PgParameters parameters;
   const auto text = [&](const std::string& value) {
     if (value.empty()) {
@@ -266,7 +266,11 @@ Result<std::vector<RunInfo>> PostgresJournals::runs(const RunQuery& query) {
   } else {
     parameters.number(largest(query.limit));
   }
-  TRIAGE_TRY(rows, ask(postgres_sql::list, parameters));
+  return ask(postgres_sql::list, parameters);
+}
+
+Result<std::vector<RunInfo>> PostgresJournals::runs(const RunQuery& query) {
+  TRIAGE_TRY(rows, listed(query));
   std::vector<RunInfo> found;
   for (int row = 0; row < rows.size(); ++row) found.push_back(facts_in(rows, row).info);
   return outcome::success(std::move(found));

@@ -171,6 +171,43 @@ Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen
   return outcome::success(epoch);
 }
 
+Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agent,
+                                                           std::size_t most) {
+  const std::scoped_lock acquiring(acquiring_);
+  std::vector<Lease> claimed;
+  if (most == 0) return outcome::success(std::move(claimed));
+  TRIAGE_TRY(running,
+             listed({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
+  std::vector<std::string> runs, owners;
+  std::vector<std::int64_t> births, epochs;
+  for (int row = 0; row < running.size(); ++row) {
+    RunFacts facts = facts_in(running, row);
+    if (facts.info.owned) continue;
+    runs.push_back(std::move(facts.info.id));
+    births.push_back(facts.birth);
+    epochs.push_back(facts.epoch);
+    owners.push_back(std::move(facts.owner));
+  }
+  if (runs.empty()) return outcome::success(std::move(claimed));
+  const std::size_t all = std::min(most, runs.size());
+  TRIAGE_TRY(taken, write(postgres_sql::claim, PgParameters()
+                                                   .texts(runs)
+                                                   .numbers(births)
+                                                   .numbers(epochs)
+                                                   .texts(owners)
+                                                   .number(static_cast<std::int64_t>(all))
+                                                   .text(mark_.text())
+                                                   .number(random_number())
+                                                   .number(options_.lease_timeout.count())));
+  const std::scoped_lock here(mutex_);
+  for (int row = 0; row < taken.size(); ++row) {
+    const auto epoch = static_cast<std::uint64_t>(taken.number(row, 2));
+    claimed.push_back(lease_of(RunId(taken.text(row, 0)), taken.number(row, 1), epoch));
+    held_[taken.number(row, 1)] = epoch;
+  }
+  return outcome::success(std::move(claimed));
+}
+
 Result<void> PostgresJournals::check_held(const Lease& lease) {
   TRIAGE_TRYV(check_run_id(lease.run));
   const std::scoped_lock here(mutex_);

@@ -156,6 +156,25 @@ WITH taken AS (
 SELECT epoch FROM taken
 UNION ALL SELECT epoch FROM @runs WHERE run_id = $1 AND birth = $2 AND word = $6)";
 
+// Of each run 1 run, 2 birth, 3 epoch, 4 owner that were seen; 5 how many at most; 6 the new owner,
+// 7 a random number, 8 lease. Answers with run, birth and epoch of those that were taken, now or
+// when it was asked before. What another statement is taking is left to it.
+inline constexpr const char* claim = R"(
+WITH free AS MATERIALIZED (
+  SELECT r.run_id FROM @runs r
+  JOIN unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS c(run_id, birth, epoch, owner)
+    ON r.run_id = c.run_id
+  WHERE r.birth = c.birth AND r.epoch = c.epoch AND r.owner = c.owner AND r.status = 'running'
+  ORDER BY r.started_ms, r.run_id LIMIT $5::bigint FOR UPDATE OF r SKIP LOCKED
+), taken AS (
+  UPDATE @runs r SET epoch = r.epoch + 1, owner = $6::text, word = $7::bigint,
+    until_ms = )" TRIAGE_PG_NOW R"( + $8::bigint
+  FROM free WHERE r.run_id = free.run_id RETURNING r.run_id, r.birth, r.epoch
+)
+SELECT run_id, birth, epoch FROM taken
+UNION ALL SELECT run_id, birth, epoch FROM @runs
+WHERE status = 'running' AND owner = $6 AND word = $7)";
+
 // Run and birth, of a run that was taken over before.
 inline constexpr const char* erase =
     "DELETE FROM @runs WHERE run_id = $1::text AND birth = $2::bigint";

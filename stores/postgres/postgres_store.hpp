@@ -4,6 +4,7 @@
 
 #include "postgres_connection.hpp"
 #include "storage/owner_mark.hpp"
+#include "triage/orphans.hpp"
 #include "triage/stores/postgres.hpp"
 
 #include <sys/types.h>
@@ -17,7 +18,7 @@
 
 namespace triage::inline v0_1::detail {
 
-class PostgresJournals final : public PostgresStore {
+class PostgresJournals final : public PostgresStore, public ClaimsOrphans {
  public:
   PostgresJournals(Connect connect, PostgresOptions options);
   ~PostgresJournals() override;
@@ -27,6 +28,7 @@ class PostgresJournals final : public PostgresStore {
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
   Result<Lease> acquire(const RunId& run) override;
+  Result<std::vector<Lease>> claim_orphans(std::string_view agent, std::size_t most) override;
   Result<void> renew(const Lease& lease) override;
   Result<void> release(const Lease& lease) override;
   Result<void> append(const Lease& lease, std::span<const Record> records,
@@ -61,6 +63,7 @@ class PostgresJournals final : public PostgresStore {
   [[nodiscard]] std::string in_schema(std::string_view statement) const;
   [[nodiscard]] Result<std::string> find_format();
   [[nodiscard]] Result<void> make_tables();
+  [[nodiscard]] Result<PgRows> listed(const RunQuery& query);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] RunFacts facts_in(const PgRows& rows, int row);
   [[nodiscard]] bool owned(const RunFacts& facts);

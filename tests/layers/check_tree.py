@@ -14,9 +14,10 @@ FLOORS = [
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
+    {"key_space", "checkpoint_store", "forwarding_store", "orphans", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections"},
-    {"agent_options", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call", "detail/run_loop"},
+    {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
+     "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
     {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},

@@ -2,6 +2,7 @@
 // The PostgreSQL store under the conformance kit, with a real server on a free loopback port.
 #include "triage/stores/postgres.hpp"
 
+#include "stores/lost_answers.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"
 #include "support/result.hpp"
@@ -170,7 +171,7 @@ TEST_CASE("runs of several batches are stored by one statement", "[stores][postg
 }
 
 TEST_CASE("a PostgreSQL server that dies, or ends its sessions, costs nothing and doubles nothing",
-          "[stores][postgres]") {
+          "[stores][postgres][faults]") {
   PostgresServer server;
   NEEDS_SERVER(server)
   const auto opened =
@@ -261,4 +262,19 @@ TEST_CASE("a program's own connections can be used", "[stores][postgres]") {
   REQUIRE_OK(store.value()->start({.id = "run-1"}, {}));
   CHECK(made == 1);
   CHECK_ERRC(Errc::io, PostgresStore::on([]() -> pg_conn* { return nullptr; }));
+}
+
+TEST_CASE(
+    "whatever question or answer gets lost on the way to PostgreSQL, nothing is lost or "
+    "doubled",
+    "[stores][postgres][faults]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  FaultProxy proxy(server.port());
+  const auto store =
+      PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
+                              "/postgres?sslmode=disable&gssencmode=disable",
+                          {.connections = 1});
+  REQUIRE_OK(store);
+  lose_every_one(proxy, *store.value());
 }

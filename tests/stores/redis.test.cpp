@@ -2,6 +2,7 @@
 // The Redis store under the conformance kit, with a real server on a free loopback port.
 #include "triage/stores/redis.hpp"
 
+#include "stores/lost_answers.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
@@ -127,7 +128,7 @@ TEST_CASE("a user without the right to run scripts is told so, and may still loo
 }
 
 TEST_CASE("a Redis server that is killed and started again costs nothing and doubles nothing",
-          "[stores][redis]") {
+          "[stores][redis][faults]") {
   RedisServer server({"--appendonly", "yes", "--appendfsync", "everysec"});
   NEEDS_SERVER(server)
   const auto opened = RedisStore::open(server.url(), {.timeout = std::chrono::seconds(20)});
@@ -200,4 +201,14 @@ TEST_CASE("a journal of several pages is read whole, and in part", "[stores][red
   REQUIRE_OK(part);
   REQUIRE(part.value().records.size() == 1'500);
   CHECK(part.value().records.back().seq() == 1'999);
+}
+
+TEST_CASE("whatever question or answer gets lost on the way to Redis, nothing is lost or doubled",
+          "[stores][redis][faults]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  FaultProxy proxy(server.port());
+  const auto store = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(store);
+  lose_every_one(proxy, *store.value());
 }

@@ -39,6 +39,7 @@ class RedisServer {
   [[nodiscard]] Result<void> damage(const std::string& prefix, const std::string& run,
                                     std::uint64_t seq) const;
   [[nodiscard]] bool ready() const noexcept { return process_.ready(); }
+  [[nodiscard]] int port() const noexcept { return port_; }
   [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
  private:
