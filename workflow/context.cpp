@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/context.hpp"
 #include "call.hpp"
+#include "triage/workflow/agent_executor.hpp"
 
 #include <utility>
 
@@ -65,9 +66,17 @@ std::string Context::effect_key(std::string_view key) const {
 
 void Context::record_step(Step step) {
   if (!step.agent_id) step.agent_id = call_->executor();
+  const bool tool = step.tool_called.has_value();
+  const bool model = step.llm_output.has_value();
   call_->inner_attempt().record_step(std::move(step));
+  call_->stepped(tool, model);
 }
-void Context::record_usage(const Usage& usage) { call_->inner_attempt().record_usage(usage); }
+void Context::plan_patched() { call_->plan_patched(); }
+void Context::before_effect() { call_->before_effect(); }
+void Context::record_usage(const Usage& usage) {
+  call_->inner_attempt().record_usage(usage);
+  call_->active();
+}
 std::stop_token Context::stop_token() const { return call_->stop_token(); }
 std::optional<TimePoint> Context::deadline() const { return call_->deadline(); }
 Error Context::fail(Failure failure) { return call_->fail(std::move(failure)); }
@@ -78,6 +87,13 @@ void Context::give_up(Error error) {
 }
 
 namespace detail {
+
+NestedRun nested_run(Context& context, const Json& task) {
+  Call& call = *context.call_;
+  return {.id = call.nested_run_id(task),
+          .options = {
+              .deadline = call.deadline(), .store = call.store(), .parent = &call.inner_attempt()}};
+}
 
 void send_returned(Context& context, Message message) {
   Call& call = *context.call_;

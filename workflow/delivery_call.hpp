@@ -3,6 +3,7 @@
 // One call of a handler for one delivery: gathers what it sends, reads and writes.
 
 #include "call.hpp"
+#include "checkpointer.hpp"
 #include "finished.hpp"
 #include "triage/failure.hpp"
 
@@ -22,6 +23,7 @@ struct Asked {
   std::string type{};
   Json payload{};
   std::optional<WallTime> expires{};
+  std::string signal{};  // That answers it; only of what was read from a store.
 };
 
 // What all deliveries of a run see. Answers do not change while handlers run.
@@ -32,8 +34,13 @@ struct Surroundings {
   Clock& clock;
   Values& values;
   const std::map<std::string, Json, std::less<>>& answers;
+  Checkpointer& checkpoints;
+  std::shared_ptr<CheckpointStore> store{};
   bool stored = false;  // There is a store: what is read is noted.
 };
+
+// A run below a run, for this piece of work: the same id in all processes.
+[[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
 
 class DeliveryCall final : public Call {
  public:
@@ -46,6 +53,7 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Finished& finished() noexcept { return finished_; }
   [[nodiscard]] bool parked() const noexcept { return parked_; }
   [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
+  [[nodiscard]] bool patched() const noexcept { return patched_; }
 
   [[nodiscard]] const std::string& executor() const noexcept override { return node_.path; }
   [[nodiscard]] int occurrence() const noexcept override { return delivery_.occurrence; }
@@ -67,6 +75,12 @@ class DeliveryCall final : public Call {
   [[nodiscard]] std::stop_token stop_token() const override { return inner_.stop_token(); }
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
+  void stepped(bool tool, bool model) override;
+  void active() override;
+  [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
+  [[nodiscard]] RunId nested_run_id(const Json& task) const override;
+  void before_effect() override;
+  void plan_patched() override;
   void park() override { parked_ = true; }
 
  private:
@@ -79,13 +93,16 @@ class DeliveryCall final : public Call {
   const PlanNode& node_;
   Attempt& inner_;
   TimePoint begun_{};
+  TimePoint active_{};  // When it did something last; under mutex_, as the next.
+  bool was_idle_ = false;
   Finished finished_{};
   std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What it has written.
   std::vector<Asked> asked_{};
   std::map<std::string, int, std::less<>> requests_{};  // By port, how many there were.
   std::optional<Error> sticky_{};
   bool parked_ = false;
-  std::mutex mutex_{};  // For stick() on threads of the handler.
+  bool patched_ = false;
+  mutable std::mutex mutex_{};  // For what the handler's own threads may call.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

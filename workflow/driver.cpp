@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "driver.hpp"
 #include "base/digest.hpp"
+#include "compatible.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -22,8 +23,15 @@ Message message_of(const Json& inputs) {
 
 }  // namespace
 
-std::string answer_signal(std::string_view request) {
-  return "triage/answer/" + triage::detail::digest(request).substr(0, 32);
+std::string answer_signal(std::string_view request, std::string_view timeline) {
+  std::string what(request);
+  if (!timeline.empty()) what += "\n" + std::string(timeline);
+  return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
+}
+
+std::string timeline_of(const State& state) {
+  const Json* timeline = state.find(timeline_key);
+  return timeline != nullptr && timeline->is_string() ? timeline->get<std::string>() : "";
 }
 
 Json asked_json(const Asked& asked) {
@@ -48,8 +56,8 @@ Asked asked_from(const std::string& id, const Json& json) {
   return asked;
 }
 
-Driver::Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
-               const DriverOptions& options)
+Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
+               Attempt& attempt, const DriverOptions& options)
     : body_(body),
       plan_(body.plan()),
       inputs_(inputs),
@@ -57,21 +65,36 @@ Driver::Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
       options_(options),
       values_(plan_, body.spec().options.schedule),
       scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
-      around_{body, inputs, attempt, *options_.clock, values_, answers_, options.store != nullptr},
+      policies_(policies),
+      checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
+                   options.on_event),
+      around_{body,     inputs,       attempt,       *options_.clock,         values_,
+              answers_, checkpoints_, options.store, options.store != nullptr},
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {}
 
-// What was answered is kept in the state, where a branch finds it too.
+namespace {
+
+template <class Found>
+void each_of(const State& state, std::string_view prefix, const Found& found) {
+  if (state.empty()) return;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(prefix);
+       one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    found(one->first.substr(prefix.size()), *one->second);
+  }
+}
+
+}  // namespace
+
 Result<void> Driver::load() {
   before_ = attempt_.state();
-  if (before_.empty()) return outcome::success();
-  const State::Values& values = *before_.values();
-  const auto each = [&](std::string_view prefix, const auto& found) {
-    for (auto one = values.lower_bound(prefix);
-         one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
-      found(one->first.substr(prefix.size()), *one->second);
-    }
-  };
+  std::string timeline = timeline_of(before_);
+  if (options_.restored) {
+    timeline = std::to_string(attempt_.number());
+    attempt_.update_state(Json{{std::string(timeline_key), timeline}});
+  }
+  if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
     if (edits->contains("state")) {
@@ -80,24 +103,41 @@ Result<void> Driver::load() {
       }
     }
   }
-  each(finished_prefix, [&](const std::string&, const Json& finished) {
+  each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
+    verify_ |= !since.is_null();  // What others have made of it may not be what they would now.
+  });
+  each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
     if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
   });
-  each(answer_prefix, [&](const std::string& id, const Json& answer) {
+  each_of(before_, migrated_prefix, [&](const std::string& path, const Json& migrated) {
+    const auto node = plan_.node_of.find(path);
+    if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
+  });
+  load_answers(timeline);
+  return outcome::success();
+}
+
+// What was answered is kept in the state, where a branch finds it too.
+void Driver::load_answers(const std::string& timeline) {
+  each_of(before_, answer_prefix, [&](const std::string& id, const Json& answer) {
     answers_.emplace(id, answer.at("value"));
   });
-  each(request_prefix, [&](const std::string& id, const Json&) {
+  each_of(before_, request_prefix, [&](const std::string& id, const Json& asked) {
     if (answers_.contains(id)) return;
-    const auto sent = attempt_.received(answer_signal(id));
+    const auto sent = attempt_.received(answer_signal(id, timeline));
     if (!sent || !sent->contains("value")) return;
     answers_.emplace(id, sent->at("value"));
     attempt_.update_state(
         Json{{std::string(answer_prefix) + id, Json{{"value", sent->at("value")}}}});
+    const auto node = plan_.node_of.find(asked_from(id, asked).executor);
+    if (node == plan_.node_of.end()) return;
+    checkpoints_.recorded(node->second, 0, 0);
+    checkpoints_.happened(CheckpointTrigger::response_accepted, node->second, 0);
   });
-  return outcome::success();
 }
 
 Result<Json> Driver::run(Driven& driven) {
+  if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
   TRIAGE_TRYV(load());
   scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
@@ -105,6 +145,8 @@ Result<Json> Driver::run(Driven& driven) {
     work_.help();
     if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
   }
+  if (attempt_.stop_token().stop_requested())
+    checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
   driven.asked = asked_;
   driven.deliveries = std::move(views_);
@@ -119,6 +161,7 @@ Result<Json> Driver::run(Driven& driven) {
   if (!asked_.empty()) return waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
+  store_withheld();
   return outcome::success(result(driven));
 }
 
@@ -129,6 +172,9 @@ Result<void> Driver::drive() {
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
       auto known = replay(*delivery);
+      if (known && !known.value()) {
+        if (auto migrated = migrate(*delivery); !migrated) known = std::move(migrated).error();
+      }
       if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
       if (!known) return std::move(known).error();
       if (!known.value()) begin(*std::move(delivery));
@@ -140,15 +186,20 @@ Result<void> Driver::drive() {
     }
     if (!failed_.empty() || attempt_.stop_token().stop_requested() || scheduler_.left() > 0) break;
     TRIAGE_TRYV(values_.commit());
-    if (called_) save_checkpoint("triage/superstep/" + std::to_string(scheduler_.superstep()));
-    called_ = false;
+    superstep_ended();
     if (!scheduler_.advance()) break;
   }
   return outcome::success();
 }
 
 void Driver::begin(Delivery delivery) {
-  called_ = true;
+  called_.push_back(delivery.node);
+  if (options_.on_event) {
+    checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
+                       .executor = plan_.nodes[delivery.node].path,
+                       .occurrence = delivery.occurrence,
+                       .superstep = delivery.superstep});
+  }
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
     perform(ended);
@@ -158,18 +209,27 @@ void Driver::begin(Delivery delivery) {
 }
 
 void Driver::perform(Ended& ended) {
-  if (plan_.nodes[ended.delivery.node].spec->options.policy) {
+  ended.unsaved.reset();
+  checkpoints_.happened(CheckpointTrigger::task_started, ended.delivery.node,
+                        ended.delivery.occurrence);
+  const ExecutorOptions& own = plan_.nodes[ended.delivery.node].spec->options;
+  if (own.policy || own.limits) {
     call_under_policy(ended);
   } else {
     call_once(ended, attempt_);
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
   if (ended.status == Status::failed) take_instead(ended);
-  store_finished(ended);
+  store_ended(ended);
 }
 
 Result<Instance*> Driver::instance_of(std::size_t node) {
   Kept& kept = kept_[node];
+  if (!kept.instance && !kept.withheld.empty()) {
+    return Error{Errc::conflict, "executor \"" + plan_.nodes[node].path +
+                                     "\" cannot begin again: its save() has failed, so what it "
+                                     "knew since then is lost"};
+  }
   if (!kept.instance) {
     kept.instance = plan_.nodes[node].spec->type.make();
     if (!kept.saved.is_null()) {
@@ -190,6 +250,7 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     auto instance = instance_of(ended.delivery.node);
     Result<void> done = instance ? call.perform(*instance.value()) : instance.error();
     ended.asked = call.asked();
+    ended.patched = call.patched();
     if (!done) {
       ended.error = std::move(done).error();
       kept_[ended.delivery.node].instance.reset();
@@ -197,37 +258,11 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     }
     ended.status = call.parked() ? Status::parked : Status::done;
     ended.finished = std::move(call.finished());
-    if (call.parked() || !instance.value()->has_state()) return;
-    Json saved = instance.value()->save();
-    if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
-      ended.status = Status::failed;
-      ended.error = std::move(checked).error();
-    } else if (saved != kept_[ended.delivery.node].saved) {
-      ended.finished.saved = std::move(saved);
-    }
+    if (!call.parked()) ask_hook(ended, *instance.value());
   } catch (...) {
     ended.status = Status::failed;
     ended.thrown = std::current_exception();
     kept_[ended.delivery.node].instance.reset();
-  }
-}
-
-void Driver::store_finished(const Ended& ended) {
-  if (!options_.store) return;
-  const std::string& path = plan_.nodes[ended.delivery.node].path;
-  if (ended.status == Status::done) {
-    attempt_.update_state(
-        Json{{finished_key(path, ended.delivery.occurrence), to_stored(plan_, ended.finished)}});
-    if (body_.spec().options.schedule == Schedule::eager) {
-      save_checkpoint("triage/task/" + path + "/" + std::to_string(ended.delivery.occurrence));
-    }
-  } else if (ended.status == Status::parked) {
-    Json patch = Json::object();
-    for (const Asked& asked : ended.asked) {
-      const std::string key = std::string(request_prefix) + asked.id;
-      if (!before_.contains(key)) patch[key] = asked_json(asked);
-    }
-    attempt_.update_state(std::move(patch));
   }
 }
 
@@ -275,6 +310,11 @@ Result<void> Driver::settle(Ended ended) {
         {delivery.superstep, {delivery.node, delivery.occurrence}, i, ended.finished.outputs[i]});
   }
   Result<void> added = values_.add(delivery, ended.finished.writes);
+  const auto migrated = migrated_.find(delivery.node);
+  if (added && migrated != migrated_.end() && ended.reused &&
+      migrated->second.value("after", 0) == delivery.occurrence) {
+    added = take_migrated(delivery, migrated->second);
+  }
   scheduler_.settle(delivery, std::move(ended.finished.sent));
   return added;
 }

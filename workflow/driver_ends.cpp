@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // How a delivery under a policy of its own is tried, and how a workflow ends without a result.
-#include "base/digest.hpp"
 #include "driver.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
@@ -13,14 +12,12 @@ namespace {
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
-constexpr std::size_t longest_run_id = 128;
-
-// The run of one delivery under its executor's policy. With another input, or more answers, it is
-// another piece of work.
-RunId inner_run_id(const RunId& run, const std::string& what) {
-  const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
-  if (run.size() + mark.size() <= longest_run_id) return run + mark;
-  return triage::detail::digest(run).substr(0, 64) + mark;
+FailurePolicy fail_at_once() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
 }
 
 }  // namespace
@@ -29,17 +26,21 @@ RunId inner_run_id(const RunId& run, const std::string& what) {
 // result is what the delivery has left behind, so that it is not run again if only that was stored.
 void Driver::call_under_policy(Ended& ended) {
   const PlanNode& node = plan_.nodes[ended.delivery.node];
+  bool called = false;
   const Inner try_once = [&](const Json&, Attempt& inner) -> Result<Json> {
+    called = true;
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
     if (ended.status == Status::parked) return Json();
-    return to_stored(plan_, ended.finished);
+    return stored_form(ended);
   };
-  const TriageAgent<Inner> agent(try_once, *node.spec->options.policy,
+  const ExecutorOptions& own = node.spec->options;
+  const TriageAgent<Inner> agent(try_once, own.policy ? *own.policy : fail_at_once(),
                                  {.name = node.spec->id,
-                                  .version = node.spec->options.version,
+                                  .version = own.version,
                                   .store = options_.store,
+                                  .limits = own.limits.value_or(Limits{}),
                                   .clock = options_.clock});
   const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
   std::size_t answered = 0;
@@ -62,7 +63,7 @@ void Driver::call_under_policy(Ended& ended) {
     ended.error = std::move(done).error();
     return;
   }
-  if (ended.status == Status::parked) return;
+  if (ended.status == Status::parked || called) return;
   const std::string key = finished_key(node.path, ended.delivery.occurrence);
   auto finished = from_stored(plan_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;

@@ -47,7 +47,8 @@ void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
                             .parent = static_cast<std::ptrdiff_t>(scope),
                             .starts = {},
                             .edges = {},
-                            .spec = &below});
+                            .spec = &below,
+                            .node = &node});
     lay_out(below, plan_.scopes.size() - 1);
   }
 }
@@ -100,7 +101,9 @@ void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
       print(node.nested->spec(), path);
     } else {
       fingerprint_["executor " + path] =
-          short_digest(node.options.version + "\n" + joined(node.type.handles));
+          (node.options.version.size() > 64 ? short_digest(node.options.version)
+                                            : node.options.version) +
+          "@" + short_digest(joined(node.type.handles));
     }
   }
   for (const EdgeSpec& edge : spec.edges) {

@@ -31,6 +31,7 @@ struct PlanScope {
   std::vector<std::size_t> starts{};  // Nodes.
   std::vector<Exit> edges{};          // That lead from it as an executor of its parent.
   const WorkflowSpec* spec = nullptr;
+  const NodeSpec* node = nullptr;  // What it is to its parent; null for the workflow itself.
 };
 
 struct PlanEdge {
@@ -68,6 +69,8 @@ class WorkflowBody {
   std::map<std::string, std::string> fingerprint_{};
 };
 
+// Gives each executor its migrations. Errors: see WorkflowBuilder::build.
+[[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
 // Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> check_workflow(const WorkflowSpec& spec);
 

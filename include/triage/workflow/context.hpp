@@ -18,6 +18,8 @@ class Context;
 namespace detail {
 class Call;
 void send_returned(Context& context, Message message);
+struct NestedRun;
+NestedRun nested_run(Context& context, const Json& task);
 }  // namespace detail
 
 // Values that outlive one delivery, under keys of 1 to 256 bytes. A write is seen by its writer at
@@ -112,16 +114,21 @@ class Context {
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> triage::detail::effect_result_t<Fn> {
+    before_effect();
     return settled(attempt().try_effect(effect_key(key), std::forward<Fn>(fn), options));
   }
   template <EffectFunction Fn>
   auto effect(std::string_view key, const Json& arguments, Fn&& fn,
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    before_effect();
     return settled(attempt().try_effect(effect_key(key), arguments, std::forward<Fn>(fn), options));
   }
   // As Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);
   void record_usage(const Usage& usage);
+  // Says that the executor has changed the plan that others work on
+  // (CheckpointTrigger::plan_patched). It must have said so: ExecutorOptions::patches_plan.
+  void plan_patched();
   // Triggered when the run is cancelled or the executor has no time left.
   [[nodiscard]] std::stop_token stop_token() const;
   [[nodiscard]] std::optional<TimePoint> deadline() const;
@@ -132,9 +139,11 @@ class Context {
  private:
   friend class detail::Call;
   friend void detail::send_returned(Context& context, Message message);
+  friend detail::NestedRun detail::nested_run(Context& context, const Json& task);
   explicit Context(detail::Call* call) noexcept : call_(call) {}
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
+  void before_effect();
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,
                                   const RequestOptions& options);
   [[noreturn]] void give_up(Error error);

@@ -4,10 +4,12 @@
 
 #include "triage/agent_options.hpp"
 #include "triage/checkpoint.hpp"
+#include "triage/workflow/events.hpp"
 #include "triage/workflow/workflow.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,11 +37,16 @@ struct WorkflowRunOptions {
   // Going on, try again what was recorded as failed (ExecutorOptions::instead), and what depends
   // on it. False: such a run's recorded error is returned.
   bool retry_failed = true;
+  // Going on, take no offence at parts of the workflow that differ from those of the run.
+  bool force = false;
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
   std::shared_ptr<Random> random{};  // Null: seeded by the operating system.
   std::shared_ptr<Observer> observer{};
+  WorkflowObserver on_event{};
+  // Instead of the workflow's; executors that have a policy of their own, or none, keep that.
+  std::optional<CheckpointPolicy> checkpoints{};
   // For effects that name them: see AgentOptions.
   CompensationOptions compensation{};
   std::map<std::string, Compensation> compensations{};
@@ -95,6 +102,16 @@ struct Fork {
   std::string author{};  // Recorded. At most 256 bytes.
 };
 
+class WorkflowRun;
+
+// A run that begins at a checkpoint of another one, which is only read: two of one checkpoint are
+// branches side by side. Its resume() runs it; options.run_id is the branch's. Works wherever the
+// store, or a copy of the run, can be read. Errors: Errc::not_found; Errc::conflict, with the parts
+// that differ.
+[[nodiscard]] Result<WorkflowRun> rehydrate(const Workflow& workflow, std::string_view checkpoint,
+                                            std::shared_ptr<CheckpointStore> store,
+                                            WorkflowRunOptions options = {});
+
 // One run of a workflow. Everything that changes is in here and in its store.
 //
 // Thread-safety: run(), start_or_resume() and resume() by one thread at a time; the others at any
@@ -119,6 +136,10 @@ class WorkflowRun {
   [[nodiscard]] Result<WorkflowResult> start_or_resume(const Json& inputs);
   // The same where the run must exist: Errc::not_found.
   [[nodiscard]] Result<WorkflowResult> resume();
+  // Goes back to one of this run's own checkpoints, and on from there. What came after it is
+  // abandoned, in this object too: events, and answers, so that its requests are asked again;
+  // effects keep their results. Errors: those of resume(); Errc::not_found, no such checkpoint.
+  [[nodiscard]] Result<WorkflowResult> restore(std::string_view checkpoint);
 
   // Runs a branch of a run, as options.run_id: from a checkpoint ("RUN@SEQUENCE", see
   // checkpoints()), with these edits. They are stored before anything runs; the run it comes from
@@ -140,14 +161,27 @@ class WorkflowRun {
   // What ran in the newest run(), start_or_resume(), resume() or fork() of this object, in the
   // order in which it ended. Errors: Errc::not_found before the first.
   [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
-  // Where branches may begin, oldest first: after each superstep, in an eager workflow after each
-  // executor, that has called a handler. Errors: the store's.
+  // Where branches may begin, oldest first: the run's entry ("triage/run_started"), what its
+  // checkpoint policies have made ("triage/TRIGGER/EXECUTOR/OCCURRENCE"), and those with a label.
+  // Errors: Errc::not_found, there is no store or no such run; the store's.
   [[nodiscard]] Result<std::vector<CheckpointInfo>> checkpoints() const;
+  // Makes one of what has finished, while the run is under way in this object. label: 1 to 256
+  // bytes that do not begin with "triage/". Errors: Errc::invalid_argument; Errc::not_found,
+  // nothing is under way or there is no store; the store's. Nothing else of the run is changed.
+  [[nodiscard]] Result<CheckpointId> checkpoint(std::string_view label);
+  // The same on a thread of its own. Get the result before this object is gone.
+  [[nodiscard]] std::future<Result<CheckpointId>> checkpoint_async(std::string label);
+  // What its store knows to have happened, from record `from` on: replayable in any process. Watch
+  // a run by asking again from behind the newest sequence; WorkflowRunOptions::on_event tells more,
+  // at once. Errors: Errc::not_found, there is no store or no such run; the store's.
+  [[nodiscard]] Result<std::vector<WorkflowEvent>> events(Sequence from = 1) const;
   // Calls of handlers that this object has made.
   [[nodiscard]] std::size_t handler_calls() const noexcept;
   [[nodiscard]] const RunId& id() const noexcept;  // Empty until it is known.
 
  private:
+  friend Result<WorkflowRun> rehydrate(const Workflow&, std::string_view,
+                                       std::shared_ptr<CheckpointStore>, WorkflowRunOptions);
   class Body;
   std::unique_ptr<Body> body_;
 };

@@ -61,13 +61,32 @@ struct EdgeOptions {
   std::string version = "1";  // Part of the fingerprint: for conditions and selectors.
 };
 
+// What executors have that do not say otherwise; those of nested workflows have their own.
+struct ExecutorDefaults {
+  std::optional<FailurePolicy> policy{};
+  Duration timeout{0};
+  Duration idle_timeout{0};
+  std::optional<Limits> limits{};
+};
+
 struct WorkflowOptions {
   std::string version = "1";  // Part of the fingerprint.
   Schedule schedule = Schedule::supersteps;
   int max_supersteps = 100;  // 1 to 1,000,000. More end the run as `step_limit`.
   // The starts get the run's inputs as their message; false: null, and Context::input has them.
   bool deliver_inputs = true;
+  // When it makes checkpoints. A nested workflow that has none inherits those around it.
+  std::optional<CheckpointPolicy> checkpoints{};
+  ExecutorDefaults defaults{};
 };
+
+// What is an executor's own.
+struct ExecutorState {
+  Json saved{};                 // What its save() gave last; null: nothing.
+  Json state = Json::object();  // What context.state() holds, by key.
+};
+// Makes of what one version has left behind what the next one can go on with.
+using Migrate = std::function<Result<ExecutorState>(ExecutorState)>;
 
 namespace detail {
 
@@ -82,12 +101,19 @@ struct EdgeSpec {
   Join join{};
 };
 
+struct MigrationSpec {
+  std::string from{};
+  std::string to{};
+  Migrate change{};
+};
+
 class WorkflowBody;
 struct NodeSpec {
   std::string id{};
   ExecutorType type{};
   ExecutorOptions options{};
   std::shared_ptr<const WorkflowBody> nested{};
+  std::vector<MigrationSpec> migrations{};
 };
 // How executors that write one key of shared state in one superstep agree.
 using Reducer = std::function<Json(const Json& before, const Json& written)>;
@@ -105,7 +131,8 @@ struct WorkflowSpec {
   std::vector<EdgeSpec> edges{};
   std::vector<std::string> starts{};
   std::map<std::string, PortSpec, std::less<>> ports{};
-  std::map<std::string, Reducer, std::less<>> reducers{};  // By key of the shared state.
+  std::map<std::string, Reducer, std::less<>> reducers{};           // By key of the shared state.
+  std::vector<std::pair<std::string, MigrationSpec>> migrations{};  // Until build(), by executor.
 };
 
 [[nodiscard]] Result<void> answers_as(const Json& answer, const std::function<void()>& convert);
@@ -184,6 +211,10 @@ class WorkflowBuilder {
   }
   // How several writers of one key of the shared state agree; without one they are a conflict.
   WorkflowBuilder& reducer(std::string key, detail::Reducer reduce);
+
+  // How runs go on in which version `from` of an executor has finished something, where its version
+  // is `to`, or others lead from there to it. Called once for each such run, before the first call.
+  WorkflowBuilder& migrate(std::string executor, std::string from, std::string to, Migrate change);
 
   // Errors: Errc::invalid_argument, naming the part, its value and what is allowed: ids that are
   // empty, twice there or reserved; edges from or to nothing, or from an executor to itself without
