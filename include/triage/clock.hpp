@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Time and randomness as the library sees them: injected, so that a run is a function of its seed.
+// Time and randomness, injected so that a run is a function of its seed.
 
 #include <chrono>
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace triage::inline v0_1 {
 
 using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
-using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC; for people only.
+using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC; informative only.
 
 // Thread-safety: all members may be called from several threads at once.
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Monotonic time; deadlines and waits are measured with it.
+  // Monotonic time, for deadlines and waits.
   [[nodiscard]] virtual TimePoint now() = 0;
-  // Calendar time; stored beside records for people. Nothing is ordered by it.
+  // Calendar time, stored in records for people. Nothing is ordered by it.
   [[nodiscard]] virtual WallTime wall_now() = 0;
   // Returns true at `when`, or false as soon as a stop is requested.
   virtual bool sleep_until(TimePoint when, std::stop_token stop) = 0;
 };
 
-// The machine's own clocks. Never null; the same object every time (it has no state).
+// The machine's clocks. Never null; always the same object (it has no state).
 [[nodiscard]] const std::shared_ptr<Clock>& real_clock();
 
-// A source of uniformly distributed 64-bit numbers: jitter and run ids draw from it.
+// A source of uniformly distributed 64-bit numbers for jitter and run ids.
 // Thread-safety: next() may be called from several threads at once.
 class Random {
  public:
@@ -39,7 +39,7 @@ class Random {
 // Seeded by the operating system. Never null.
 [[nodiscard]] const std::shared_ptr<Random>& real_random();
 
-// Same seed, same numbers, on every machine.
+// Deterministic: equal seeds give equal numbers on every machine.
 // Source: SplitMix64, G. Steele et al., "Fast splittable pseudorandom number generators", 2014.
 [[nodiscard]] std::shared_ptr<Random> seeded_random(std::uint64_t seed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// All of the library but its optional parts (stores with a driver, testing).
+// The whole library except its optional parts (stores with a driver, testing).
 
 #include "triage/agent.hpp"
 #include "triage/budget.hpp"

@@ -44,8 +44,8 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
-// The answers are in the journal, which is asked first if the run goes on after all. While it runs
-// or waits, the keys make a second signal a conflict.
+// Answers are in the journal, which is read first if the run continues. While the run is active or
+// waits, the keys make a second signal a conflict.
 static void forget_signals(CheckpointStore& store, const Journal& journal) {
   for (const auto& [name, value] : journal.signals()) {
     const std::string key = signal_key(journal.run(), name);
@@ -108,7 +108,7 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
 
 namespace {
 
-// Two lengths of one wait: what the callable does before it takes a little time.
+// Compares two lengths of one wait: the work before it takes a little time.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {
   const WallTime::duration slack =
       std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
@@ -126,7 +126,7 @@ Error Run::too_late_for(int attempt, std::string text) {
   return error;
 }
 
-// An attempt with steps that must not be repeated cannot be made again: it waits where it is.
+// An attempt whose steps must not be repeated cannot be made again, so it waits in place.
 bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
   const RunData& b = *data_;
@@ -145,7 +145,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   return outcome::success(facts);
 }
 
-// The attempt is to end, and to be made again when its time has come.
+// The attempt ends, to be made again when its time comes.
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -208,10 +208,10 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
 
 // --- Until a time.
 
-// A callable that says "in two hours" names another time whenever it is called, and would be
-// suspended for ever. So a sleep has a place: the state the attempt has there, and how often it has
-// slept with that state. The callable comes to the same place again after the run was suspended;
-// if it then asks for a wait of the same length, it has had it.
+// A callable that says "in two hours" names a new time at each call and would be suspended for
+// ever. So a sleep is identified by its place: the attempt's state there, and the number of earlier
+// sleeps with that state. After a suspension the callable reaches the same place; if it then asks
+// for a wait of the same length, that wait is over.
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
@@ -239,7 +239,7 @@ Result<void> Run::sleep_until(int attempt, WallTime when) {
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
   TRIAGE_TRYV(check_name(name, "a sleep's"));
-  // The wall clock tells full milliseconds, so one more: no sleep may be too short.
+  // The wall clock has full milliseconds; the extra one keeps sleeps from being too short.
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
       longest_wait);
@@ -262,7 +262,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
-// The answer that is recorded, if there is one: the outer optional says so.
+// The recorded answer; the outer optional tells whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_name(name, "a signal's"));
   std::optional<Json> value;
@@ -297,8 +297,8 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
   return record_signal(attempt, name, std::move(sent));
 }
 
-// The answer is durable before it is given. Of several threads that wait for one name, the first
-// one's counts.
+// The answer is durable before it is returned. If several threads wait for one name, the first
+// one's answer counts.
 Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
                                                std::optional<Json> value) {
   {

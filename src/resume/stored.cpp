@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Taking over a stored run: its lease, its journal, and whether it may be continued at all.
+// Takes over a stored run: its lease, its journal, and whether it may continue.
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 

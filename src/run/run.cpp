@@ -86,7 +86,8 @@ void Run::deliver(EventKind kind, Event& event) {
     event.time = core_.clock->wall_now();
     observer()->on_event(event);
   } catch (...) {
-    // An observer must not change the run it looks at; the failure's notes will say that it threw.
+    // An observer must not change the run it observes; the failure's notes will report that it
+    // threw.
     static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
     if (!data_) return;
@@ -174,7 +175,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (code == Errc::conflict) {
     b.store->queue().retry_releases();
     const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
-    b.store.reset();  // Whatever is there is not ours.
+    b.store.reset();  // What the store holds is not ours.
     if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
       *recorded = true;
@@ -207,7 +208,7 @@ Result<void> Run::start_in_store() {
                      .status = RunStatus::running,
                      .started = core_.clock->wall_now(),
                      .updated = core_.clock->wall_now()};
-  // The same ones every time, so that a start whose answer got lost is known again.
+  // Deterministic, so that a repeated start whose answer was lost is recognised.
   std::vector<Record> records;
   const auto opening = static_cast<std::ptrdiff_t>(b.opening);
   {
@@ -257,9 +258,9 @@ void Run::enqueue(Record record) {
   b.store->queue().enqueue(writer, std::move(record));
 }
 
-// The store has been away for too long: what waits is forgotten, but for the start of the run,
-// without which nothing can be folded; a gap record says what is missing, a snapshot what it led
-// to. A store that is just being written to holds its records elsewhere: the gap names them too.
+// The store was away for too long: drop the queue, except for the start of the run, which every
+// fold needs. A gap record names the loss, a snapshot its outcome. A store that is being written to
+// at the moment has its records elsewhere: the gap names them too.
 void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;

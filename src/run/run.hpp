@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One run: everything that belongs to it and nothing else. Made on the caller's stack, where it is
-// a few words; its data is made when something is first recorded, reported or stored.
+// One run and only what belongs to it. Lives on the caller's stack, where it takes a few words; its
+// data is allocated when something is first recorded, reported or stored.
 
 #include "base/made_once.hpp"
 #include "run/agent_core.hpp"
@@ -36,21 +36,20 @@ inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
                                                          const Trajectory& trajectory,
                                                          std::size_t restored_steps,
                                                          RecoveryAction::Kind action);
-// How a run is stored that ends with this error.
+// The stored status of a run that ends with this error.
 [[nodiscard]] RunStatus end_status(Errc code) noexcept;
 
-// Tells two runs of one id apart whose first records are the same otherwise: the store takes a
-// start that comes again for one whose answer got lost.
+// Distinguishes two runs with the same id and otherwise equal first records: a store takes a
+// repeated start for one whose answer was lost.
 [[nodiscard]] std::uint64_t start_nonce();
 
-// The recorded result of a run that has finished, put into the call's frame.
+// The recorded result of a finished run, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
 
-// Several threads of a callable may record at once: what they touch is guarded by mutex_. From the
-// moment the driver has closed an attempt until it opens the next one, all of it is the driver's
-// alone, for whoever still calls the attempt is late; only what a store's thread takes is locked
-// then.
+// Several threads of a callable may record at once; mutex_ guards what they touch. From closing an
+// attempt until opening the next one, the driver alone uses it, as other callers are late; only
+// data shared with a store's thread is locked then.
 class Run {
  public:
   Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
@@ -65,19 +64,19 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
-  // What must happen before the first attempt; most runs need nothing. An Error ends the run;
-  // *recorded says that the frame holds the recorded result of a run that is already finished.
+  // Work before the first attempt; most runs need none. An Error ends the run; *recorded means that
+  // the frame holds the recorded result of a run that is already finished.
   [[nodiscard]] bool needs_set_up() const noexcept {
     return options_.store || core_.options.store || options_.limits || !options_.run_id.empty() ||
            !options_.label.empty() || limits().max_elapsed != Duration::zero();
   }
   Result<void> set_up(bool* recorded);
-  // The first attempt of a run without options, of a plain agent. True if it was one call and
-  // nothing beside it: then the run is over. If not, execute() takes *result.
+  // The first attempt of a plain agent's run without options. True if it took one call and nothing
+  // else: then the run is over. If not, execute() takes *result.
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
   // Of a run that is resumed.
   void take_data(std::unique_ptr<RunData> data, int attempts);
-  // Does what the machine asks for, to the end.
+  // Executes what the machine asks for, to the end.
   Outcome execute(RunMachine::Begins begins, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
@@ -98,8 +97,8 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
-  // Goes on with a nested run that its parent's attempt was suspended for (nested.cpp). Nothing if
-  // there is none like this call; a new run is to be made then.
+  // Continues a nested run for which its parent's attempt was suspended (nested.cpp). Empty if none
+  // matches this call, which then needs a new run.
   static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
                                                const RunOptions& options, bool* degraded);
   // For Attempt (run_gates.cpp).
@@ -110,7 +109,7 @@ class Run {
   Result<void> propose_step(int attempt, const Step& step);
   Result<void> sleep_until(int attempt, WallTime when);
   Result<void> sleep_for(int attempt, std::string_view name, Duration length);
-  // Reports that an attempt has no time for what it asks for.
+  // Reports that an attempt has no time left for what it asks for.
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
@@ -153,7 +152,7 @@ class Run {
   }
   void deliver(EventKind kind, Event& event);
   void collect_notes();         // What any thread had to note; for the driver.
-  void note(std::string text);  // Reported beside the failure that is being handled.
+  void note(std::string text);  // Reported with the current failure.
   Result<Record> run_started();
   // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
@@ -178,7 +177,7 @@ class Run {
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
   [[nodiscard]] bool fails_with_store() const noexcept;
-  // Sleeps on the injected clock, and keeps the lease meanwhile. False: a stop was requested.
+  // Sleeps on the injected clock and keeps the lease meanwhile. False: a stop was requested.
   [[nodiscard]] bool rest_until(TimePoint until);
   void keep_lease();
 
@@ -222,7 +221,7 @@ class Run {
   // --- run_contract.cpp
   // Null if there is none.
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
-  // What a step breaks. Gives the lock up meanwhile.
+  // How a step breaks the contract. Releases the lock meanwhile.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
   void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
   void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
@@ -246,7 +245,7 @@ class Run {
   Error ask_to_suspend(int attempt, const Pause& what);
   Result<void> rest_in_attempt(Duration delay);
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
-  // True if the run has already waited for this, although it is asked for with another time.
+  // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
   Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);
@@ -258,9 +257,9 @@ class Run {
   void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                          std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input suspend_attempt();  // The attempt waits for longer than a process should.
+  Input suspend_attempt();  // The attempt's wait is too long for a process.
   void suspend_with(const RecoveryAction& action, Json fields);
-  // When the run ends or waits: removes what of its keys nobody will ask for again.
+  // When the run ends or waits: removes those of its keys that nobody will need.
   void tidy_keys(bool ended);
 
   // --- nested.cpp
@@ -335,8 +334,8 @@ class Run {
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
-  // Records the action and undoes what happened after its target. Nothing is recorded and nothing
-  // undone if an effect is in doubt.
+  // Records the action and undoes what happened after its target; does neither if an effect is in
+  // doubt.
   Input undo();
   Input finish_undoing();
 
