@@ -227,7 +227,9 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
   try {
     result = (*request.fn)(call);
   } catch (const EffectNotDone& not_done) {
-    record(RecordKind::effect_withdrawn, key, next, Json{{"cause", not_done.what()}});
+    if (!in_doubt_before) {  // It speaks of this call, not of one that was cut off before.
+      record(RecordKind::effect_withdrawn, key, next, Json{{"cause", not_done.what()}});
+    }
     throw;
   } catch (...) {
     // The intent stays: how far fn got is unknown.

@@ -195,6 +195,8 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
            field(*body, "refused", false)});
       if (body->contains("compensates_after")) {
         compensating_after_ = field<Sequence>(*body, "compensates_after", 0);
+        const bool by_default = field(*body, "default", false);
+        if (by_default) mark_used(*compensating_after_);
       }
       break;
     case RecordKind::rolled_back:

@@ -271,15 +271,19 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 // The recorded answer; the outer optional tells whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_name(name, "a signal's"));
-  const std::scoped_lock lock(mutex_);
-  if (!has_store()) {
-    return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+  std::optional<Json> value;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_store()) {
+      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+    }
+    const auto& known = data_->journal.signals();
+    const auto answer = known.find(name);
+    if (answer == known.end()) return outcome::success(std::nullopt);
+    value = answer->second;
   }
-  const auto& known = data_->journal.signals();
-  const auto answer = known.find(name);
-  const bool durable = data_->writer.durable.load() >= data_->writer.queued;
-  if (answer == known.end() || !durable) return outcome::success(std::nullopt);
-  return outcome::success(std::optional(answer->second));
+  TRIAGE_TRYV(drain_strictly());  // Another thread may have recorded it just now.
+  return outcome::success(std::optional(std::move(value)));
 }
 
 Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {

@@ -86,7 +86,14 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
   if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
-  if (compensates_after) fields["compensates_after"] = *compensates_after;
+  if (compensates_after) {
+    fields["compensates_after"] = *compensates_after;
+    // So that whoever finishes this rollback does not choose the same target once more.
+    if (action.kind == RecoveryAction::Kind::rollback &&
+        action.target.kind == RollbackTarget::Kind::last_good) {
+      fields["default"] = true;
+    }
+  }
   record_fact(RecordKind::action_taken, std::move(fields));
 }
 
