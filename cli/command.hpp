@@ -22,9 +22,12 @@ struct Command {
 };
 
 std::function<ExitStatus()> classify(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_tree(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
 std::function<ExitStatus()> correct(CLI::App& arguments);
 std::function<ExitStatus()> decide(CLI::App& arguments);
@@ -39,6 +42,7 @@ std::function<ExitStatus()> suspended(CLI::App& arguments);
 std::function<ExitStatus()> resume(CLI::App& arguments);
 std::function<ExitStatus()> run(CLI::App& arguments);
 std::function<ExitStatus()> train(CLI::App& arguments);
+std::function<ExitStatus()> workflow_show(CLI::App& arguments);
 std::function<ExitStatus()> policy_check(CLI::App& arguments);
 std::function<ExitStatus()> policy_show(CLI::App& arguments);
 

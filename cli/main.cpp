@@ -27,6 +27,7 @@ struct Group {
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
     Group{"state", "Inside a supervised program: what the next attempt is to know."},
+    Group{"workflow", "Look at runs of many agents."},
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
@@ -55,8 +56,17 @@ constexpr std::array commands{
     Command{"checkpoint", "show",
             "Shows a run or a checkpoint: state, steps, failures, decisions, effects, result.",
             &checkpoint_show},
+    Command{"checkpoint", "tree",
+            "Shows a run of a workflow with its branches, and what became of each executor.",
+            &checkpoint_tree},
+    Command{"workflow", "show", "Shows how far a run of a workflow has come, and what happened.",
+            &workflow_show},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",
             &checkpoint_release},
+    Command{"checkpoint", "export", "Writes runs as JSON Lines, for another store.",
+            &checkpoint_export},
+    Command{"checkpoint", "import",
+            "Takes in what `checkpoint export` wrote, all of it or nothing.", &checkpoint_import},
     Command{"checkpoint", "verify", "Reads everything and reports what is damaged or missing.",
             &checkpoint_verify},
     Command{"policy", "check", "Reads a policy document and explains what is wrong with it.",

@@ -2,6 +2,7 @@
 #include "run_session.hpp"
 
 #include "open_store.hpp"
+#include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
@@ -53,6 +54,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .observer = recovery_lines(how),
                                    .clock = real_clock(),
                                    .read_policy = &read_policy,
+                                   .read_document = &read_adapter_text,
+                                   .adapter_folder = supervise::adapter_folder(),
                                    .on_trouble = [quiet = given.quiet](const std::string& text) {
                                      if (!quiet) warn(text);
                                    }});

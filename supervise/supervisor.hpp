@@ -2,6 +2,7 @@
 #pragma once
 // Runs of programs: the agent whose callable supervises a child.
 
+#include "supervise/adapters/adapter_document.hpp"
 #include "supervise/attempt_io.hpp"
 #include "supervise/private_folder.hpp"
 #include "supervise/protocol.hpp"
@@ -19,6 +20,8 @@
 
 namespace triage::inline v0_1::supervise {
 
+class AdaptedAttempt;
+
 struct SupervisorOptions {
   std::shared_ptr<CheckpointStore> store{};
   std::shared_ptr<Signals> signals{};
@@ -26,6 +29,8 @@ struct SupervisorOptions {
   std::shared_ptr<Clock> clock{};
   std::shared_ptr<Random> random{};  // Null: the operating system's.
   ReadPolicy read_policy = nullptr;
+  ReadDocument read_document = nullptr;  // Adapters.
+  std::string adapter_folder{};
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
 };
 
@@ -52,9 +57,9 @@ class Supervisor {
  private:
   Result<void> end_former(Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                         const std::string& token);
-  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
-               const Protocol& protocol);
+                         AdaptedAttempt& adapted, const std::string& token);
+  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
+               const AdaptedAttempt& adapted);
 
   SupervisorOptions options_;
   std::set<RunId> looked_after_{};  // Runs whose former processes are known to be gone.

@@ -7,6 +7,25 @@
 
 namespace triage::inline v0_1::testing {
 
+struct SimulatedClock::Pending {
+  TimePoint when{};
+  std::function<void()> ring{};
+  std::mutex ringing{};  // Held during the call.
+  bool over = false;     // Rung, or not wanted any more.
+};
+
+class SimulatedClock::Unset final : public Alarm {
+ public:
+  explicit Unset(std::shared_ptr<Pending> pending) : pending_(std::move(pending)) {}
+  ~Unset() override {
+    const std::scoped_lock lock(pending_->ringing);
+    pending_->over = true;
+  }
+
+ private:
+  std::shared_ptr<Pending> pending_;
+};
+
 TimePoint SimulatedClock::now() {
   const std::scoped_lock lock(mutex_);
   return now_;
@@ -26,17 +45,60 @@ bool SimulatedClock::sleep_until(TimePoint when, std::stop_token stop) {
   if (stop.stop_requested()) return false;
   if (callback) callback(when);  // Without the lock: it may look at the clock.
   if (stop.stop_requested()) return false;
+  const TimePoint begun = now();
+  const TimePoint end = std::max(begun, when);
+  for (bool there = false; !there;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      TimePoint next = end;
+      for (const auto& one : alarms_) next = std::min(next, std::max(one->when, begun));
+      there = next == end;
+      now_ = std::max(now_, next);
+    }
+    ring_due();
+    if (stop.stop_requested()) return false;
+  }
   const std::scoped_lock lock(mutex_);
-  const TimePoint end = std::max(now_, when);
-  waits_.push_back(end - now_);
-  now_ = end;
+  waits_.push_back(end - begun);
   return true;
 }
 
+std::unique_ptr<Alarm> SimulatedClock::alarm(TimePoint when, std::function<void()> ring) {
+  auto pending = std::make_shared<Pending>();
+  pending->when = when;
+  pending->ring = std::move(ring);
+  {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(alarms_, [](const auto& one) { return one.use_count() == 1; });
+    alarms_.push_back(pending);
+  }
+  ring_due();
+  return std::make_unique<Unset>(std::move(pending));
+}
+
+// Without the clock's lock: what is called may look at the clock.
+void SimulatedClock::ring_due() {
+  std::vector<std::shared_ptr<Pending>> due;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto first = std::stable_partition(alarms_.begin(), alarms_.end(),
+                                             [&](const auto& one) { return one->when > now_; });
+    due.assign(first, alarms_.end());
+    alarms_.erase(first, alarms_.end());
+  }
+  for (const auto& one : due) {
+    const std::scoped_lock lock(one->ringing);
+    if (!std::exchange(one->over, true)) one->ring();
+  }
+}
+
 void SimulatedClock::advance(Duration duration) {
-  const std::scoped_lock lock(mutex_);
-  // Time stands still at its end instead of overflowing.
-  now_ += std::clamp(duration, Duration::zero(), TimePoint::max() - now_);
+  {
+    const std::scoped_lock lock(mutex_);
+    // Time stands still at its end instead of overflowing.
+    now_ += std::clamp(duration, Duration::zero(), TimePoint::max() - now_);
+  }
+  ring_due();
 }
 
 void SimulatedClock::on_wait(std::function<void(TimePoint)> callback) {

@@ -31,6 +31,13 @@ EdgeOptions named(EdgeOptions options, const std::vector<std::string>& from,
   return options;
 }
 
+void take_defaults(const ExecutorDefaults& defaults, ExecutorOptions& own) {
+  if (!own.policy) own.policy = defaults.policy;
+  if (own.timeout == Duration::zero()) own.timeout = defaults.timeout;
+  if (own.idle_timeout == Duration::zero()) own.idle_timeout = defaults.idle_timeout;
+  if (!own.limits) own.limits = defaults.limits;
+}
+
 Json as_list(const Json& value) { return value.is_array() ? value : Json(Json::array_t{value}); }
 
 }  // namespace
@@ -108,9 +115,19 @@ WorkflowBuilder& WorkflowBuilder::reducer(std::string key, detail::Reducer reduc
   return *this;
 }
 
+WorkflowBuilder& WorkflowBuilder::migrate(std::string executor, std::string from, std::string to,
+                                          Migrate change) {
+  spec_.migrations.push_back(
+      {std::move(executor), {std::move(from), std::move(to), std::move(change)}});
+  return *this;
+}
+
 Result<Workflow> WorkflowBuilder::build() const {
   TRIAGE_TRYV(detail::check_workflow(spec_));
-  auto body = std::make_shared<const detail::WorkflowBody>(spec_);
+  detail::WorkflowSpec spec = spec_;
+  TRIAGE_TRYV(detail::attach_migrations(spec));
+  for (detail::NodeSpec& node : spec.nodes) take_defaults(spec.options.defaults, node.options);
+  auto body = std::make_shared<const detail::WorkflowBody>(std::move(spec));
   TRIAGE_TRYV(detail::policies_of(body->plan(), spec_.options.schedule, std::nullopt));
   return outcome::success(Workflow(std::move(body)));
 }

@@ -3,6 +3,7 @@
 // One call of a handler, as its Context sees it: the seam between the public Context and whoever
 // drives the run.
 
+#include "triage/checkpoint_store.hpp"
 #include "triage/workflow/context.hpp"
 
 #include <memory>
@@ -49,6 +50,11 @@ class Call {
   virtual void stick(Error error) = 0;
   // A step was recorded, of a tool or a model perhaps.
   virtual void stepped(bool tool, bool model) = 0;
+  virtual void active() = 0;  // It does something.
+  // Null: nothing is stored.
+  [[nodiscard]] virtual std::shared_ptr<CheckpointStore> store() const = 0;
+  // Of an agent that the delivery runs; empty without a store.
+  [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
   virtual void before_effect() = 0;
   virtual void plan_patched() = 0;
   virtual void park() = 0;  // The handler is to be called again when there is an answer.

@@ -158,7 +158,7 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
     TRIAGE_TRYV(check_id(node.id, "executor id"));
     if (!ids.insert(node.id).second)
       return wrong("executor " + in_quotes(node.id) + " is twice there");
-    if (node.options.timeout < Duration::zero()) {
+    if (node.options.timeout < Duration::zero() || node.options.idle_timeout < Duration::zero()) {
       return wrong("executor " + in_quotes(node.id) + " has a timeout below 0");
     }
     if (node.options.policy) {
@@ -188,6 +188,28 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   if (spec.options.schedule == Schedule::eager) {
     TRIAGE_TRYV(check_ways_in(spec));
   }
+  return outcome::success();
+}
+
+Result<void> attach_migrations(WorkflowSpec& spec) {
+  for (auto& [executor, migration] : spec.migrations) {
+    const std::string& id = executor;
+    const auto node = std::find_if(spec.nodes.begin(), spec.nodes.end(),
+                                   [&](const NodeSpec& one) { return one.id == id; });
+    if (node == spec.nodes.end() || node->nested) {
+      return wrong("a migration names executor " + in_quotes(executor) +
+                   (node == spec.nodes.end() ? ", which does not exist"
+                                             : ", a workflow; it belongs to that one's builder"));
+    }
+    const auto same = [&](const MigrationSpec& one) { return one.from == migration.from; };
+    if (migration.from == migration.to || !migration.change ||
+        std::any_of(node->migrations.begin(), node->migrations.end(), same)) {
+      return wrong("executor " + in_quotes(executor) + " has two migrations from version " +
+                   in_quotes(migration.from) + ", or one that leads nowhere");
+    }
+    node->migrations.push_back(std::move(migration));
+  }
+  spec.migrations.clear();
   return outcome::success();
 }
 

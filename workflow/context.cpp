@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/context.hpp"
 #include "call.hpp"
+#include "triage/workflow/agent_executor.hpp"
 
 #include <utility>
 
@@ -72,7 +73,10 @@ void Context::record_step(Step step) {
 }
 void Context::plan_patched() { call_->plan_patched(); }
 void Context::before_effect() { call_->before_effect(); }
-void Context::record_usage(const Usage& usage) { call_->inner_attempt().record_usage(usage); }
+void Context::record_usage(const Usage& usage) {
+  call_->inner_attempt().record_usage(usage);
+  call_->active();
+}
 std::stop_token Context::stop_token() const { return call_->stop_token(); }
 std::optional<TimePoint> Context::deadline() const { return call_->deadline(); }
 Error Context::fail(Failure failure) { return call_->fail(std::move(failure)); }
@@ -83,6 +87,13 @@ void Context::give_up(Error error) {
 }
 
 namespace detail {
+
+NestedRun nested_run(Context& context, const Json& task) {
+  Call& call = *context.call_;
+  return {.id = call.nested_run_id(task),
+          .options = {
+              .deadline = call.deadline(), .store = call.store(), .parent = &call.inner_attempt()}};
+}
 
 void send_returned(Context& context, Message message) {
   Call& call = *context.call_;

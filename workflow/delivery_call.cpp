@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "delivery_call.hpp"
+#include "base/digest.hpp"
 #include "router.hpp"
 #include "triage/detail/try.hpp"
 
@@ -8,12 +9,29 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
+namespace {
+
+constexpr std::size_t longest_run_id = 128;
+
+}  // namespace
+
+// The run of one delivery under its executor's policy. With another input, or more answers, it is
+// another piece of work.
+RunId inner_run_id(const RunId& run, const std::string& what) {
+  const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
+  if (run.size() + mark.size() <= longest_run_id) return run + mark;
+  return triage::detail::digest(run).substr(0, 64) + mark;
+}
+
 DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner)
     : around_(around),
       delivery_(delivery),
       node_(around.body.plan().nodes[delivery.node]),
       inner_(inner) {
-  if (node_.spec->options.timeout > Duration::zero()) begun_ = around.clock.now();
+  const ExecutorOptions& own = node_.spec->options;
+  if (own.timeout > Duration::zero() || own.idle_timeout > Duration::zero()) {
+    begun_ = active_ = around.clock.now();
+  }
   finished_.superstep = delivery.superstep;
   if (around.stored) finished_.input = digest_of(delivery.message);
 }
@@ -37,6 +55,13 @@ Result<void> DeliveryCall::perform(Instance& executor) {
   if (parked_ && !sticky_) return outcome::success();
   if (sticky_) return *sticky_;
   if (!done) return done;
+  active();
+  if (was_idle_) {
+    return fail(
+        {.text = "executor \"" + node_.path + "\" did nothing for longer than its idle timeout",
+         .type = FailureType::timeout,
+         .reason = "idle_timeout"});
+  }
   const auto until = deadline();
   const bool limited = node_.spec->options.timeout > Duration::zero();
   if (limited && until && around_.clock.now() > *until) {
@@ -50,6 +75,7 @@ Result<void> DeliveryCall::perform(Instance& executor) {
 
 void DeliveryCall::add_sent(const std::vector<Exit>& exits, Message message,
                             std::optional<std::string_view> target) {
+  active();
   if (auto checked = check_json(message.json(), "a message"); !checked) {
     return stick(std::move(checked).error());
   }
@@ -66,6 +92,7 @@ void DeliveryCall::output(Message message) {
   if (const auto* exits = exits_of_output(around_.body.plan(), delivery_.node)) {
     return add_sent(*exits, std::move(message), std::nullopt);
   }
+  active();
   if (auto checked = check_json(message.json(), "an output"); !checked) {
     return stick(std::move(checked).error());
   }
@@ -139,10 +166,35 @@ std::optional<TimePoint> DeliveryCall::deadline() const {
   const Duration timeout = node_.spec->options.timeout;
   std::optional<TimePoint> until = inner_.deadline();
   if (timeout > Duration::zero() && (!until || begun_ + timeout < *until)) until = begun_ + timeout;
+  const Duration idle = node_.spec->options.idle_timeout;
+  if (idle > Duration::zero()) {
+    const std::scoped_lock lock(mutex_);
+    if (!until || active_ + idle < *until) until = active_ + idle;
+  }
   return until;
 }
 
+// A gap that was too long is known when it ends.
+void DeliveryCall::active() {
+  const Duration idle = node_.spec->options.idle_timeout;
+  if (idle == Duration::zero()) return;
+  const TimePoint now = around_.clock.now();
+  const std::scoped_lock lock(mutex_);
+  was_idle_ |= now - active_ > idle;
+  active_ = now;
+}
+
+RunId DeliveryCall::nested_run_id(const Json& task) const {
+  if (!around_.store) return {};
+  return inner_run_id(
+      around_.attempt.run_id(),
+      show(Json{{"agent", node_.path},
+                {"occurrence", delivery_.occurrence},
+                {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}}));
+}
+
 void DeliveryCall::stepped(bool tool, bool model) {
+  active();
   around_.checkpoints.recorded(delivery_.node, 1, 0);
   const auto happened = [&](CheckpointTrigger trigger) {
     around_.checkpoints.happened(trigger, delivery_.node, delivery_.occurrence);

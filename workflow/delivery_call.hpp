@@ -23,6 +23,7 @@ struct Asked {
   std::string type{};
   Json payload{};
   std::optional<WallTime> expires{};
+  std::string signal{};  // That answers it; only of what was read from a store.
 };
 
 // What all deliveries of a run see. Answers do not change while handlers run.
@@ -34,8 +35,12 @@ struct Surroundings {
   Values& values;
   const std::map<std::string, Json, std::less<>>& answers;
   Checkpointer& checkpoints;
+  std::shared_ptr<CheckpointStore> store{};
   bool stored = false;  // There is a store: what is read is noted.
 };
+
+// A run below a run, for this piece of work: the same id in all processes.
+[[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
 
 class DeliveryCall final : public Call {
  public:
@@ -71,6 +76,9 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
   void stepped(bool tool, bool model) override;
+  void active() override;
+  [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
+  [[nodiscard]] RunId nested_run_id(const Json& task) const override;
   void before_effect() override;
   void plan_patched() override;
   void park() override { parked_ = true; }
@@ -85,6 +93,8 @@ class DeliveryCall final : public Call {
   const PlanNode& node_;
   Attempt& inner_;
   TimePoint begun_{};
+  TimePoint active_{};  // When it did something last; under mutex_, as the next.
+  bool was_idle_ = false;
   Finished finished_{};
   std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What it has written.
   std::vector<Asked> asked_{};
@@ -92,7 +102,7 @@ class DeliveryCall final : public Call {
   std::optional<Error> sticky_{};
   bool parked_ = false;
   bool patched_ = false;
-  std::mutex mutex_{};  // For stick() on threads of the handler.
+  mutable std::mutex mutex_{};  // For what the handler's own threads may call.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

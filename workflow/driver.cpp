@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "driver.hpp"
 #include "base/digest.hpp"
+#include "compatible.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -22,8 +23,15 @@ Message message_of(const Json& inputs) {
 
 }  // namespace
 
-std::string answer_signal(std::string_view request) {
-  return "triage/answer/" + triage::detail::digest(request).substr(0, 32);
+std::string answer_signal(std::string_view request, std::string_view timeline) {
+  std::string what(request);
+  if (!timeline.empty()) what += "\n" + std::string(timeline);
+  return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
+}
+
+std::string timeline_of(const State& state) {
+  const Json* timeline = state.find(timeline_key);
+  return timeline != nullptr && timeline->is_string() ? timeline->get<std::string>() : "";
 }
 
 Json asked_json(const Asked& asked) {
@@ -60,22 +68,33 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       policies_(policies),
       checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
                    options.on_event),
-      around_{body,    inputs,   attempt,      *options_.clock,
-              values_, answers_, checkpoints_, options.store != nullptr},
+      around_{body,     inputs,       attempt,       *options_.clock,         values_,
+              answers_, checkpoints_, options.store, options.store != nullptr},
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {}
 
-// What was answered is kept in the state, where a branch finds it too.
+namespace {
+
+template <class Found>
+void each_of(const State& state, std::string_view prefix, const Found& found) {
+  if (state.empty()) return;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(prefix);
+       one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    found(one->first.substr(prefix.size()), *one->second);
+  }
+}
+
+}  // namespace
+
 Result<void> Driver::load() {
   before_ = attempt_.state();
-  if (before_.empty()) return outcome::success();
-  const State::Values& values = *before_.values();
-  const auto each = [&](std::string_view prefix, const auto& found) {
-    for (auto one = values.lower_bound(prefix);
-         one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
-      found(one->first.substr(prefix.size()), *one->second);
-    }
-  };
+  std::string timeline = timeline_of(before_);
+  if (options_.restored) {
+    timeline = std::to_string(attempt_.number());
+    attempt_.update_state(Json{{std::string(timeline_key), timeline}});
+  }
+  if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
     if (edits->contains("state")) {
@@ -84,15 +103,28 @@ Result<void> Driver::load() {
       }
     }
   }
-  each(finished_prefix, [&](const std::string&, const Json& finished) {
+  each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
+    verify_ |= !since.is_null();  // What others have made of it may not be what they would now.
+  });
+  each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
     if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
   });
-  each(answer_prefix, [&](const std::string& id, const Json& answer) {
+  each_of(before_, migrated_prefix, [&](const std::string& path, const Json& migrated) {
+    const auto node = plan_.node_of.find(path);
+    if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
+  });
+  load_answers(timeline);
+  return outcome::success();
+}
+
+// What was answered is kept in the state, where a branch finds it too.
+void Driver::load_answers(const std::string& timeline) {
+  each_of(before_, answer_prefix, [&](const std::string& id, const Json& answer) {
     answers_.emplace(id, answer.at("value"));
   });
-  each(request_prefix, [&](const std::string& id, const Json& asked) {
+  each_of(before_, request_prefix, [&](const std::string& id, const Json& asked) {
     if (answers_.contains(id)) return;
-    const auto sent = attempt_.received(answer_signal(id));
+    const auto sent = attempt_.received(answer_signal(id, timeline));
     if (!sent || !sent->contains("value")) return;
     answers_.emplace(id, sent->at("value"));
     attempt_.update_state(
@@ -102,7 +134,6 @@ Result<void> Driver::load() {
     checkpoints_.recorded(node->second, 0, 0);
     checkpoints_.happened(CheckpointTrigger::response_accepted, node->second, 0);
   });
-  return outcome::success();
 }
 
 Result<Json> Driver::run(Driven& driven) {
@@ -130,6 +161,7 @@ Result<Json> Driver::run(Driven& driven) {
   if (!asked_.empty()) return waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
+  store_withheld();
   return outcome::success(result(driven));
 }
 
@@ -140,6 +172,9 @@ Result<void> Driver::drive() {
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
       auto known = replay(*delivery);
+      if (known && !known.value()) {
+        if (auto migrated = migrate(*delivery); !migrated) known = std::move(migrated).error();
+      }
       if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
       if (!known) return std::move(known).error();
       if (!known.value()) begin(*std::move(delivery));
@@ -159,6 +194,12 @@ Result<void> Driver::drive() {
 
 void Driver::begin(Delivery delivery) {
   called_.push_back(delivery.node);
+  if (options_.on_event) {
+    checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
+                       .executor = plan_.nodes[delivery.node].path,
+                       .occurrence = delivery.occurrence,
+                       .superstep = delivery.superstep});
+  }
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
     perform(ended);
@@ -168,9 +209,11 @@ void Driver::begin(Delivery delivery) {
 }
 
 void Driver::perform(Ended& ended) {
+  ended.unsaved.reset();
   checkpoints_.happened(CheckpointTrigger::task_started, ended.delivery.node,
                         ended.delivery.occurrence);
-  if (plan_.nodes[ended.delivery.node].spec->options.policy) {
+  const ExecutorOptions& own = plan_.nodes[ended.delivery.node].spec->options;
+  if (own.policy || own.limits) {
     call_under_policy(ended);
   } else {
     call_once(ended, attempt_);
@@ -182,6 +225,11 @@ void Driver::perform(Ended& ended) {
 
 Result<Instance*> Driver::instance_of(std::size_t node) {
   Kept& kept = kept_[node];
+  if (!kept.instance && !kept.withheld.empty()) {
+    return Error{Errc::conflict, "executor \"" + plan_.nodes[node].path +
+                                     "\" cannot begin again: its save() has failed, so what it "
+                                     "knew since then is lost"};
+  }
   if (!kept.instance) {
     kept.instance = plan_.nodes[node].spec->type.make();
     if (!kept.saved.is_null()) {
@@ -210,14 +258,7 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     }
     ended.status = call.parked() ? Status::parked : Status::done;
     ended.finished = std::move(call.finished());
-    if (call.parked() || !instance.value()->has_state()) return;
-    Json saved = instance.value()->save();
-    if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
-      ended.status = Status::failed;
-      ended.error = std::move(checked).error();
-    } else if (saved != kept_[ended.delivery.node].saved) {
-      ended.finished.saved = std::move(saved);
-    }
+    if (!call.parked()) ask_hook(ended, *instance.value());
   } catch (...) {
     ended.status = Status::failed;
     ended.thrown = std::current_exception();
@@ -269,6 +310,11 @@ Result<void> Driver::settle(Ended ended) {
         {delivery.superstep, {delivery.node, delivery.occurrence}, i, ended.finished.outputs[i]});
   }
   Result<void> added = values_.add(delivery, ended.finished.writes);
+  const auto migrated = migrated_.find(delivery.node);
+  if (added && migrated != migrated_.end() && ended.reused &&
+      migrated->second.value("after", 0) == delivery.occurrence) {
+    added = take_migrated(delivery, migrated->second);
+  }
   scheduler_.settle(delivery, std::move(ended.finished.sent));
   return added;
 }

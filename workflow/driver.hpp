@@ -48,10 +48,13 @@ struct DriverOptions {
   std::atomic<std::size_t>* calls = nullptr;
   bool retry_failed = true;  // Tries again what had failed and was recorded as that.
   WorkflowObserver on_event{};
+  Json known_parts{};     // That the run went on with before; null: those of the workflow.
+  bool restored = false;  // Answers that were given before do not count.
 };
 
-// The name of the signal that answers a request.
-[[nodiscard]] std::string answer_signal(std::string_view request);
+// The name of the signal that answers a request, in the timeline that the state tells.
+[[nodiscard]] std::string answer_signal(std::string_view request, std::string_view timeline);
+[[nodiscard]] std::string timeline_of(const State& state);
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
 
@@ -73,20 +76,29 @@ class Driver {
     std::optional<Error> error{};
     std::exception_ptr thrown{};
     bool reused = false;
-    bool patched = false;  // It has changed a plan.
+    bool patched = false;            // It has changed a plan.
+    std::optional<Error> unsaved{};  // Why its hook gave nothing to store.
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
     Json saved{};  // What its hook gave last.
+    // Finished deliveries by key that wait for a hook that works: stored without it, they would be
+    // taken for done by an executor that has forgotten them.
+    Json withheld = Json::object();
   };
 
   [[nodiscard]] Result<void> load();
+  void load_answers(const std::string& timeline);
+  void note_parts();
+  [[nodiscard]] Result<void> migrate(const Delivery& next);
+  [[nodiscard]] Result<void> take_migrated(const Delivery& after, const Json& migrated);
   [[nodiscard]] Result<void> drive();
   [[nodiscard]] Result<bool> replay(const Delivery& delivery);
   [[nodiscard]] bool still_true(const Delivery& delivery, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
   void take_instead(Ended& ended);
   void note(const Ended& ended, Ran how);
+  void tell(const Ended& ended, const DeliveryView& view) const;
   [[nodiscard]] Error failed_tasks() const;
   void begin(Delivery delivery);
   void perform(Ended& ended);
@@ -96,6 +108,8 @@ class Driver {
   [[nodiscard]] Json stored_form(const Ended& ended) const;
   void store_finished(const Ended& ended);
   void store_asked(const Ended& ended);
+  void ask_hook(Ended& ended, const Instance& instance);
+  void store_withheld();
   void superstep_ended();
   [[nodiscard]] Result<void> collect();
   [[nodiscard]] Result<void> settle(Ended ended);
@@ -118,6 +132,7 @@ class Driver {
   Checkpointer checkpoints_;
   Surroundings around_;
   std::vector<Kept> kept_;
+  std::map<std::size_t, Json> migrated_{};  // By node: what its private state was made into.
   std::vector<Emitted> outputs_{};
   std::vector<Asked> asked_{};
   std::vector<Ended> failed_{};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // How a delivery under a policy of its own is tried, and how a workflow ends without a result.
-#include "base/digest.hpp"
 #include "driver.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
@@ -13,14 +12,12 @@ namespace {
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
-constexpr std::size_t longest_run_id = 128;
-
-// The run of one delivery under its executor's policy. With another input, or more answers, it is
-// another piece of work.
-RunId inner_run_id(const RunId& run, const std::string& what) {
-  const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
-  if (run.size() + mark.size() <= longest_run_id) return run + mark;
-  return triage::detail::digest(run).substr(0, 64) + mark;
+FailurePolicy fail_at_once() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
 }
 
 }  // namespace
@@ -38,10 +35,12 @@ void Driver::call_under_policy(Ended& ended) {
     if (ended.status == Status::parked) return Json();
     return stored_form(ended);
   };
-  const TriageAgent<Inner> agent(try_once, *node.spec->options.policy,
+  const ExecutorOptions& own = node.spec->options;
+  const TriageAgent<Inner> agent(try_once, own.policy ? *own.policy : fail_at_once(),
                                  {.name = node.spec->id,
-                                  .version = node.spec->options.version,
+                                  .version = own.version,
                                   .store = options_.store,
+                                  .limits = own.limits.value_or(Limits{}),
                                   .clock = options_.clock});
   const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
   std::size_t answered = 0;

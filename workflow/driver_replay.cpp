@@ -98,8 +98,49 @@ void Driver::store_finished(const Ended& ended) {
   const std::string& path = plan_.nodes[node].path;
   Json stored = stored_form(ended);
   const std::size_t bytes = checkpoints_.counts_bytes() ? show(stored).size() : 0;
-  attempt_.update_state(Json{{finished_key(path, ended.delivery.occurrence), std::move(stored)}});
+  const std::string key = finished_key(path, ended.delivery.occurrence);
+  Json& withheld = kept_[node].withheld;
+  const std::string mark = std::string(withheld_prefix) + path;
+  if (ended.unsaved) {
+    withheld[key] = std::move(stored);
+    checkpoints_.failed(node, ended.delivery.occurrence, *ended.unsaved);
+    attempt_.update_state(Json{{mark, ended.delivery.occurrence}});
+    return;
+  }
+  Json patch{{key, std::move(stored)}};
+  if (!withheld.empty()) {
+    patch.update(std::exchange(withheld, Json::object()));
+    patch[mark] = nullptr;
+  }
+  attempt_.update_state(std::move(patch));
   checkpoints_.recorded(node, 0, bytes);
+}
+
+// A hook that fails costs its executor the state, not the delivery.
+void Driver::ask_hook(Ended& ended, const Instance& instance) {
+  const std::size_t node = ended.delivery.node;
+  ended.unsaved.reset();
+  if (!instance.has_state() || policies_.of_node[node] == Policies::off) return;
+  try {
+    Json saved = instance.save();
+    if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
+      ended.unsaved = std::move(checked).error();
+    } else if (saved != kept_[node].saved) {
+      ended.finished.saved = std::move(saved);
+    }
+  } catch (const std::exception& e) {
+    ended.unsaved =
+        Error(Errc::invalid_argument, std::string("the executor's save() threw: ") + e.what());
+  } catch (...) {
+    ended.unsaved = Error(Errc::invalid_argument, "the executor's save() threw no std::exception");
+  }
+}
+
+// The run has finished: nobody needs the state any more.
+void Driver::store_withheld() {
+  for (Kept& kept : kept_) {
+    if (!kept.withheld.empty()) attempt_.update_state(std::exchange(kept.withheld, Json::object()));
+  }
 }
 
 void Driver::store_asked(const Ended& ended) {
@@ -135,6 +176,35 @@ void Driver::superstep_ended() {
   called_.clear();
 }
 
+// To those who watch, in the order in which it is settled.
+void Driver::tell(const Ended& ended, const DeliveryView& view) const {
+  using Kind = WorkflowEventKind;
+  WorkflowEvent event{
+      .executor = view.executor, .occurrence = view.occurrence, .superstep = view.superstep};
+  const auto send = [&](Kind kind, Json value) {
+    event.kind = kind;
+    event.value = std::move(value);
+    checkpoints_.tell(event);
+  };
+  for (const Asked& asked : ended.asked) {
+    event.request = asked.id;
+    if (view.how == Ran::waits) send(Kind::request_opened, asked.payload);
+  }
+  event.request.clear();
+  if (view.how == Ran::waits) return;
+  event.error = ended.error;
+  if (view.how == Ran::failed) return send(Kind::executor_failed, nullptr);
+  if (view.how == Ran::reused) return send(Kind::executor_reused, nullptr);
+  if (!ended.finished.failed.empty()) {
+    send(Kind::executor_failed, ended.finished.failed);
+  } else {
+    Json sent = Json::array();
+    for (const Sent& one : ended.finished.sent) sent.push_back(one.message.json());
+    send(Kind::executor_completed, std::move(sent));
+  }
+  for (const Message& output : ended.finished.outputs) send(Kind::output, output.json());
+}
+
 void Driver::note(const Ended& ended, Ran how) {
   DeliveryView view{.executor = plan_.nodes[ended.delivery.node].path,
                     .occurrence = ended.delivery.occurrence,
@@ -142,6 +212,7 @@ void Driver::note(const Ended& ended, Ran how) {
                     .how = how};
   for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.json());
   for (const Message& message : ended.finished.outputs) view.sent.push_back(message.json());
+  if (options_.on_event) tell(ended, view);
   views_.push_back(std::move(view));
 }
 

@@ -27,7 +27,10 @@ struct Finished {
 inline constexpr std::string_view finished_prefix = "triage/done/";
 inline constexpr std::string_view request_prefix = "triage/request/";
 inline constexpr std::string_view answer_prefix = "triage/answer/";
-inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
+inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
+inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
+inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
+inline constexpr std::string_view edits_key = "triage/edits";            // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
 // Without the values of this scope, and without what a hook gave.

@@ -101,7 +101,9 @@ void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
       print(node.nested->spec(), path);
     } else {
       fingerprint_["executor " + path] =
-          short_digest(node.options.version + "\n" + joined(node.type.handles));
+          (node.options.version.size() > 64 ? short_digest(node.options.version)
+                                            : node.options.version) +
+          "@" + short_digest(joined(node.type.handles));
     }
   }
   for (const EdgeSpec& edge : spec.edges) {

@@ -69,6 +69,8 @@ class WorkflowBody {
   std::map<std::string, std::string> fingerprint_{};
 };
 
+// Gives each executor its migrations. Errors: see WorkflowBuilder::build.
+[[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
 // Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> check_workflow(const WorkflowSpec& spec);
 

@@ -3,10 +3,12 @@
 #include "base/shield.hpp"
 #include "branch.hpp"
 #include "checkpointer.hpp"
+#include "compatible.hpp"
 #include "driver.hpp"
 #include "stored_run.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/workflow/inspect.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -68,18 +70,22 @@ class WorkflowRun::Body {
     return finish(agent_.run(task(inputs), run_options()));
   }
   Result<WorkflowResult> go_on(const Json* inputs) {
+    if (begin_at_) return fork(*std::exchange(begin_at_, std::nullopt), {});
     TRIAGE_TRYV(check());
     if (!options_.store || id_.empty()) {
       return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
     }
     driven_ = {};
-    TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs));
+    TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs, options_.force));
     if (!options_.retry_failed && inputs != nullptr) {
       return finish(agent_.run_or_resume(id_, task(*inputs), {.run = run_options()}));
     }
     return finish(agent_.resume_run(id_, {.run = run_options()}));
   }
   Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
+  Result<WorkflowResult> restore(std::string_view checkpoint);
+  // The first resume() begins a branch there.
+  Result<void> begin_at(std::string_view checkpoint);
 
   Result<std::vector<detail::Asked>> asked() const {
     if (!options_.store || id_.empty()) return outcome::success(driven_.asked);
@@ -97,6 +103,10 @@ class WorkflowRun::Body {
   }
   Result<std::vector<CheckpointInfo>> checkpoints() const;
   Result<CheckpointId> checkpoint(std::string_view label);
+  Result<std::vector<WorkflowEvent>> events(Sequence from) const {
+    if (!options_.store || id_.empty()) return Error{Errc::not_found, "the run has no store"};
+    return workflow::events(*options_.store, id_, from);
+  }
   [[nodiscard]] const RunId& id() const noexcept { return id_; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
 
@@ -112,24 +122,7 @@ class WorkflowRun::Body {
             .auto_checkpoint = false,
             .label = options_.label};
   }
-  Result<Json> drive(const Json& task, Attempt& attempt) {
-    id_ = attempt.run_id();
-    looked_ = true;
-    driven_ = {};
-    const auto& own = workflow_.body()->spec().options;
-    const Json inputs = detail::edited_inputs(task.at("inputs"), attempt.state());
-    const UnderWay under_way(*this, attempt);
-    detail::Driver driver(*workflow_.body(), policies_, inputs, attempt,
-                          {.threads = options_.threads,
-                           .pool = options_.pool,
-                           .max_supersteps = options_.max_supersteps.value_or(own.max_supersteps),
-                           .store = options_.store,
-                           .clock = options_.clock,
-                           .calls = &calls_,
-                           .retry_failed = options_.retry_failed,
-                           .on_event = options_.on_event});
-    return driver.run(driven_);
-  }
+  Result<Json> drive(const Json& task, Attempt& attempt);
   Result<WorkflowResult> finish(Result<Json> done);
 
   // While the callable is at work, other threads may make checkpoints through its attempt.
@@ -151,6 +144,8 @@ class WorkflowRun::Body {
   Workflow workflow_;
   WorkflowRunOptions options_;
   detail::Policies policies_{};
+  bool restored_ = false;  // Until the next call of drive().
+  std::optional<std::string> begin_at_{};
   std::mutex mutex_{};
   Attempt* attempt_ = nullptr;  // Under mutex_.
   RunId id_;
@@ -172,12 +167,71 @@ Result<void> WorkflowRun::Body::check() {
   return outcome::success();
 }
 
+Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
+  id_ = attempt.run_id();
+  looked_ = true;
+  driven_ = {};
+  const detail::WorkflowBody& body = *workflow_.body();
+  const Json& started_with = task.at("parts");
+  const State state = attempt.state();
+  // Another process may have gone on with other parts meanwhile.
+  if (auto fits = detail::check_parts(id_, started_with, state, workflow_);
+      !fits && !options_.force) {
+    driven_.error = fits.error();
+    return std::move(fits).error();
+  }
+  Json known = detail::known_parts(started_with, state);
+  if (known == Json(workflow_.fingerprint())) known = nullptr;
+  const Json inputs = detail::edited_inputs(task.at("inputs"), state);
+  const UnderWay under_way(*this, attempt);
+  detail::Driver driver(
+      body, policies_, inputs, attempt,
+      {.threads = options_.threads,
+       .pool = options_.pool,
+       .max_supersteps = options_.max_supersteps.value_or(body.spec().options.max_supersteps),
+       .store = options_.store,
+       .clock = options_.clock,
+       .calls = &calls_,
+       .retry_failed = options_.retry_failed,
+       .on_event = options_.on_event,
+       .known_parts = std::move(known),
+       .restored = std::exchange(restored_, false)});
+  return driver.run(driven_);
+}
+
+Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
+  TRIAGE_TRYV(check());
+  if (!options_.store || id_.empty()) {
+    return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
+  }
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  if (place.run != id_) {
+    return Error{Errc::invalid_argument, "checkpoint \"" + printable(checkpoint) +
+                                             "\" is not of run \"" + id_ +
+                                             "\"; rehydrate() or fork() begin at another run's"};
+  }
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  driven_ = {};
+  restored_ = true;
+  auto done = agent_.resume_run(id_, {.from = std::string(checkpoint), .run = run_options()});
+  restored_ = false;
+  return finish(std::move(done));
+}
+
+Result<void> WorkflowRun::Body::begin_at(std::string_view checkpoint) {
+  if (!options_.store) return Error{Errc::not_found, "there is no store to read a checkpoint from"};
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  begin_at_ = checkpoint;
+  return outcome::success();
+}
+
 Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
   TRIAGE_TRYV(check());
   if (!options_.store) return Error{Errc::not_found, "there is no store to fork in"};
   TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
-  TRIAGE_TRYV(detail::check_stored_task(*options_.store, parent.run, workflow_, nullptr));
-  TRIAGE_TRY(state, triage::detail::shielded([&] { return options_.store->load_state(parent); }));
+  TRIAGE_TRY(state,
+             detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
   TRIAGE_TRY(changed, detail::branch_edits(workflow_.body()->plan(), state, edits));
   driven_ = {};
   return finish(agent_.fork(checkpoint, {.label = edits.label,
@@ -240,8 +294,7 @@ Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& ans
     // A second answer is refused even if it is the same: only one of several wins.
     const std::string nonce =
         std::to_string((options_.random ? options_.random : real_random())->next());
-    auto sent = agent_.signal(id_, detail::answer_signal(request),
-                              Json{{"value", answer}, {"nonce", nonce}});
+    auto sent = agent_.signal(id_, one.signal, Json{{"value", answer}, {"nonce", nonce}});
     if (!sent && sent.error().code == Errc::conflict) {
       return Error{Errc::conflict,
                    "request \"" + printable(request) + "\" has been answered before"};
@@ -264,6 +317,17 @@ Result<WorkflowResult> WorkflowRun::start_or_resume(const Json& inputs) {
   auto went_on = body_->go_on(&inputs);
   if (went_on || went_on.error().code != Errc::not_found) return went_on;
   return body_->run(inputs);
+}
+
+Result<WorkflowResult> WorkflowRun::restore(std::string_view checkpoint) {
+  return body_->restore(checkpoint);
+}
+Result<WorkflowRun> rehydrate(const Workflow& workflow, std::string_view checkpoint,
+                              std::shared_ptr<CheckpointStore> store, WorkflowRunOptions options) {
+  options.store = std::move(store);
+  WorkflowRun run(workflow, std::move(options));
+  TRIAGE_TRYV(run.body_->begin_at(checkpoint));
+  return outcome::success(std::move(run));
 }
 
 Result<WorkflowResult> WorkflowRun::fork(std::string_view checkpoint, const Fork& edits) {
@@ -295,6 +359,9 @@ std::future<Result<CheckpointId>> WorkflowRun::checkpoint_async(std::string labe
   return std::async(std::launch::async, [body = body_.get(), label = std::move(label)] {
     return body->checkpoint(label);
   });
+}
+Result<std::vector<WorkflowEvent>> WorkflowRun::events(Sequence from) const {
+  return body_->events(from);
 }
 std::size_t WorkflowRun::handler_calls() const noexcept { return body_->calls(); }
 const RunId& WorkflowRun::id() const noexcept { return body_->id(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stored_run.hpp"
 #include "base/shield.hpp"
+#include "compatible.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -14,6 +15,8 @@ using triage::detail::shielded;
 
 constexpr std::string_view entry_label = "triage/run_started";
 
+}  // namespace
+
 // run_started is the first record of every run.
 Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, shielded([&] { return store.read(run, {1, 1}); }));
@@ -25,31 +28,6 @@ Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   }
   return outcome::success(task);
 }
-
-Result<void> check_parts(const RunId& run, const Json& stored,
-                         const std::map<std::string, std::string>& parts) {
-  std::string differing;
-  const auto add = [&](const std::string& part, const char* how) {
-    differing += (differing.empty() ? "" : ", ") + part + " (" + how + ")";
-  };
-  for (const auto& [part, mark] : parts) {
-    const auto found = stored.find(part);
-    if (found == stored.end()) {
-      add(part, "new");
-    } else if (*found != mark) {
-      add(part, "changed");
-    }
-  }
-  for (const auto& [part, mark] : stored.items()) {
-    if (!parts.contains(part)) add(part, "gone");
-  }
-  if (differing.empty()) return outcome::success();
-  return Error{
-      Errc::conflict,
-      "run \"" + run + "\" was made by another workflow, or another version: " + differing};
-}
-
-}  // namespace
 
 std::string first_difference(const Json& one, const Json& other) {
   std::string path;
@@ -89,18 +67,32 @@ std::string first_difference(const Json& one, const Json& other) {
 }
 
 Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
-                               const Json* inputs) {
+                               const Json* inputs, bool force) {
   TRIAGE_TRY(task, stored_task(store, run));
-  TRIAGE_TRYV(check_parts(run, task.at("parts"), workflow.fingerprint()));
+  if (!force && task.at("parts") != Json(workflow.fingerprint())) {
+    TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+    TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
+  }
   if (inputs == nullptr || task.at("inputs") == *inputs) return outcome::success();
   return Error{Errc::conflict, "run \"" + run +
                                    "\" was started with other inputs: they differ at " +
                                    first_difference(task.at("inputs"), *inputs)};
 }
 
+Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& checkpoint,
+                                  const Workflow& workflow, bool force) {
+  TRIAGE_TRY(task, stored_task(store, checkpoint.run));
+  TRIAGE_TRY(state, shielded([&] { return store.load_state(checkpoint); }));
+  if (!force) {
+    TRIAGE_TRYV(check_parts(checkpoint.run, task.at("parts"), state, workflow));
+  }
+  return outcome::success(std::move(state));
+}
+
 Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
   std::vector<Asked> pending;
+  const std::string timeline = timeline_of(latest.state);
   if (latest.state.empty()) return outcome::success(std::move(pending));
   const State::Values& values = *latest.state.values();
   for (auto one = values.lower_bound(request_prefix);
@@ -108,6 +100,7 @@ Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) 
     const std::string id = one->first.substr(request_prefix.size());
     if (!latest.state.contains(std::string(answer_prefix) + id)) {
       pending.push_back(asked_from(id, *one->second));
+      pending.back().signal = answer_signal(id, timeline);
     }
   }
   return outcome::success(std::move(pending));

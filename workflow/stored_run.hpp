@@ -11,10 +11,19 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// Whether the stored run is of this workflow and, if they are given, of these inputs. Errors:
-// Errc::not_found; Errc::conflict, with the parts or the path that differ; the store's.
+// Whether the stored run is of this workflow (not asked with `force`) and, if they are given, of
+// these inputs. Errors: Errc::not_found; Errc::conflict, with the parts or the path that differ;
+// the store's.
 [[nodiscard]] Result<void> check_stored_task(CheckpointStore& store, const RunId& run,
-                                             const Workflow& workflow, const Json* inputs);
+                                             const Workflow& workflow, const Json* inputs,
+                                             bool force);
+// {"inputs", "parts"} of a run's start. Errors: Errc::not_found; Errc::conflict, it is no run of a
+// workflow; the store's.
+[[nodiscard]] Result<Json> stored_task(CheckpointStore& store, const RunId& run);
+// The state of a checkpoint that this workflow may go on from. Errors: the same.
+[[nodiscard]] Result<State> state_to_begin_with(CheckpointStore& store,
+                                                const CheckpointId& checkpoint,
+                                                const Workflow& workflow, bool force);
 // Where two values differ first, as a JSON pointer; the whole is "/".
 [[nodiscard]] std::string first_difference(const Json& one, const Json& other);
 

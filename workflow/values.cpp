@@ -81,6 +81,24 @@ JsonPtr Values::read(const Delivery& reader, const std::string& scope, std::stri
   return gone(value) ? nullptr : value;
 }
 
+std::map<std::string, JsonPtr> Values::all(const Delivery& reader, const std::string& scope) const {
+  std::map<std::string, JsonPtr> found;
+  {
+    const std::shared_lock lock(mutex_);
+    const auto gather = [&](const auto& from) {
+      for (auto one = from.lower_bound({scope, ""}); one != from.end() && one->first.first == scope;
+           ++one) {
+        found.emplace(one->first.second, nullptr);
+      }
+    };
+    gather(committed_);
+    gather(entries_);
+  }
+  for (auto& [key, value] : found) value = read(reader, scope, key);
+  std::erase_if(found, [](const auto& one) { return one.second == nullptr; });
+  return found;
+}
+
 Result<void> Values::check_writers(const Key& key, const Delivery& writer) const {
   const auto found = entries_.find(key);
   if (found == entries_.end() || reducer(key.first, key.second) != nullptr) {

@@ -37,6 +37,9 @@ class Values {
 
   [[nodiscard]] JsonPtr read(const Delivery& reader, const std::string& scope,
                              std::string_view key) const;
+  // Everything that the reader sees of a scope.
+  [[nodiscard]] std::map<std::string, JsonPtr> all(const Delivery& reader,
+                                                   const std::string& scope) const;
   // What the reader would see if it had written this itself.
   [[nodiscard]] JsonPtr combined(const std::string& scope, const std::string& key,
                                  const JsonPtr& before, const JsonPtr& written) const;

@@ -7,6 +7,7 @@
 #include "triage/detail/try.hpp"
 #include "triage/limits.hpp"
 #include "triage/policies/document.hpp"
+#include "triage/policies/duration.hpp"
 #ifdef TRIAGE_HAS_YAML
 #include "triage/policies/yaml.hpp"
 #endif
@@ -150,6 +151,9 @@ void show_table(const PolicyDocument& document, const Limits& limits) {
   print(table.text());
   for (const auto& gate : document.gates) print("gate: " + std::string(gate->name()) + "\n");
   if (document.budget) print("budget: yes\n");
+  if (document.attempt_timeout > Duration::zero()) {
+    print("attempt_timeout: " + format_duration(document.attempt_timeout) + "\n");
+  }
   print("Waits with jitter are shown for the random number 0.5.\n");
 }
 
@@ -161,10 +165,12 @@ void show_json(const PolicyDocument& document, const Limits& limits) {
   }
   Json gates = Json::array();
   for (const auto& gate : document.gates) gates.push_back(gate->name());
-  print_json(Json{{"types", std::move(types)},
-                  {"gates", std::move(gates)},
-                  {"budget", document.budget != nullptr},
-                  {"warnings", unreachable_settings(document.policy, limits)}});
+  print_json(
+      Json{{"types", std::move(types)},
+           {"gates", std::move(gates)},
+           {"budget", document.budget != nullptr},
+           {"attempt_timeout_s", std::chrono::duration<double>(document.attempt_timeout).count()},
+           {"warnings", unreachable_settings(document.policy, limits)}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // triage run: any program, supervised until it has finished.
 
 #include "command.hpp"
+#include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "run_session.hpp"
 #include "triage/detail/try.hpp"
@@ -24,6 +25,8 @@ struct Arguments {
   std::string run{};
   std::string label{};
   std::string policy{};
+  std::string adapter{};
+  std::string own_session = "auto";
   std::string timeout{};
   std::string idle_timeout{};
   std::string kill_after = "5s";
@@ -55,11 +58,16 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   spec.limits = {given.memory_mb << 20U, given.cpu_seconds, given.open_files};
   if (!given.policy.empty()) {
     TRIAGE_TRY(text, read_text_file(given.policy));
-    if (const auto document = read_policy(text); !document) {
+    const auto document = read_policy(text);
+    if (!document) {
       return Error{document.error().code, printable(given.policy) + ": " + document.error().detail};
     }
+    if (given.timeout.empty()) spec.timeout = document.value().attempt_timeout;
     spec.policy = std::move(text);
   }
+  TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
+  spec.adapter = std::move(adapter);
+  spec.session = given.own_session;
   return outcome::success(std::move(spec));
 }
 
@@ -113,6 +121,14 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   arguments.add_option("--policy", given->policy,
                        "A policy document, in JSON or YAML. Default: waits for what passes by "
                        "itself, begins anew what crashed.");
+  arguments.add_option("--adapter", given->adapter,
+                       "How the program's events are read and its session is gone on with: a name "
+                       "(claude, codex, generic) or a file. Default: by the program's name.");
+  arguments
+      .add_option("--session", given->own_session,
+                  "Whether the program goes on with its own session after a failure: auto (the "
+                  "default: as its adapter says), resume, fresh.")
+      ->check(CLI::IsMember({"auto", "resume", "fresh"}));
   arguments.add_option("--label", given->label, "A name to find the run by.");
   arguments.add_option("--run", given->run,
                        "The run's id. One that exists goes on; one that has finished is not run "

@@ -53,7 +53,9 @@ std::string describe_evidence(const Json& body) {
 }
 
 std::string describe_failure(const Json& body, const Journal& journal) {
-  std::string text = "Attempt " + std::to_string(journal.attempts()) + " failed";
+  std::string text = field(body, "refused", false)
+                         ? std::string("No attempt was made")
+                         : "Attempt " + std::to_string(journal.attempts()) + " failed";
   if (body.contains("critical_step")) {
     text +=
         " at " + describe_step(journal.trajectory(), field(body, "critical_step", std::size_t{0}));

@@ -61,8 +61,10 @@ void tell_recovery(const Event& event, Telling how) {
                {"hint", event.action->hint}});
     return;
   }
-  std::string text = "attempt " + std::to_string(failure.attempt_number) +
-                     " failed: " + std::string(to_string(found.type));
+  std::string text = failure.refused
+                         ? std::string("no attempt was made: ")
+                         : "attempt " + std::to_string(failure.attempt_number) + " failed: ";
+  text += to_string(found.type);
   if (!found.reason.empty()) text += " (" + found.reason + ")";
   const std::string words = last_words(failure);
   if (!words.empty()) text += ", \"" + words + "\"";

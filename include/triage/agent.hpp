@@ -4,10 +4,12 @@
 
 #include "triage/detail/call.hpp"
 #include "triage/detail/run_loop.hpp"
+#include "triage/detail/work.hpp"
 #include "triage/suspension.hpp"
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -15,8 +17,8 @@
 
 namespace triage::inline v0_1 {
 
-// Makes one callable per run, for callables with state of their own: TriageAgent{per_run(make), …}.
-// `make` itself is called as const, from any thread that starts a run.
+// Makes one callable per run, for callables with their own state: TriageAgent{per_run(make), …}.
+// `make` is called as const, from any thread that starts a run.
 template <class Factory>
 struct PerRun {
   Factory make;
@@ -26,10 +28,10 @@ template <class Factory>
   return {std::forward<Factory>(make)};
 }
 
-// F takes (task) or (task, Attempt&), returns T, void or Result<T>, and reports a failure by
-// throwing or by `return attempt.fail(…)`. F is called as const. T may be move-only. Task is F's
-// first parameter, decayed; a string_view is kept as a string. For a callable with an `auto`
-// parameter use make_agent<Task>(f, …).
+// F takes (task) or (task, Attempt&), returns T (may be move-only), void or Result<T>, and reports
+// a failure by throwing or by `return attempt.fail(…)`. F is called as const. Task is F's first
+// parameter, decayed; a string_view is stored as a string. If that parameter is `auto`, use
+// make_agent<Task>(f, …).
 //
 // Thread-safety: one agent serves any number of runs at once; F must then be safe to call as const
 // from several threads, or be made per run.
@@ -46,21 +48,20 @@ class TriageAgent {
         core_(detail::make_core(std::move(policy), std::move(options),
                                 detail::is_null_callable(callable_))) {}
 
-  // Runs the callable until it finishes or nothing fits any more.
-  // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure());
-  // invalid_argument; with a run id that exists: conflict (unfinished, or finished by another
-  // agent, version or policy, or with another task) or busy (owned). A finished run of this agent
-  // and this task gives its recorded result.
+  // Runs the callable until it succeeds or no recovery fits. For the id of a finished run of this
+  // agent and this task, returns the recorded result.
+  // Errors: Errc::escalated, aborted, suspended, cancelled (see error.failure()); invalid_argument;
+  // for an id that exists: conflict (unfinished, or finished by another agent, version or policy,
+  // or with another task) or busy (owned).
   Result<Value> run(const Task& task) const { return go(task); }
   Result<Value> run(const Task& task, const RunOptions& options) const { return go(task, options); }
   Result<Value> operator()(const Task& task) const { return run(task); }
 
-  // Starts the run, or continues it, or returns its recorded result: whatever fits. The task of a
-  // stored run wins over `task`. With `from`, the run must exist. A run that waits for a decision,
-  // or is poisoned, is left alone: Errc::suspended (without a token), Errc::conflict. So is one
-  // that has ended by decision, and its recorded error is returned: Errc::aborted, Errc::escalated.
-  // Only ResumeOptions::revive goes on with those, and resume_run with an escalated one. A run that
-  // ended in doubt asks again.
+  // Starts the run, continues it, or returns its recorded result. A stored task takes precedence
+  // over `task`. With `from`, the run must exist. Does not continue a run that waits for a decision
+  // (Errc::suspended, without a token), is poisoned (Errc::conflict), or was aborted or escalated
+  // (its recorded error). ResumeOptions::revive continues those, and resume_run an escalated one. A
+  // run that ended with an effect in doubt reconciles it again.
   Result<Value> run_or_resume(const RunId& id, const Task& task, ResumeOptions options = {}) const {
     auto opened = detail::open_unless_waiting(*core_, id, options);
     if (opened) return resume(std::move(opened));
@@ -70,36 +71,36 @@ class TriageAgent {
     options.run.run_id = id;
     return go(task, options.run);
   }
-  // Continues a run whose process died or that ended without a result, with the deadline, limits,
-  // elapsed time and usage that it had; what `options.run` sets wins. An aborted one stays so
-  // unless it is revived: Errc::aborted, with what was recorded and who decided. Errors: not_found,
-  // busy, conflict (other fingerprint), corrupt, and those of run().
+  // Continues a run whose process died or that ended without a result, with its deadline, limits,
+  // elapsed time and usage; `options.run` overrides them. An aborted run needs `revive`, else
+  // returns Errc::aborted with what was recorded and who decided. Errors: not_found, busy, conflict
+  // (other fingerprint), corrupt, and those of run().
   Result<Value> resume_run(const RunId& id, const ResumeOptions& options = {}) const {
     return resume(detail::open_run(*core_, id, options));
   }
-  // Continues a suspended run with the action that was decided on, in any process that has the
-  // same store. The token works once; of several that use it at once one wins. History, usage,
-  // effects and state are as they were; the decision and who took it are recorded. If the run waits
-  // because a nested one does (Suspension::inner), an action that goes on is for that one.
-  // Errors: not_found (unknown or used); conflict (expired, another agent's, or the run went on
-  // without it); invalid_argument (an action that is not allowed or not safe, or a fallback that is
-  // no value of this agent; the token stays);
-  // busy (somebody else has the run just now); those of run().
+  // Continues a suspended run with the action decided on, in any process with the same store. A
+  // token works once; of several concurrent uses one wins. History, usage, effects and state are
+  // kept; the decision and who made it are recorded. If the run waits for a nested one
+  // (Suspension::inner), an action that continues is passed to that one.
+  // Errors: not_found (unknown or used token); conflict (expired, another agent's, or the run has
+  // continued without it); invalid_argument (an action that is not allowed or not safe, or a
+  // fallback that is not a value of this agent; the token stays valid); busy (another owner has the
+  // run); those of run().
   Result<Value> decide(std::string_view token, RecoveryAction action,
                        const DecideOptions& options = {}) const {
     if (auto fits = Traits::check_fallback(action); !fits) return std::move(fits).error();
     return resume(detail::open_suspended(*core_, token, std::move(action), options));
   }
 
-  // This agent's suspended runs that may go on now without a decision. Errors: the store's.
+  // This agent's suspended runs that may continue now without a decision. Errors: the store's.
   Result<std::vector<DueRun>> due() const {
     return detail::due_runs(*core_, RunOptions{}, Duration::zero());
   }
-  // Takes up what is due, or will be within 1 s (it waits that long, and starts nothing early), one
-  // run after another. A run that somebody else has taken up is left out, so several threads and
-  // processes may call this at once. One that cannot be taken is reported each time: a run whose
-  // fingerprint differs as Errc::conflict, until DueOptions::accept_changed takes it. Errors: the
-  // store's, if the runs cannot be listed.
+  // Continues, one after another, the runs that are due or will be within 1 s (it waits for them
+  // and starts none early). Skips runs that somebody else has taken, so threads and processes may
+  // call this at once. A run that cannot be continued is reported each time; one with another
+  // fingerprint as Errc::conflict, unless DueOptions::accept_changed is set. Errors: the store's,
+  // if the runs cannot be listed.
   Result<std::vector<ResumedRun<Value>>> resume_due(const RunOptions& options = {}) const {
     return resume_due(DueOptions{.run = options});
   }
@@ -116,19 +117,35 @@ class TriageAgent {
     return outcome::success(std::move(resumed));
   }
 
-  // Runs the callable in a new run that branches off from a checkpoint ("RUN@SEQUENCE") of another
-  // one: it begins with that state, with options.state set over it, and that trajectory. The branch
-  // is recorded before the callable runs; the run it came from is only read. Effects of the whole
-  // origin keep their recorded results and idempotency keys; history, usage and limits begin anew.
-  // Where a branch starts over, it begins like this again.
-  // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint behind
-  // an effect that was undone); invalid_argument; corrupt; the store's; those of run().
+  // Continues runs of this agent's store on `threads` threads until a stop is requested: runs whose
+  // owner is gone, and suspended runs whose time or signal has come. Any number of workers,
+  // processes and hosts may do so at once: one of them gets each run. A stop waits for the runs in
+  // progress. A worker that finds nothing looks again after options.poll, and so it does if the
+  // store fails. Errors: Errc::invalid_argument (threads: 1 to 1,000; options.poll),
+  // Errc::not_found (no store), the store's, if it fails at the first look.
+  Result<WorkDone> work(std::size_t threads, std::stop_token stop,
+                        const WorkOptions& options = {}) const {
+    detail::require_storable<Task, Value>();
+    return detail::work(*core_, threads, stop, options,
+                        [this](Result<detail::ContinuationPtr> opened, WorkDone& done) {
+                          const bool taken = opened.has_value();
+                          const bool good = resume(std::move(opened)).has_value();
+                          ++(good ? done.finished : taken ? done.ended : done.refused);
+                        });
+  }
+
+  // Runs the callable in a new run, a branch of another run's checkpoint ("RUN@SEQUENCE"): it
+  // starts (and starts over) with that trajectory and state, with options.state set over it. The
+  // branch is recorded before the callable runs; its origin is only read. All effects of the origin
+  // keep their recorded results and idempotency keys; history, usage and limits start anew.
+  // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint after
+  // an effect that was undone since); invalid_argument; corrupt; the store's; those of run().
   Result<Value> fork(std::string_view checkpoint, const ForkOptions& options = {}) const {
     return resume(detail::open_fork(*core_, checkpoint, options));
   }
 
-  // Answers Attempt::wait(name) of a run, now or when it comes to it. A signal is sent once: the
-  // same value again is no error. name: 1 to 256 bytes. Errors: conflict (another value was sent),
+  // Answers Attempt::wait(name) of a run, before or while it waits. A signal is sent once; sending
+  // the same value again succeeds. name: 1 to 256 bytes. Errors: conflict (another value was sent),
   // not_found (no store), invalid_argument, the store's.
   Result<void> signal(const RunId& run, std::string_view name, const Json& value = nullptr) const {
     return detail::send_signal(*core_, run, name, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the callable sees of its run: it records what it does here, and learns why it runs again.
+// A callable's view of its run: records what the callable does and tells it why it runs again.
 
 #include "triage/budget.hpp"
 #include "triage/contract.hpp"
@@ -36,26 +36,26 @@ class AttemptUse;
 void report_failure(Attempt& attempt, Error&& error);
 }  // namespace detail
 
-// Why this attempt was made, if it is not the first one of its run.
+// Why this attempt was made; for every attempt but the first of its run.
 struct Recovery {
   RecoveryAction::Kind action = RecoveryAction::Kind::retry;
   FailureType failure_type = FailureType::unknown;
   std::string reason{};  // Classification::reason of the failure.
-  // From the strategy. If it gave none: how the contract was broken, or what was restored, if
-  // either applies.
+  // The strategy's hint; without one, how the contract was broken or what was restored, if either
+  // applies.
   std::string hint{};
   std::string subgoal{};  // resume: the open subgoal.
   std::vector<Evidence> evidence{};
   std::string checkpoint_id{};       // What was restored; empty if nothing was.
   std::vector<std::string> tools{};  // Names in the contract's manifest, if there is one.
-  // The contract itself: the manifest with its schemas, subgoals, limits. Null without one.
+  // The whole contract: manifest with schemas, subgoals, limits. Null without one.
   std::shared_ptr<const AgentContract> contract{};
 };
 
-// Thrown by effect() when the attempt cannot go on. Let it pass: the attempt's result is discarded
-// even if it is swallowed. It is no std::exception, so that a catch-all for those does not eat it.
-// On a thread that the callable started it ends the process, as any exception does that leaves a
-// thread: use TaskGroup there (triage/task_group.hpp), or try_effect.
+// Thrown by effect() when the attempt must stop. Do not catch it: the attempt's result is discarded
+// even if you do. It is not a std::exception, so `catch (const std::exception&)` misses it. On a
+// thread that the callable started it terminates the process, like any exception that leaves a
+// thread: use TaskGroup (triage/task_group.hpp) or try_effect there.
 struct AttemptStopped {};
 
 template <class T>
@@ -69,20 +69,19 @@ concept JsonReadable = requires(const Json& json) {
 template <class T>
 concept JsonConvertible = JsonWritable<T> && JsonReadable<T>;
 
-// Thread-safety: all members may be called from several threads of one callable at once. The
-// callable joins what it starts; TaskGroup does. A run that ends waits for calls that other threads
-// have begun. Calls that come after the callable has returned do nothing and see nothing (the stop
-// token is triggered, results are errors, effect() throws); those before the end of the run are
-// counted in the event late_call. That holds as long as the agent lives, and until 1,024 more
-// attempts of it have ended: then the memory of an attempt may serve another one. In a process
-// without other threads it does so at once. What run_id() and recovery() refer to is valid until
-// the callable returns.
+// Thread-safety: the threads of one callable may call all members at once. The callable must join
+// the threads it starts, as TaskGroup does. A run that ends waits for calls in progress. Calls made
+// after the callable has returned do nothing: the stop token is triggered, results are errors,
+// effect() throws; those made before the run ends are reported as the event late_call. This holds
+// while the agent lives and until 1,024 more of its attempts have ended; after that, and at once in
+// a process without other threads, another attempt may reuse the memory. References from run_id()
+// and recovery() are valid until the callable returns.
 class Attempt {
  public:
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // 1 for the first attempt of the run. A number is left out where the run could not go on: its
+  // 1 for the first attempt of the run. A number is skipped if its attempt could not be made: the
   // process died before the callable was called, or an effect stayed in doubt.
   [[nodiscard]] int number() const noexcept { return number_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& run_id() const;
@@ -91,56 +90,56 @@ class Attempt {
   [[nodiscard]] std::stop_token stop_token() const;
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
-  // What a rollback or resume restored, with this attempt's updates; empty at the start of a run
-  // and after RETRY and REPLAN. In a branch (fork) those begin with the state it branched off with.
+  // The state that a rollback or resume restored, with this attempt's updates. Empty at the start
+  // of a run and after RETRY and REPLAN; in a branch (fork), the state it branched off with.
   [[nodiscard]] State state() const;
-  // The same as a type with nlohmann conversions; a value-initialised T if the state is empty.
+  // The state as a type with nlohmann conversions; a value-initialised T if it is empty.
   template <JsonReadable T>
   [[nodiscard]] T state() const {
     const State now = state();
     return now.empty() ? T{} : now.json().template get<T>();
   }
-  // The steps of this attempt, after those that were restored.
+  // The restored steps, then those of this attempt.
   [[nodiscard]] Trajectory trajectory() const;
 
-  // Records an action. O(1), no I/O unless the write mode is `immediate` or the queue is full; with
-  // a contract that speaks of steps, what judging the step takes: see judge_step. Its index is its
-  // place in the trajectory. Errors are sticky: see error().
+  // Records an action; its index is its position in the trajectory. O(1), and no I/O unless the
+  // write mode is `immediate` or the queue is full; a contract with rules for steps adds the cost
+  // of judge_step. Errors are sticky: see error().
   void record_step(Step&& step);
   void record_step(const Step& step) { record_step(Step(step)); }
-  // Merges the top-level keys of a JSON object into the state. Belongs to the checkpoint of the
-  // step before it. O(changed). Anything but an object is a sticky error.
+  // Merges the top-level keys of a JSON object into the state. O(changed). The change belongs to
+  // the checkpoint of the preceding step. Anything but an object is a sticky error.
   void update_state(Json patch);
   template <class T>
   requires(!std::same_as<std::remove_cvref_t<T>, Json> && JsonWritable<std::remove_cvref_t<T>> &&
            !std::is_convertible_v<T, Json::initializer_list_t>) void update_state(const T& value) {
     update_state(Json(value));
   }
-  void remove_state(std::string_view key);  // Nothing happens if there is no such key.
+  void remove_state(std::string_view key);  // Does nothing if the key is missing.
   void replace_state(Json state);           // Must be an object.
   void record_usage(const Usage& usage);
-  // Declares what this agent promises; checked from now on. Replaces AgentOptions::contract. One
-  // that check_contract refuses is a sticky error.
+  // Sets what this agent promises, from now on; replaces AgentOptions::contract. A contract that
+  // check_contract refuses is a sticky error.
   void set_contract(AgentContract contract);
-  // Says that a subgoal of the contract is reached. Records an idempotent step whose
-  // metadata["completes_subgoal"] is the name, so that a rollback opens it again; a step of one's
-  // own may have that key too, with a name or a list of names.
+  // Marks a subgoal of the contract as reached: records an idempotent step whose
+  // metadata["completes_subgoal"] is the name. A rollback to before it reopens the subgoal. Your
+  // own steps may set that key too, to a name or a list of names.
   void complete_subgoal(std::string_view name);
 
-  // A checkpoint with a name (1 to 256 bytes), durable on return in every write mode. The newest
-  // one of a name wins. Errors: Errc::invalid_argument; the store's, if it cannot keep its level;
-  // what was recorded may be a checkpoint without the name then.
+  // Makes a checkpoint named `label` (1 to 256 bytes), durable on return in every write mode. The
+  // newest one with a name wins. Errors: Errc::invalid_argument; the store's if it cannot guarantee
+  // its durability (the checkpoint may then exist without the name).
   Result<CheckpointId> checkpoint(std::string_view label);
 
-  // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes, and
-  // returns its recorded result ever after. The intent is durable before fn runs, the result before
-  // this returns. key: 1 to 512 bytes. fn's result needs nlohmann conversions, or is void; fn may
-  // take its idempotency key or the EffectCall. Of the arguments a hash is stored, so that the same
-  // key is not used for something else. An exception from fn leaves the effect in doubt, except
-  // EffectNotDone, which frees the key. What is in doubt is settled by `reconcile` when the effect
-  // is asked for again, or as the semantics say. A second thread on the same key waits. Throws
-  // AttemptStopped if try_effect would return an error; the run then ends with it. After the
-  // deadline nothing is run that has no recorded result: that is a failure, a timeout.
+  // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes; later
+  // calls return its recorded result. The intent is durable before fn runs, the result before this
+  // returns. key: 1 to 512 bytes. fn may take its idempotency key or the EffectCall, and returns
+  // void or a type with nlohmann conversions. A hash of the arguments is stored to detect that the
+  // key is used for something else. If fn throws EffectNotDone, the key is free again; any other
+  // exception leaves the effect in doubt, which the next call settles by `reconcile` or as the
+  // semantics say. A second thread with the same key waits. After the deadline, an effect without a
+  // recorded result fails as a timeout. Throws AttemptStopped where try_effect returns an error;
+  // the run ends with that error.
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> detail::effect_result_t<Fn> {
@@ -151,10 +150,10 @@ class Attempt {
               const EffectOptions& options = {}) -> detail::effect_result_t<Fn> {
     return settled(effect_as<detail::effect_result_t<Fn>>(key, &arguments, fn, options));
   }
-  // The same, reporting instead of throwing. Errors: Errc::in_doubt; Errc::conflict (the key was
-  // used with other arguments, or its recorded result is of another type); Errc::invalid_argument
-  // (key, arguments, a name that is not registered); Errc::escalated (the deadline has passed:
-  // return it); the store's. Exceptions from fn pass through.
+  // Like effect(), but returns errors. Errors: Errc::in_doubt; Errc::conflict (the key was used
+  // with other arguments, or its recorded result has another type); Errc::invalid_argument (key,
+  // arguments, an unregistered name); Errc::escalated (the deadline has passed: return it); the
+  // store's. Exceptions from fn pass through.
   template <EffectFunction Fn>
   auto try_effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> Result<detail::effect_result_t<Fn>> {
@@ -166,48 +165,46 @@ class Attempt {
     return effect_as<detail::effect_result_t<Fn>>(key, &arguments, fn, options);
   }
 
-  // Asks the agent's gates before a call, and waits in front of them, never beyond the deadline.
+  // Asks the agent's gates before a call and waits if they say so, never beyond the deadline.
   // Report to the permit how the call went. Errors: the failure that fail() would return, with the
-  // gate's reason; return it. Errc::cancelled if the run is.
+  // gate's reason (return it); Errc::cancelled if the run is cancelled.
   [[nodiscard]] Result<Permit> enter(std::string_view tool, std::string_view endpoint = {},
                                      bool retry = false);
-  // Reserves from the agent's budget and those of the agents around it, before spending; settle()
-  // what it gives with what was really spent. Errors: the failure that fail() would return, of type
-  // quota_exhausted with the reason budget_spent; Errc::invalid_argument.
+  // Reserves `estimate` from the budgets of the agent and the agents around it, before spending.
+  // Then settle() the reservation with the actual usage. Errors: the failure that fail() would
+  // return, of type quota_exhausted with the reason budget_spent; Errc::invalid_argument.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
 
-  // Asks AgentOptions::guard before a step is taken; without a guard everything is allowed. Return
-  // the error: denied, it is a failure of type constraint_ignored; if somebody is to be asked, the
-  // run is suspended, and a decision for retry or resume approves the same tool with the same input
-  // for the rest of the run. Errors: see above; Errc::invalid_argument.
+  // Asks AgentOptions::guard before a step is taken; without a guard every step is allowed. Return
+  // the error: a denied step is a failure of type constraint_ignored. A step to ask about suspends
+  // the run; deciding on retry or resume approves the same tool with the same input for the rest of
+  // the run. Errors: these; Errc::invalid_argument.
   [[nodiscard]] Result<void> propose_step(const Step& step);
-  // Waits until then. If that is longer than Limits::max_wait and the store is durable, the run is
-  // suspended until then: this throws AttemptStopped, run returns Errc::suspended, and resume_due()
-  // calls the callable again, which comes here again and passes. Waits on the injected clock
-  // otherwise, and with strict_idempotency if the attempt has steps that must not be repeated.
-  // Throws AttemptStopped too if the run is cancelled or `when` lies behind its deadline.
-  // `when` should be the same time whenever the callable is called. If it is not, as in now + 2 h,
-  // a call counts as the one that the run was suspended for if it asks for a wait of the same
-  // length, with the same state and after as many sleeps with that state: better use sleep_for.
+  // Waits until `when`. If that is longer than Limits::max_wait and the store is durable, suspends
+  // the run: throws AttemptStopped, run returns Errc::suspended, and resume_due() calls the
+  // callable again, which then passes this call. Otherwise, or with strict_idempotency after a step
+  // that must not be repeated, waits on the injected clock. Also throws AttemptStopped if the run
+  // is cancelled or `when` is after its deadline. Pass the same time at each call. If it varies
+  // (now + 2 h), a call is taken for the one that suspended the run if length, state and the number
+  // of earlier sleeps with that state are equal: better use sleep_for.
   void sleep_until(WallTime when);
-  // Waits for `length` from the first time that a sleep of this name is begun in the run; until
-  // when is recorded, so the name stands for the same sleep in all its attempts and processes, and
-  // passes ever after. Otherwise as sleep_until. name: 1 to 256 bytes.
+  // Waits for `length`. The first call in the run records when the sleep named `name` (1 to 256
+  // bytes) ends; all later attempts and processes wait for that same end. Otherwise like
+  // sleep_until.
   void sleep_for(std::string_view name, Duration length);
-  // The value that agent.signal(run, name, …) sent, or nothing if there was none by `deadline`. The
-  // answer is recorded: the same name gets the same answer ever after, also after a crash. A wait
-  // that is longer than Limits::max_wait suspends the run as above, and a signal makes it due.
-  // name: 1 to 256 bytes. Throws AttemptStopped as above, and if there is no store.
+  // Returns the value that agent.signal(run, name, …) sent, or nothing if none came by `deadline`.
+  // The answer is recorded: the same name always gets the same answer, also after a crash. A wait
+  // longer than Limits::max_wait suspends the run like sleep_until; a signal makes it due. name: 1
+  // to 256 bytes. Throws AttemptStopped like sleep_until, and if there is no store.
   [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
-  // What was sent under this name so far, without waiting; nothing is recorded if there is nothing
-  // yet. Otherwise as wait().
+  // Like wait(), but returns at once: what was sent so far. An empty answer is not recorded.
   [[nodiscard]] std::optional<Json> received(std::string_view name);
 
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);
 
-  // The first error of a call above that returns void, if there was one. It ends the run when the
-  // callable returns, whatever it returns.
+  // The first error of a void member above, if any. It ends the run when the callable returns,
+  // whatever that returns.
   [[nodiscard]] std::optional<Error> error() const;
 
  private:
@@ -234,9 +231,9 @@ class Attempt {
 
   detail::Run* run_ = nullptr;
   std::atomic<int> number_{0};
-  mutable std::atomic<std::uint32_t> users_{closed};  // Calls by other threads, and the mark.
-  std::atomic<std::uintptr_t> thread_{0};             // That runs the callable.
-  Attempt* next_ = nullptr;                           // Of its run's, or of those that are closed.
+  mutable std::atomic<std::uint32_t> users_{closed};  // Calls by other threads, and `closed`.
+  std::atomic<std::uintptr_t> thread_{0};             // Runs the callable.
+  Attempt* next_ = nullptr;                           // In its run's list, or that of closed ones.
 };
 
 template <class T, class Fn>
@@ -245,7 +242,7 @@ Result<T> Attempt::effect_as(std::string_view key, const Json* arguments, Fn& fn
   if constexpr (!std::is_void_v<T> && !JsonConvertible<T>) {
     static_assert(detail::always_false<T>,
                   "triage: an effect's result is stored: give its type to_json and from_json");
-    return Error{Errc::invalid_argument, {}};  // So that the compiler says nothing more.
+    return Error{Errc::invalid_argument, {}};  // Avoids follow-up diagnostics.
   } else {
     const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) -> Json {
       if constexpr (std::is_void_v<T>) {

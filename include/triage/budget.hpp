@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tokens, money and calls that may be spent: asked before, settled after.
+// Limits on tokens, money and calls: reserve before a call, settle after it.
 
 #include "triage/result.hpp"
 #include "triage/usage.hpp"
@@ -23,8 +23,8 @@ struct BudgetLimits {
 
 class Budget;
 
-// What a call may spend. Move-only; destroyed without settle(), nothing was spent.
-// Thread-safety: none.
+// What a call may spend. Move-only; without settle(), its destructor settles for nothing spent.
+// Not thread-safe.
 class Reservation {
  public:
   Reservation() = default;
@@ -32,8 +32,8 @@ class Reservation {
   Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation() { settle(Usage{.calls = 0}); }
 
-  // What the call really spent, even if it is more than was reserved. The first call counts. Where
-  // the cost is negative or not finite, the estimated one is taken for it.
+  // What the call actually spent, even if above the reservation. Only the first call counts. A
+  // negative or non-finite cost is replaced by the estimate.
   void settle(const Usage& actual) noexcept;
 
  private:
@@ -41,13 +41,13 @@ class Reservation {
   Reservation(std::vector<std::shared_ptr<Budget>> budgets, const Usage& reserved)
       : budgets_(std::move(budgets)), reserved_(reserved) {}
 
-  std::vector<std::shared_ptr<Budget>> budgets_{};  // Each once.
+  std::vector<std::shared_ptr<Budget>> budgets_{};  // No duplicates.
   Usage reserved_{.calls = 0};
 };
 
-// A call starts only if its estimate fits beside what is spent and reserved; so the limits are
-// passed by no more than what the calls under way spend beyond their estimates. A budget with a
-// parent draws from both.
+// A call starts only if its estimate fits on top of what is spent and reserved. So the limits can
+// be exceeded only by what calls in progress spend beyond their estimates. A budget with a parent
+// draws from both.
 // Thread-safety: all members may be called from several threads at once.
 class Budget : public std::enable_shared_from_this<Budget> {
  public:
@@ -55,15 +55,15 @@ class Budget : public std::enable_shared_from_this<Budget> {
   [[nodiscard]] static Result<std::shared_ptr<Budget>> create(const BudgetLimits& limits,
                                                               std::shared_ptr<Budget> parent = {});
 
-  // Errors: Errc::exhausted, saying what is left; Errc::invalid_argument for a cost that is
-  // negative or not finite.
+  // Errors: Errc::exhausted, with what is left; Errc::invalid_argument for a negative or non-finite
+  // cost.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
-  // From all of these and their parents: from each once, however often it is named or reached. What
-  // one of them refuses is reserved in none. Null ones are left out. Errors: as above.
+  // Reserves from all of these and their parents, from each only once, and from none if one
+  // refuses. Null budgets are skipped. Errors: those of reserve(estimate).
   [[nodiscard]] static Result<Reservation> reserve(std::span<const std::shared_ptr<Budget>> budgets,
                                                    const Usage& estimate);
-  // What was spent without a reservation; counts in full, whatever the limits say. A cost that is
-  // negative or not finite counts as none.
+  // Adds what was spent without a reservation; counts in full, whatever the limits. A negative or
+  // non-finite cost counts as 0.
   void add(const Usage& actual) noexcept;
   [[nodiscard]] Usage spent() const;
 
@@ -71,7 +71,7 @@ class Budget : public std::enable_shared_from_this<Budget> {
   friend class Reservation;
   Budget(const BudgetLimits& limits, std::shared_ptr<Budget> parent)
       : limits_(limits), parent_(std::move(parent)) {}
-  Result<void> take(const Usage& estimate);  // From this one alone, as the next one is.
+  Result<void> take(const Usage& estimate);  // From this one alone, like the next member.
   void settle(const Usage& reserved, const Usage& actual) noexcept;
 
   BudgetLimits limits_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A checkpoint: a position of a journal that can be restored.
+// A checkpoint: a restorable position in a journal.
 
 #include "triage/run_id.hpp"
 #include "triage/state.hpp"
@@ -11,16 +11,16 @@
 
 namespace triage::inline v0_1 {
 
-// What is known of a checkpoint without restoring it.
+// What is known about a checkpoint without restoring it.
 struct CheckpointInfo {
   CheckpointId id{};
   std::size_t steps = 0;  // Length of the trajectory there.
   std::string label{};    // Empty for automatic checkpoints.
-  WallTime time{};        // When its last record was made; for people only.
-  int attempt = 0;        // 1-based number of the attempt that made it.
+  WallTime time{};        // When its last record was made; informative only.
+  int attempt = 0;        // The attempt that made it, from 1.
 };
 
-// A restored position: state and trajectory as they were there.
+// A restored position: its state and trajectory.
 struct Checkpoint {
   CheckpointInfo info{};
   State state{};

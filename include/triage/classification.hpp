@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a classifier found out about a failure. Values without logic.
+// What a classifier found out about a failure. Plain values.
 
 #include "triage/clock.hpp"
 #include "triage/taxonomy.hpp"
@@ -13,26 +13,27 @@
 
 namespace triage::inline v0_1 {
 
-// One finding, and where it came from, so that every decision can be explained.
+// One finding and its source, so that every decision can be explained.
 struct Evidence {
   std::string
       source{};  // "loop", "deadline", "contract", "http_status", "text", "exception_type", …
   FailureType suggests = FailureType::unknown;
   std::string detail{};               // What was found, in words.
-  double confidence = 0.0;            // 0 to 1, of this finding alone.
-  std::optional<std::size_t> step{};  // Index of the step that it was found in.
-  // The same for programs: of a broken contract "tool", "nearest", "path", "expected", "found",
-  // "schema_path", "subgoal", "tokens", "limit", "phrase", "pattern". A key may come several times.
+  double confidence = 0.0;            // 0 to 1, for this finding alone.
+  std::optional<std::size_t> step{};  // Index of the step it was found in.
+  // The finding in machine-readable form; for a broken contract "tool", "nearest", "path",
+  // "expected", "found", "schema_path", "subgoal", "tokens", "limit", "phrase", "pattern". Keys may
+  // repeat.
   std::vector<std::pair<std::string, std::string>> facts{};
 
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
-// What a classifier would have answered if it had to; too unsure to be acted on.
+// The answer a classifier would have given if forced to; too uncertain to act on.
 struct Leaning {
   FailureType type = FailureType::unknown;
   std::string reason{};     // As in Classification.
-  double confidence = 0.0;  // 0 to 1, of this type being right; 0 for unknown.
+  double confidence = 0.0;  // 0 to 1, that this type is right; 0 for unknown.
 
   friend bool operator==(const Leaning&, const Leaning&) = default;
 };
@@ -41,17 +42,18 @@ struct Classification {
   FailureType type = FailureType::unknown;
   std::string reason{};     // "rate_limited", "connection_lost", "tool_not_in_manifest", …
   double confidence = 0.0;  // 0 to 1; 0 for unknown.
-  std::vector<Evidence> evidence{};  // The deciding one first.
+  std::vector<Evidence> evidence{};  // Starts with the deciding one.
   // The earliest step whose evidence explains the failure: the first of a loop, one that broke the
-  // contract, that failed and was not made up for, whose result was empty or unlike the others and
-  // was needed later; else the one that failed last. Evidence of source "critical_step" says why.
+  // contract, one whose failure was not made up for, one whose result was empty or unlike the
+  // others and was needed later; else the last that failed. Evidence of source "critical_step" says
+  // why.
   std::optional<std::size_t> critical_step{};
-  // 0 to 1, of the critical step being right, where it was guessed from what was said. None where
-  // evidence decided. A run rolls back for a guess of 0.5 or more only.
+  // Probability that a critical step guessed from the texts is right, 0 to 1; empty if evidence
+  // decided. A run rolls back only for a guess of 0.5 or more.
   std::optional<double> critical_step_confidence{};
   std::optional<Duration> retry_after{};  // What the other side asked for.
   std::vector<std::size_t> loop_steps{};  // Indexes of one period of a detected loop.
-  Leaning leaning{};                      // If the type is unknown although something was found.
+  Leaning leaning{};  // Set if the type is unknown although something was found.
 
   friend bool operator==(const Classification&, const Classification&) = default;
 };

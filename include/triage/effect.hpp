@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Effects: what an agent does to the outside world, how a doubt about it is settled, and how it is
+// Effects: what an agent does to the outside world, how doubts about it are settled, and how it is
 // undone.
 
 #include "triage/clock.hpp"
@@ -19,29 +19,29 @@
 
 namespace triage::inline v0_1 {
 
-// What happens to an effect of which nobody knows whether it happened: its function threw, its
-// process died, or its result could not be stored.
+// What to do with an effect in doubt: its function threw, its process died, or its result could not
+// be stored.
 enum class EffectSemantics : std::uint8_t {
-  at_most_once,   // It is reconciled, or the run escalates. It is never run again on a guess.
-  at_least_once,  // It is run again: for what may happen twice.
-  idempotent,     // Run again with the same idempotency key, by which the other side knows it.
+  at_most_once,   // Reconcile it, else escalate. Never run again on a guess.
+  at_least_once,  // Run it again: for what may happen twice.
+  idempotent,     // Run it again with the same idempotency key, which the other side knows.
 };
 [[nodiscard]] std::string_view to_string(EffectSemantics semantics) noexcept;
 [[nodiscard]] std::optional<EffectSemantics> parse_effect_semantics(std::string_view name) noexcept;
 
-// One effect, as its functions see it.
+// One effect, as passed to its functions.
 struct EffectCall {
   std::string key{};
-  std::uint64_t generation = 1;   // One more after each compensation.
-  int attempt = 0;                // Grows with every attempt of the run, also across crashes.
-  std::string idempotency_key{};  // 64 hexadecimal digits: the same for a run, key and generation.
-                                  // A branch keeps its origin's. A compensation has its own.
-  Json result{};                  // For a compensation: what the effect returned, else null.
-  std::optional<TimePoint> deadline{};  // Return before. Nobody is stopped by force.
+  std::uint64_t generation = 1;   // Increases by one with each compensation.
+  int attempt = 0;                // Increases with every attempt of the run, across crashes too.
+  std::string idempotency_key{};  // 64 hexadecimal digits, fixed per run, key and generation. A
+                                  // branch keeps its origin's keys. A compensation has its own.
+  Json result{};                  // In a compensation, what the effect returned; else null.
+  std::optional<TimePoint> deadline{};  // Return before it; nothing is killed.
   std::stop_token stop_token{};
 };
 
-// Thrown by an effect's function to say that surely nothing happened: the key is free again.
+// Thrown by an effect's function if certainly nothing happened: the key is free again.
 class EffectNotDone : public std::exception {
  public:
   explicit EffectNotDone(std::string cause) : cause_(std::move(cause)) {}
@@ -51,7 +51,7 @@ class EffectNotDone : public std::exception {
   std::string cause_;
 };
 
-// What somebody who asked the outside world found out about an effect in doubt.
+// What a check of the outside world found out about an effect in doubt.
 struct Reconciled {
   enum class Answer : std::uint8_t { unknown, not_done, done };
   Answer answer = Answer::unknown;
@@ -61,7 +61,7 @@ struct Reconciled {
   [[nodiscard]] static Reconciled done(Json result = nullptr) {
     return {Answer::done, std::move(result), {}};
   }
-  // Say so only if it cannot happen any more either: a request may still be under way.
+  // Use it only if the effect can no longer happen: a request may still be under way.
   [[nodiscard]] static Reconciled not_done() { return {Answer::not_done, {}, {}}; }
   [[nodiscard]] static Reconciled unknown(std::string reason = {}) {
     return {Answer::unknown, {}, std::move(reason)};
@@ -80,8 +80,8 @@ template <class F>
 }  // namespace detail
 
 // Finds out whether an effect in doubt happened: a function that takes nothing or the EffectCall,
-// or the name of one in AgentOptions::reconciliations, which is stored and survives a crash. An
-// exception from it means that it is still unknown.
+// or the name of one in AgentOptions::reconciliations, which is stored and survives a crash. If it
+// throws, the effect stays in doubt.
 class Reconcile {
  public:
   using Function = std::function<Reconciled(const EffectCall&)>;
@@ -104,7 +104,7 @@ class Reconcile {
   }
 
   explicit operator bool() const noexcept { return function_ || !name_.empty(); }
-  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty: a name.
+  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty if named.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -113,10 +113,10 @@ class Reconcile {
 };
 
 // Undoes an effect: a function that takes nothing, the effect's result or the EffectCall, or the
-// name of one in AgentOptions::compensations, which is stored and survives a crash. It returns when
-// the effect is undone; EffectNotDone says that it surely is not, and it is called again. Any other
-// exception, and a crash in the middle of it, leave a doubt: the second function finds out whether
-// it happened, and if that cannot tell, the semantics say whether it may be called again.
+// name of one in AgentOptions::compensations, which is stored and survives a crash. It returns once
+// the effect is undone. EffectNotDone says that certainly nothing was undone; it is then called
+// again. Any other exception or a crash leaves a doubt: `reconcile` finds out whether the effect
+// was undone; if it cannot tell, `semantics` decides whether to call the function again.
 class Compensation {
  public:
   using Function = std::function<void(const EffectCall&)>;
@@ -147,7 +147,7 @@ class Compensation {
   }
 
   explicit operator bool() const noexcept { return function_ || !name_.empty(); }
-  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty: a name.
+  [[nodiscard]] const Function& function() const noexcept { return function_; }  // Empty if named.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Reconcile& reconcile() const noexcept { return reconcile_; }
   [[nodiscard]] EffectSemantics semantics() const noexcept { return semantics_; }
@@ -162,23 +162,23 @@ class Compensation {
 struct EffectOptions {
   EffectSemantics semantics = EffectSemantics::at_most_once;
   Reconcile reconcile{};
-  // Undoes the effect when the run gives up what came after some point: see CompensationOptions.
-  // Both functions then outlive this call and this attempt: let them capture by value.
+  // Undoes the effect when the run gives up the work it belongs to: see CompensationOptions. Both
+  // functions outlive this call and this attempt, so capture by value.
   Compensation compensate{};
 };
 
-// When effects are undone, and how patiently.
+// When effects are undone, and with which retries.
 struct CompensationOptions {
-  bool on_rollback = true;  // Those that happened after the checkpoint that is restored.
-  bool on_abort = true;     // All of the run.
-  bool on_escalate = true;  // All of the run.
-  Duration timeout = std::chrono::seconds(30);  // Of one call, as EffectCall::deadline. Above 0.
+  bool on_rollback = true;                      // Effects after the restored checkpoint.
+  bool on_abort = true;                         // All effects of the run.
+  bool on_escalate = true;                      // All effects of the run.
+  Duration timeout = std::chrono::seconds(30);  // For one call, as EffectCall::deadline. Above 0.
   int max_attempts = 3;                         // Calls of one compensation; 1 to 100.
-  Duration delay = std::chrono::seconds(1);     // Before the second call; then twice as long each
-                                                // time. 0 to 1 hour.
+  Duration delay = std::chrono::seconds(1);     // Before the second call; doubles for each further
+                                                // one. 0 to 1 hour.
 };
 
-// What an effect's function may take: nothing, its idempotency key, or the EffectCall.
+// The parameter of an effect's function: nothing, its idempotency key, or the EffectCall.
 template <class Fn>
 concept EffectFunction = std::invocable<Fn&> || std::invocable<Fn&, const std::string&> ||
     std::invocable<Fn&, const EffectCall&>;
@@ -202,7 +202,7 @@ template <class Fn>
 using effect_result_t = std::remove_cvref_t<decltype(call_effect(
     std::declval<std::remove_reference_t<Fn>&>(), std::declval<const EffectCall&>()))>;
 
-// What Attempt hands to the compiled core.
+// What Attempt passes to the compiled core.
 struct EffectRequest {
   std::string_view key{};
   const Json* arguments = nullptr;  // Null: none.

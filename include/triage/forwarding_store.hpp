@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The base of stores that stand in front of another one: decorators override what they change.
+// The base of store decorators, which override what they change.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -15,9 +15,9 @@
 
 namespace triage::inline v0_1 {
 
-// Passes every member on to another store. A decorator that overrides idle() or append_group()
-// calls stop_queue() first in its destructor: the queue's thread is the decorator's own.
-// Thread-safety: that of the store behind it.
+// Forwards every member to another store. A decorator that overrides idle() or append_group() must
+// call stop_queue() first in its destructor: the queue's thread is the decorator's own.
+// Thread-safety: that of the inner store.
 class ForwardingStore : public CheckpointStore {
  public:
   // inner: not null.

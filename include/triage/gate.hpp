@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam for whatever is asked before an attempt or a call may start: circuit breakers, rate
-// limiters, bulkheads, retry budgets.
+// The interface asked before an attempt or a call may start: circuit breakers, rate limiters,
+// bulkheads, retry budgets.
 
 #include "triage/clock.hpp"
 #include "triage/result.hpp"
@@ -18,32 +18,32 @@
 
 namespace triage::inline v0_1 {
 
-// What wants to start. Views are valid during the call only.
+// What asks to start. Views are valid during the call only.
 struct GateRequest {
-  std::string_view tool{};                   // Or the agent's name, for a whole attempt.
+  std::string_view tool{};                   // The agent's name for a whole attempt.
   std::string_view endpoint{};               // Host, queue, account; empty: none.
-  bool retry = false;                        // Not the first try of this work.
-  FailureType after = FailureType::unknown;  // retry: what the try before it failed with …
+  bool retry = false;                        // This work was tried before.
+  FailureType after = FailureType::unknown;  // retry: how the previous try failed …
   std::string_view after_reason{};           // … and the reason of that classification.
-  Duration waited{0};                        // What it has waited in front of gates so far.
+  Duration waited{0};                        // Time spent waiting at gates so far.
   TimePoint now{};
-  WallTime wall{};  // For gates that several processes share.
+  WallTime wall{};  // For gates shared by processes.
 };
 
 struct GateAnswer {
   enum class Kind : std::uint8_t {
-    pass,    // It may start. Whoever passes leaves again.
+    pass,    // It may start; leave() follows.
     wait,    // Not yet: ask again after `wait`.
-    refuse,  // It must not start; `wait` says when asking may help, 0: not known.
+    refuse,  // It must not start; `wait` says when to ask again, 0: unknown.
   };
   Kind kind = Kind::pass;
   Duration wait{0};
   std::string reason{};      // refuse: "circuit_open", … as in Classification::reason.
   std::string message{};     // refuse: for people; names the gate and the key.
-  std::uint64_t ticket = 0;  // pass: handed back to leave().
+  std::uint64_t ticket = 0;  // Passed to leave().
 };
 
-// How it went.
+// How the work went.
 struct GateOutcome {
   bool succeeded = true;
   FailureType type = FailureType::unknown;  // If it failed.
@@ -55,27 +55,27 @@ struct GateOutcome {
   Duration took{0};
 };
 
-// Thread-safety: all members may be called from several threads at once. Neither member blocks
-// beyond a store's own bounded wait, nor throws.
+// Thread-safety: all members may be called from several threads at once. They neither throw nor
+// block longer than a store's own bounded wait.
 class Gate {
  public:
   virtual ~Gate() = default;
   // "circuit_breaker" and so on: for events and explanations.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual GateAnswer enter(const GateRequest& request) noexcept = 0;
-  // Called once for each pass, unless withdraw() is. outcome null: nothing was learnt (it was
-  // cancelled), so the permit is only given back. A permit that is never given back must not block
-  // others for ever.
+  // Called exactly once per pass, unless withdraw() is. A null outcome only returns the permit: the
+  // work was cancelled and tells nothing. A permit that is never returned must not block others for
+  // ever.
   virtual void leave(const GateRequest& request, std::uint64_t ticket,
                      const GateOutcome* outcome) noexcept = 0;
-  // What has passed never started: a later gate did not let it pass.
+  // Instead of leave(): the work never started, because a later gate did not let it pass.
   virtual void withdraw(const GateRequest& request, std::uint64_t ticket) noexcept {
     leave(request, ticket, nullptr);
   }
 };
 
-// What has passed all gates, until it reports how it went. Move-only; destroyed without a report,
-// it gives its permits back. Thread-safety: none.
+// Held from passing all gates until the outcome is reported. Move-only; if destroyed without a
+// report, returns its permits. Not thread-safe.
 class Permit {
  public:
   Permit() = default;
@@ -89,13 +89,13 @@ class Permit {
               std::optional<Duration> retry_after = {}) {
     report({.succeeded = false, .type = type, .reason = reason, .retry_after = retry_after});
   }
-  // `took` and what is known from the request are filled in.
+  // Fills in `took` and what the request says.
   void report(GateOutcome outcome);
 
  private:
   friend class GateKeeper;
   void give_back(const GateOutcome* outcome);
-  void withdraw();  // It will not start.
+  void withdraw();  // The work will not start.
   [[nodiscard]] GateRequest request_now() const;
 
   std::vector<std::pair<std::shared_ptr<Gate>, std::uint64_t>> passed_{};
@@ -115,8 +115,8 @@ class GateKeeper {
   // clock null: the machine's.
   explicit GateKeeper(std::vector<std::shared_ptr<Gate>> gates, std::shared_ptr<Clock> clock = {});
 
-  // Passes all gates or none. The answer is the first one that is no pass; `permit` is set on pass.
-  // request.now and request.wall are filled in.
+  // Passes all gates or none. Returns the first answer other than `pass`; sets `permit` on `pass`.
+  // Fills in request.now and request.wall.
   [[nodiscard]] GateAnswer enter(GateRequest request, Permit& permit) const;
   [[nodiscard]] bool empty() const noexcept { return gates_.empty(); }
 

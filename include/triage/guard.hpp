@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam between the core and whoever judges a step before it is taken.
+// The interface between the core and a judge of steps that are about to be taken.
 
 #include "triage/json.hpp"
 #include "triage/step.hpp"
@@ -13,31 +13,31 @@ namespace triage::inline v0_1 {
 
 struct GuardVerdict {
   enum class Kind : std::uint8_t {
-    allow,  // Go on.
+    allow,  // The step may be taken.
     ask,    // The run is suspended until somebody decides.
     deny,   // The step must not be taken.
   };
   Kind kind = Kind::allow;
-  double risk = 0.0;     // 0 to 1; for people.
-  std::string reason{};  // Why, for people and for the next attempt.
+  double risk = 0.0;     // 0 to 1; informative.
+  std::string reason{};  // For people and for the next attempt.
 };
 [[nodiscard]] std::string_view to_string(GuardVerdict::Kind kind) noexcept;
 
-// A step that a guard wants somebody to be asked about.
+// A step that needs somebody's approval.
 struct ProposedStep {
   std::string action{};
-  std::string tool{};    // Step::tool_called; empty if it names none.
-  Json input{};          // Step::tool_input; its text if it is nested too deeply to be stored.
-  double risk = 0.0;     // Of the guard's verdict …
-  std::string reason{};  // … like this.
+  std::string tool{};    // Step::tool_called; empty if none.
+  Json input{};          // Step::tool_input; as text if nested too deeply to be stored.
+  double risk = 0.0;     // From the guard's verdict …
+  std::string reason{};  // … as well.
 };
 
-// Judges what an attempt proposes to do. One that throws is understood as `ask`.
+// Judges what an attempt proposes to do. An exception counts as `ask`.
 // Thread-safety: judge() may be called from several threads at once.
 class StepGuard {
  public:
   virtual ~StepGuard() = default;
-  // The same step gets the same verdict.
+  // Must be deterministic: equal steps get equal verdicts.
   [[nodiscard]] virtual GuardVerdict judge(const Step& step) const = 0;
 };
 

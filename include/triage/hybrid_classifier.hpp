@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A classifier that asks a second one where the first is unsure, and trusts it only so far.
+// A classifier that asks a second one if the first is unsure, and trusts it only within limits.
 
 #include "triage/classifier.hpp"
 #include "triage/result.hpp"
@@ -9,21 +9,21 @@
 
 namespace triage::inline v0_1 {
 
-// Where the second opinion is asked, and what it must be to count.
+// When the second classifier is asked, and when its answer counts.
 struct HybridBand {
-  // How much the base must lean to one type (Classification::leaning) before the second opinion is
-  // asked: 0.5 to 1. Below it there is no evidence to confirm, and a question would invite a guess.
+  // Minimum confidence of the base's leaning (Classification::leaning): 0.5 to 1. Below it there is
+  // no evidence to confirm, and asking would invite a guess.
   double least_leaning = 0.69;
-  // How sure the second opinion must be of the same type: 0 to 1.
+  // Minimum confidence of the second classifier in the same type: 0 to 1.
   double least_agreement = 0.5;
 };
 
-// Answers what `base` answers. Only where base says unknown and yet leans to a type, `second`
-// (usually an LlmClassifier) is asked, and only if it names the very same type, that is the answer.
-// So the second opinion can confirm what the evidence suggests, and can never bring in a type of
-// its own: an opinion that is always wrong, or was talked into something by the text it read, does
-// no more harm than the base's leaning would. Its confidence counts as 0.9 at most.
-// Critical step, waits and evidence stay the base's; what the second opinion said is added to them.
+// Answers what `base` answers. Only if base says unknown but leans to a type, it asks `second`
+// (usually an LlmClassifier), and answers that type if second names exactly the same one. So second
+// can confirm what the evidence suggests, but never introduce a type: if it is always wrong, or was
+// manipulated by the text it read, it does no more harm than the base's leaning would. Its
+// confidence is capped at 0.9. Critical step, waits and evidence stay the base's; second's answer
+// is added to the evidence.
 //
 // Thread-safety: as classify() of both.
 class HybridClassifier final : public Classifier {
@@ -33,7 +33,7 @@ class HybridClassifier final : public Classifier {
       std::shared_ptr<Classifier> base, std::shared_ptr<Classifier> second,
       const HybridBand& band = {});
 
-  // What `second` throws becomes evidence; what `base` throws passes through.
+  // Exceptions from `second` become evidence; those from `base` are passed on.
   [[nodiscard]] Classification classify(const ClassifierInput& input) override;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The JSON type of the library, and the limits on what it accepts.
+// The library's JSON type, and limits on accepted values.
 
 #include "triage/result.hpp"
 
@@ -14,26 +14,25 @@ namespace triage::inline v0_1 {
 
 using Json = nlohmann::json;
 
-// Values nested deeper are refused: nlohmann's encoders recurse once a level. Arrays and objects
-// are levels, what they hold is not. The same holds for everything that is recorded, wherever a
-// record puts it: what is accepted can be read back.
+// Deeper values are refused: nlohmann's encoders recurse once per level. Arrays and objects are
+// levels, the values inside are not. Applies to everything recorded, wherever a record puts it:
+// what is accepted can be read back.
 inline constexpr int max_json_depth = 256;
 
 enum class NonFinite : bool { refused, allowed };
 
-// Checks what will be stored: depth at most max_json_depth, no binary or discarded value, and no
+// Checks a value to be stored: depth at most max_json_depth, no binary or discarded value, and no
 // NaN or infinity where they are refused. `what` names the value in the error's text. O(size),
 // without recursion. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<void> check_json(const Json& value, std::string_view what,
                                       NonFinite non_finite = NonFinite::refused);
 
-// The value as text. Bytes that are not valid UTF-8 are shown as \xNN, and what JSON has no text
-// for as a text in its place: "NaN", "Infinity", "-Infinity", "<binary value>", and "<nested too
-// deep to be shown>" beyond 64 levels more than max_json_depth. Valid JSON; never throws on
-// content. indent < 0 gives one line.
+// The value as JSON text. Shows invalid UTF-8 as \xNN, and what JSON cannot express as a text:
+// "NaN", "Infinity", "-Infinity", "<binary value>", and "<nested too deep to be shown>" beyond 64
+// levels more than max_json_depth. Always valid JSON; never throws on content. indent < 0: one
+// line.
 [[nodiscard]] std::string show(const Json& value, int indent = -1);
-// Text made printable: control characters (U+0080 to U+009F too) and bytes that are not valid UTF-8
-// become escapes.
+// Printable text: escapes control characters (including U+0080 to U+009F) and invalid UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace triage::inline v0_1

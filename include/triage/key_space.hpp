@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A small versioned key space beside the journals: what several runs or processes share.
+// A small versioned key space beside the journals, for data that several runs or processes share.
 
 #include "triage/result.hpp"
 
@@ -14,13 +14,13 @@ namespace triage::inline v0_1 {
 
 struct VersionedValue {
   std::string bytes{};
-  std::uint64_t version = 0;  // 1 when first written, then one more each time.
+  std::uint64_t version = 0;  // 1 when first written; each write adds 1.
 };
 
 namespace detail {
 
-// The library's own spaces. Their names are known by where they lie in memory, so they are passed
-// on as they are: a copy is somebody else's.
+// The library's own spaces. The library is recognised by the address of the name, so pass these
+// views on as they are: a copy is refused.
 enum class OwnSpace : std::uint8_t {
   suspensions,
   signals,
@@ -33,13 +33,13 @@ enum class OwnSpace : std::uint8_t {
 
 }  // namespace detail
 
-// Asked by a key space before it writes or removes. Errors: Errc::invalid_argument if the space
-// begins with "triage/", unless it is the library itself that asks.
+// Called by a key space before it writes or removes. Errors: Errc::invalid_argument if the space
+// begins with "triage/" and the caller is not the library itself.
 [[nodiscard]] Result<void> check_space(std::string_view space);
 
-// Spaces that begin with "triage/" are the library's own: anybody may read them, nobody else may
-// write there. A key space that stands in front of another one passes `space` on as it was given.
-// Every CheckpointStore is one.
+// Spaces that begin with "triage/" belong to the library: anybody may read them, only the library
+// writes them. A decorator of a key space must pass `space` on unchanged. Every CheckpointStore is
+// a key space.
 // Thread-safety: all members may be called from several threads at once.
 // Errors of all members: Errc::io, Errc::busy (after a bounded wait), Errc::corrupt,
 // Errc::unsupported (used after fork()), Errc::invalid_argument (see check_space).
@@ -49,14 +49,14 @@ class KeySpace {
 
   [[nodiscard]] virtual Result<std::optional<VersionedValue>> get(std::string_view space,
                                                                   std::string_view key) = 0;
-  // Writes if the stored version is `expected` (0: there is none). Returns the new version.
+  // Writes if the stored version is `expected` (0: no such key). Returns the new version.
   // Errors: Errc::conflict.
   [[nodiscard]] virtual Result<std::uint64_t> put_if(std::string_view space, std::string_view key,
                                                      std::uint64_t expected,
                                                      std::string_view bytes) = 0;
-  // Removes the key if its stored version is `expected`; what is not there need not be removed. A
-  // key that is written again begins at version 1. Errors: Errc::conflict; Errc::unsupported from a
-  // key space that keeps everything, as this one does unless it is overridden.
+  // Removes the key if its stored version is `expected`; succeeds if there is no such key. A key
+  // written again starts at version 1. Errors: Errc::conflict; Errc::unsupported if the key space
+  // cannot remove keys, which is the default.
   [[nodiscard]] virtual Result<void> erase_if([[maybe_unused]] std::string_view space,
                                               [[maybe_unused]] std::string_view key,
                                               [[maybe_unused]] std::uint64_t expected) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How much a run may try before its failure is escalated.
+// What a run may spend before its failure is escalated.
 
 #include "triage/clock.hpp"
 #include "triage/result.hpp"
@@ -10,16 +10,15 @@
 namespace triage::inline v0_1 {
 
 struct Limits {
-  // In total, the first one included; without those that ended in a wait that suspended the run. 1
+  // In total, the first one included, without those that ended in a wait that suspended the run. 1
   // to 1,000,000.
   int max_attempts = 20;
-  int max_attempts_per_type = 10;  // Attempts that failed with one and the same type. Likewise.
-  // Since the start of the run, while a process was at work on it; 0: no limit.
+  int max_attempts_per_type = 10;  // Failed attempts with one type. Likewise.
+  // Since the start of the run, while a process works on it; 0: no limit.
   Duration max_elapsed{0};
   std::uint64_t max_tokens = 0;  // Input and output, as recorded by record_usage; 0: no limit.
   double max_cost_usd = 0.0;     // Likewise.
-  // Waits longer than this suspend the run until then instead of sleeping, if its store is durable;
-  // 0: no limit.
+  // A longer wait suspends the run instead of sleeping, if its store is durable; 0: no limit.
   Duration max_wait = std::chrono::minutes(10);
 
   friend bool operator==(const Limits&, const Limits&) = default;

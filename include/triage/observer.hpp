@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run tells the outside: every state transition, to one observer.
+// Reports every state transition of a run to one observer.
 
 #include "triage/clock.hpp"
 #include "triage/result.hpp"
@@ -21,7 +21,7 @@ namespace detail {
 class Run;
 }
 
-// The names (to_string) are fixed; docs/events.md says what each carries.
+// The names (to_string) are stable; docs/events.md says what each event carries.
 enum class EventKind : std::uint8_t {
   run_started,
   run_resumed,
@@ -64,7 +64,7 @@ inline constexpr std::size_t event_kind_count = 36;
 
 [[nodiscard]] std::string_view to_string(EventKind kind) noexcept;
 
-// Valid during the call only. Pointers are null where the kind does not carry them.
+// Valid during the call only. Pointers are null if the kind does not carry them.
 struct Event {
   EventKind kind = EventKind::run_started;
   int attempt = 0;  // 1-based; 0 before the first attempt.
@@ -74,23 +74,23 @@ struct Event {
   const Error* error = nullptr;
   std::string_view text{};     // Label, effect key, checkpoint id, message.
   std::uint64_t number = 0;    // Count or nanoseconds: see docs/events.md.
-  detail::Run* run = nullptr;  // The library's own.
-  WallTime time{};             // By the agent's clock; for people.
+  detail::Run* run = nullptr;  // Internal.
+  WallTime time{};             // By the agent's clock; informative.
 
-  // Made when it is first asked for; the same all through the run.
+  // Generated when first asked for; fixed for the run.
   [[nodiscard]] const std::string& run_id() const;
 };
 
 // Thread-safety: on_event() may be called from several threads at once if the agent records from
-// several threads or serves several runs. It must not call back into the run. An exception from it
-// is swallowed and counted.
+// several threads or serves several runs. It must not call back into the run. Its exceptions are
+// caught and counted.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_event(const Event& event) = 0;
 };
 
-// An observer from a function.
+// Makes an observer from a function.
 [[nodiscard]] std::shared_ptr<Observer> observe(std::function<void(const Event&)> function);
 
 }  // namespace triage::inline v0_1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The seam between the core and recovery strategies: facts in, decision out.
+// The interface between the core and recovery strategies: facts in, decision out.
 
 #include "triage/classification.hpp"
 #include "triage/clock.hpp"
@@ -28,47 +28,47 @@ namespace triage::inline v0_1 {
 struct AgentContract;  // contract.hpp
 struct Limits;         // limits.hpp
 
-// Which position a rollback restores.
+// The position that a rollback restores.
 struct RollbackTarget {
   enum class Kind : std::uint8_t {
-    last_good,   // The newest intact checkpoint before the step that carries the failure. Each
-                 // further default rollback in a run that would meet a used target goes one further
+    last_good,   // The newest intact checkpoint before the step blamed for the failure. A further
+                 // default rollback of the run that would restore a used target goes one further
                  // back.
-    latest,      // The newest checkpoint, even at the failure.
+    latest,      // The newest checkpoint, even at the failure itself.
     label,       // The newest checkpoint with this label.
     checkpoint,  // This checkpoint id.
-    back,        // This many checkpoints before the newest one.
+    back,        // `back` checkpoints before the newest one.
   };
   Kind kind = Kind::last_good;
   std::string name{};     // Label or checkpoint id.
   int back = 0;           // 0 or more.
-  bool or_start = false;  // With nothing left to restore: start over instead of escalating.
+  bool or_start = false;  // If nothing is left to restore, start over instead of escalating.
 };
 
-// What to do now. Made by a strategy, carried out by the run loop.
+// What to do next. Chosen by a strategy, executed by the run loop.
 struct RecoveryAction {
   enum class Kind : std::uint8_t {
-    retry,     // Again from the start, after a wait.
-    replan,    // Again from the start, told to plan anew.
-    rollback,  // Again from an earlier checkpoint.
-    resume,    // Again from the newest checkpoint, told which subgoal is open.
-    escalate,  // Give the failure to the caller.
+    retry,     // Start over, after a wait.
+    replan,    // Start over, told to make a new plan.
+    rollback,  // Continue from an earlier checkpoint.
+    resume,    // Continue from the newest checkpoint, told which subgoal is open.
+    escalate,  // Return the failure to the caller.
     suspend,   // Wait for a decision from outside.
     abort,     // Give up on purpose.
-    fallback,  // Answer with a substitute, marked as degraded.
+    fallback,  // Return a substitute, marked as degraded.
   };
   Kind kind = Kind::escalate;
-  std::string hint{};     // Told to the next attempt.
+  std::string hint{};     // For the next attempt.
   std::string subgoal{};  // resume: the open subgoal.
   std::string message{};  // escalate, suspend, abort: the reason, for people.
   Duration delay{0};      // retry: wait before the next attempt; not negative.
   RollbackTarget target{};
-  std::optional<WallTime> until{};             // suspend: when to go on without a decision.
-  std::vector<std::string> allowed_actions{};  // suspend: kinds that decide() accepts; empty: all.
+  std::optional<WallTime> until{};             // suspend: when to continue without a decision.
+  std::vector<std::string> allowed_actions{};  // suspend: kinds decide() accepts; empty: all.
   std::shared_ptr<const nlohmann::json>
       value{};  // fallback: the answer. retry: state to start from.
   std::optional<Duration>
-      expires_after{};  // suspend: how long the token can be used; empty: always.
+      expires_after{};  // suspend: how long the token is valid; empty: for ever.
 
   static RecoveryAction retry(std::string hint = {}, Duration delay = {});
   static RecoveryAction replan(std::string hint = {});
@@ -80,7 +80,7 @@ struct RecoveryAction {
   static RecoveryAction fallback(nlohmann::json value);
 };
 
-// "retry" and so on: persisted and used in policy files.
+// "retry" and so on; stored, and used in policy files.
 [[nodiscard]] std::string_view to_string(RecoveryAction::Kind kind) noexcept;
 [[nodiscard]] std::optional<RecoveryAction::Kind> parse_recovery_kind(
     std::string_view name) noexcept;
@@ -92,60 +92,65 @@ struct HistoryEntry {
   FailureType type = FailureType::unknown;
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
   std::string reason{};
-  std::string decided_by{};  // DecideOptions::who, if it was decided from outside.
+  std::string decided_by{};  // DecideOptions::who, for a decision from outside.
+  bool refused = false;      // A gate of the agent refused: there was no attempt.
 
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
-// Everything a strategy may use. A decision can be replayed from it: no clock, no randomness, no
-// I/O is needed beside it. Copies are snapshots.
+// All inputs of a strategy's decision. Decisions can be replayed from it without a clock,
+// randomness or I/O. Copies are snapshots.
 struct FailureContext {
   Classification classification{};
-  int attempt_number = 1;               // Of the attempt that failed; the first one is 1.
+  int attempt_number = 1;               // Number of the failed attempt, from 1.
   std::vector<HistoryEntry> history{};  // Earlier failures of this run, oldest first.
   Trajectory trajectory{};              // Of the failed attempt.
-  std::string task{};                   // As text; JSON if it was not text.
+  std::string task{};                   // As text; JSON if it was not a text.
   Duration elapsed{0};  // Since the start if a deadline, max_elapsed, store or observer is set;
                         // else since the first failure.
   double random = 0.0;  // In [0, 1), drawn by the run loop.
-  std::string text{};   // What the failure said.
+  std::string text{};   // The failure's text.
   std::string exception_type{};         // Empty if there was none.
-  std::optional<Duration> remaining{};  // Until the nearest deadline, if there is one.
+  std::optional<Duration> remaining{};  // Until the nearest deadline; empty without one.
   Usage usage{.calls = 0};              // Of the run so far.
   std::vector<std::string> tools{};     // Names in the contract's manifest; empty without one.
   std::optional<std::string> incomplete_subgoal{};  // The contract's first open one.
-  std::string run_id{};                             // Empty if the run has not needed one.
+  std::string run_id{};                             // Empty if the run has needed none.
   std::string last_checkpoint{};     // Id of the newest checkpoint; empty if there is none.
-  std::vector<std::string> notes{};  // What went wrong while this failure was handled: exceptions
-                                     // from hooks, strategies and classifiers, store errors.
-  // The contract itself, schemas included; null without one.
+  std::vector<std::string> notes{};  // Problems while handling this failure: exceptions from hooks,
+                                     // strategies and classifiers, store errors.
+  // The whole contract, schemas included; null without one.
   std::shared_ptr<const AgentContract> contract{};
+  // A gate of the agent refused: there was no attempt, and attempt_number is that of the one
+  // before.
+  bool refused = false;
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
-  // How many failures of this type there were before this one.
+  // The number of earlier failures of this type in the run. Refusals are no attempts: a failure
+  // counts none of them, and a refusal counts only those directly before it.
   [[nodiscard]] int previous(FailureType type) const noexcept;
-  // Which attempt of this type this is: 1 for the first failure of its type.
+  // The number of failures of this failure's type so far, this one included; from 1.
   [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }
 };
 
-// A waiting run, as error.suspension() of Errc::suspended reports it.
+// A waiting run, from error.suspension() of Errc::suspended.
 struct Suspension {
-  std::string token{};  // 256 random bits in hexadecimal. Whoever has it can decide, once.
+  std::string token{};  // 256 random bits in hexadecimal. Its holder can decide, once.
   std::string run_id{};
   std::string message{};
   std::vector<std::string> allowed_actions{};
-  std::optional<WallTime> until{};    // The run goes on then without a decision: see resume_due().
+  std::optional<WallTime> until{};  // Then the run continues without a decision: see resume_due().
   std::optional<WallTime> expires{};  // From then on the token is refused.
-  // What the decision is about. AgentOptions::redact may take out what nobody may see.
+  // What the decision is about; AgentOptions::redact can remove secrets.
   std::string agent{};                     // AgentOptions::name.
-  Json task{};                             // Null if it has neither JSON nor a text.
-  std::optional<ProposedStep> proposed{};  // If a guard asks.
-  // The run waits because a nested one does: that one, with its own token.
+  Json task{};                             // Null if the task has neither JSON nor a text.
+  std::optional<ProposedStep> proposed{};  // Set if a guard asks.
+  // Set if the run waits for a nested one: that run, with its own token.
   std::shared_ptr<const Suspension> inner{};
 };
 
-// A pure function from FailureContext to RecoveryAction, with a description that goes into the
-// run's fingerprint and into explanations. Anything callable converts.
+// A pure function from FailureContext to RecoveryAction, with a description for the run's
+// fingerprint and for explanations. Converts from anything callable.
 class Strategy {
  public:
   using Function = std::function<RecoveryAction(const FailureContext&)>;
@@ -163,9 +168,9 @@ class Strategy {
           F&& decide)  // NOLINT(bugprone-forwarding-reference-overload,google-explicit-constructor)
       : decide_(std::forward<F>(decide)), description_("custom") {}
 
-  // A strategy whose options make no sense. An agent refuses a policy that has one (check_policy);
-  // asked all the same, it escalates and says why. `problem` begins with the option's name and says
-  // its value and what is allowed: "max_attempts is 0; allowed is 1 or more".
+  // A strategy with invalid options. An agent refuses a policy that contains one (check_policy); if
+  // asked anyway, it escalates and says why. `problem` starts with the option's name, then says its
+  // value and what is allowed: "max_attempts is 0; allowed is 1 or more".
   [[nodiscard]] static Strategy invalid(std::string description, std::string problem);
 
   [[nodiscard]] RecoveryAction operator()(const FailureContext& context) const {
@@ -174,10 +179,10 @@ class Strategy {
   explicit operator bool() const noexcept { return static_cast<bool>(decide_); }
   // "retry_with_backoff(max_attempts=5, …)".
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
-  // The most attempts it would make for one type; 0 if it does not count. Used to warn of settings
-  // that the run's limits make unreachable.
+  // The most attempts it makes for one type; 0 if it does not count. Used to warn of settings that
+  // the run's limits make unreachable.
   [[nodiscard]] int max_attempts() const noexcept { return max_attempts_; }
-  // What is wrong with its options; empty if nothing is.
+  // What is wrong with its options; empty if nothing.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
@@ -190,19 +195,19 @@ class Strategy {
 // Failure type → strategy. A value.
 class FailurePolicy {
  public:
-  // The strategy for one type; the last call wins.
+  // Sets the strategy for one type; the last call wins.
   FailurePolicy& on(FailureType type, Strategy strategy);
-  // The strategy for every type without one.
+  // Sets the strategy for all types without one.
   FailurePolicy& otherwise(Strategy strategy);
-  // The strategy for failures for which `predicate` holds, whatever their type: asked before those
-  // by type, in the order in which they were set. Pure, as a strategy is. `name` goes into the
-  // description, and so into the fingerprint.
+  // Sets the strategy for failures that satisfy `predicate`, whatever their type. Conditions come
+  // before types, in the order of these calls. `predicate` must be pure. `name` becomes part of the
+  // description, and so of the fingerprint.
   using Predicate = std::function<bool(const FailureContext&)>;
   FailurePolicy& when(Predicate predicate, Strategy strategy, std::string name = "custom");
 
   // The strategy for this type, else the default, else null.
   [[nodiscard]] const Strategy* resolve(FailureType type) const noexcept;
-  // As they were set, empty ones included; for checks of a whole policy.
+  // As set, empty ones included; for checks of a whole policy.
   [[nodiscard]] const Strategy& own(FailureType type) const noexcept;
   [[nodiscard]] const Strategy& by_default() const noexcept { return default_; }
   struct Condition {
@@ -211,10 +216,10 @@ class FailurePolicy {
     Strategy strategy{};
   };
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
-  // Asks the strategy of the first condition that holds, else the one for the type. Without one:
-  // escalate, with a message that names the type.
+  // Asks the strategy of the first condition that holds, else the type's, else the default. Without
+  // one, escalates with a message that names the type.
   [[nodiscard]] RecoveryAction decide(const FailureContext& context) const;
-  // One line a type: what would be done. The same policy gives the same text.
+  // One line per type with its strategy. Equal policies give equal texts.
   [[nodiscard]] std::string describe() const;
 
  private:
@@ -223,16 +228,17 @@ class FailurePolicy {
   std::vector<Condition> conditions_{};
 };
 
-// For FailurePolicy::when: the exception was of this type. A name without a scope fits in any:
-// "ConnectionError" fits "requests.ConnectionError" and "net::ConnectionError".
+// For FailurePolicy::when: the exception has this type. A name without a scope matches in any
+// scope: "ConnectionError" matches "requests.ConnectionError" and "net::ConnectionError".
 [[nodiscard]] FailurePolicy::Predicate exception_is(std::string name);
 
-// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function;
-// names the failure type (or "default"), the strategy, the option, its value and what is allowed.
+// Errors: Errc::invalid_argument if a strategy has a problem or was made from a null function. The
+// text names the failure type (or "default"), the strategy, the option, its value and what is
+// allowed.
 [[nodiscard]] Result<void> check_policy(const FailurePolicy& policy);
 
 // One sentence for each strategy that wants more attempts than the limits allow, so that its last
-// decisions are never asked for. In the order of all_failure_types, the default last.
+// decisions are never reached. In the order of all_failure_types, the default last.
 [[nodiscard]] std::vector<std::string> unreachable_settings(const FailurePolicy& policy,
                                                             const Limits& limits);
 

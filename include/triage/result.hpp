@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The error type of the whole library, and the result alias that every fallible function returns.
+// The library's error type, and the result alias that every fallible function returns.
 
 #include <boost/outcome/std_result.hpp>
 #include <boost/outcome/success_failure.hpp>
@@ -20,8 +20,8 @@ struct Failure;         // failure.hpp
 struct FailureContext;  // policy.hpp
 struct Suspension;      // policy.hpp
 
-// What the *library* could not do. What the *agent* did wrong is data: see Failure.
-// Each code says what the caller should do next. The values are stable; add, do not renumber.
+// What the *library* could not do. What the *agent* did wrong is data: see Failure. Each code tells
+// the caller what to do next. The values are stable: add new ones, never renumber.
 enum class Errc {
   escalated = 1,     // The agent failed and no recovery fits. Show error.failure() to a person.
   aborted,           // A strategy gave the run up on purpose. Do not run it again unchanged.
@@ -29,14 +29,14 @@ enum class Errc {
   cancelled,         // The stop token was triggered. Resume the run later if you want its result.
   invalid_argument,  // The caller passed something that is not allowed. Fix the call.
   not_found,         // No such run, checkpoint or key. Look at what is stored.
-  conflict,          // What is stored does not allow this call. Read it, then decide.
+  conflict,          // The stored data does not allow this call. Read it, then decide.
   busy,              // Someone else holds the run or the store. Try the same call later.
-  fenced,            // Another owner took the run over. Stop writing; the run goes on elsewhere.
+  fenced,            // Another owner took over the run. Stop writing; it continues elsewhere.
   corrupt,           // Stored bytes fail verification. Restore an older checkpoint or ask a person.
-  unsupported,       // This build, store or file version cannot do it. Use another.
+  unsupported,       // Not possible with this build, store or file version. Use another.
   io,                // The operating system or a driver refused. See the detail.
-  in_doubt,          // An effect may or may not have happened. Find out before going on.
-  exhausted,         // A budget does not allow it. Raise it, or wait until it is filled again.
+  in_doubt,          // An effect may or may not have happened. Find out before continuing.
+  exhausted,         // A budget does not allow it. Raise it, or wait until it is refilled.
 };
 
 [[nodiscard]] std::string_view to_string(Errc code) noexcept;
@@ -58,23 +58,23 @@ struct Error {
       : code(c), detail(std::move(text)), failure_(std::move(context)) {}
   Error(Errc c, std::string text, std::shared_ptr<const FailureContext> context,
         std::shared_ptr<const Suspension> token);
-  // Reports how an attempt failed, for code that has no Attempt at hand; as Attempt::fail does. The
-  // code is Errc::escalated, the detail the failure's text.
+  // Like Attempt::fail, for code without an Attempt. The code is Errc::escalated, the detail the
+  // failure's text.
   explicit Error(Failure reported);
 
   // The failure that ended a run (escalated, aborted, suspended), else null.
   [[nodiscard]] const std::shared_ptr<const FailureContext>& failure() const noexcept {
     return failure_;
   }
-  // What Attempt::fail was given, else null. It stays with the error's copies, so a callable may
-  // put something before `detail` and return the error: the agent sees that text and all other
-  // facts.
+  // What was given to Attempt::fail, else null. Copies of the error keep it, so a callable may
+  // prepend to `detail` and return the error: the agent sees the new text and all other facts.
   [[nodiscard]] std::shared_ptr<const Failure> reported() const noexcept;
-  // The token of a suspended run, else null. It appears nowhere else: in no text, event or record.
+  // The suspension of a suspended run, with its token, else null. No text, event or record shows
+  // it.
   [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept;
-  // What the agent returned, if its run came to a good end that could not be stored; else null. T
-  // is the type that the agent returns; void gives a pointer that is not null. Copies of the error
-  // share the value.
+  // What the agent returned, if its run succeeded but that could not be stored; else null. T is the
+  // agent's result type; for void, the pointer is just not null. Copies of the error share the
+  // value.
   template <class T>
   [[nodiscard]] std::shared_ptr<T> unstored_value() const noexcept {
     return std::static_pointer_cast<T>(unstored(typeid(T)));
@@ -89,7 +89,7 @@ struct Error {
 };
 
 namespace detail {
-// How the run loop says that there is a value, and its caller's frame gives it. Not public API.
+// The run loop announces a value; its caller's frame supplies it. Not public API.
 struct UnstoredEnd {
   static void announce(Error& error);
   [[nodiscard]] static bool announced(const Error& error) noexcept;
@@ -97,7 +97,7 @@ struct UnstoredEnd {
 };
 }  // namespace detail
 
-// What Result<T>::value() throws when there is no value: the Error itself rides along.
+// Thrown by Result<T>::value() if there is no value; carries the Error.
 class BadResult : public std::system_error {
  public:
   explicit BadResult(const Error& error);
@@ -116,7 +116,7 @@ class BadResult : public std::system_error {
 template <class T>
 using Result = outcome::std_result<T, Error>;
 
-// True if `result` holds an answer that a fallback supplied instead of the agent.
+// True if a fallback supplied the value instead of the agent.
 // Source: Outcome reserves 16 bits of a result for its user ("spare storage").
 template <class T>
 [[nodiscard]] bool is_degraded(const Result<T>& result) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The agent's own data at one moment: an immutable JSON object that is cheap to copy.
+// The agent's data at one moment: an immutable JSON object that is cheap to copy.
 
 #include "triage/json.hpp"
 
@@ -23,11 +23,11 @@ class State {
   [[nodiscard]] bool empty() const noexcept { return !values_ || values_->empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return values_ ? values_->size() : 0; }
   [[nodiscard]] bool contains(std::string_view key) const { return find(key) != nullptr; }
-  // Null if there is no such key; valid as long as any copy of this state lives.
+  // Null if the key is missing; valid as long as any copy of this state lives.
   [[nodiscard]] const Json* find(std::string_view key) const&;
   const Json* find(std::string_view key) const&& = delete;  // Would point into a temporary.
-  // The value under `key`, or `otherwise` if the key is missing. Throws as nlohmann's get does if
-  // the value has another type.
+  // The value under `key`, or `otherwise` if the key is missing. Throws like nlohmann's get if the
+  // value has another type.
   template <class T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
     const Json* found = find(key);

@@ -9,20 +9,20 @@
 
 namespace triage::inline v0_1 {
 
-// Every field may be left out. Text may be any bytes: what is not UTF-8 is kept losslessly.
+// All fields are optional. Text may be any bytes: invalid UTF-8 is kept losslessly.
 struct Step {
-  std::string action{};                      // What was done, in the agent's own words.
+  std::string action{};                      // What was done, in the agent's words.
   std::optional<std::string> tool_called{};  // Name of the tool, if one was called.
   Json tool_input{};                         // Any JSON; null if there was none.
   Json tool_output{};                        // Any JSON; null if there was none.
   std::optional<std::string> llm_output{};   // What the model said.
-  std::optional<std::string> error{};        // Set if the step failed: the text as it was printed.
+  std::optional<std::string> error{};        // Set if the step failed: the text as printed.
   std::optional<std::string> exception_type{};
   std::optional<int> http_status{};       // 100 to 599.
   std::optional<int> json_rpc_code{};     // Such as -32601.
   std::optional<int> grpc_status{};       // 0 to 16.
-  std::optional<std::string> agent_id{};  // Who acted, where several agents share a run.
-  bool idempotent = false;                // True if doing it again is harmless.
+  std::optional<std::string> agent_id{};  // Who acted, if several agents share a run.
+  bool idempotent = false;                // True if repeating it is harmless.
   Json metadata{};                        // An object, or null.
 
   friend bool operator==(const Step&, const Step&) = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Threads of a callable that end before it does, and whose exceptions end its attempt, not the
+// Threads that end before their callable does, and whose exceptions end its attempt instead of the
 // process.
 
 #include "triage/attempt.hpp"
@@ -20,25 +20,25 @@ namespace triage::inline v0_1 {
 //   for (const Order& order : orders) group.start([&] { attempt.effect(order.key, …); });
 //   group.join();
 //
-// A thread's function takes nothing or a std::stop_token. The first exception that leaves one,
-// AttemptStopped as any other, is thrown again by join(), in the thread that calls it; the others
-// are asked to stop through their token, and what they throw then is dropped. The token is
-// triggered, too, when the run is cancelled. A function that does not look at it runs to its end.
-// Thread-safety: start() may be called by the threads of the group as well; join() and the
-// destructor are for the thread that made it.
+// A thread's function takes nothing or a std::stop_token. join() rethrows the first exception that
+// left one, AttemptStopped included, in the calling thread; the other threads are asked to stop
+// through their token, and their later exceptions are dropped. Cancelling the run triggers the
+// token too. A function that ignores it runs to its end.
+// Thread-safety: the group's threads may call start() too; join() and the destructor belong to the
+// thread that created the group.
 class TaskGroup {
  public:
   explicit TaskGroup(const Attempt& attempt)
       : cancelled_(attempt.stop_token(), Forward{&stop_}),
         exceptions_before_(std::uncaught_exceptions()) {}
-  // Joins, and throws as join() does unless an exception is on its way already: the threads are
-  // then asked to stop.
+  // Joins and throws like join(). During stack unwinding, asks the threads to stop and throws
+  // nothing.
   ~TaskGroup() noexcept(false);
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Runs fn on a thread of its own; a copy of it lives until it has returned. Nothing is started
-  // once the group was asked to stop. Throws std::system_error if there can be no further thread.
+  // Runs fn on a new thread; a copy of fn lives until it returns. Does nothing once the group was
+  // asked to stop. Throws std::system_error if no thread can be created.
   template <class Fn>
   void start(Fn&& fn) {
     using Kept = std::decay_t<Fn>;
@@ -52,10 +52,10 @@ class TaskGroup {
       }
     });
   }
-  // Waits for all threads, and throws the first exception that left one. More may be started after.
+  // Waits for all threads and throws the first exception that left one. start() works afterwards.
   void join();
   void request_stop() noexcept { stop_.request_stop(); }
-  // What the functions get.
+  // The token passed to the functions.
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
  private:

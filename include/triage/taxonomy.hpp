@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Why an attempt can fail: thirteen failure types, told apart because their recoveries differ.
+// Why an attempt can fail: thirteen failure types, distinguished by how to recover from them.
 
 #include <array>
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace triage::inline v0_1 {
 
-// The names are persisted and used in policy files; they never change. Add at the end only.
+// The names are stored and used in policy files; they never change. Add at the end only.
 enum class FailureType : std::uint8_t {
-  wrong_tool_called,   // The tool, model or endpoint asked for does not exist.
+  wrong_tool_called,   // The requested tool, model or endpoint does not exist.
   constraint_ignored,  // The output breaks an explicit constraint.
-  loop_detected,       // The same actions again and again without progress.
-  plan_incomplete,     // Success was declared with subgoals missing.
+  loop_detected,       // The same actions repeat without progress.
+  plan_incomplete,     // The agent claims success with subgoals missing.
   schema_mismatch,     // An input or output has the wrong shape.
   context_overflow,    // More context than the model or tool can take.
-  external_fault,   // Somebody else's fault, and temporary: overload, rate limit, lost connection.
+  external_fault,   // Temporary, and not the agent's fault: overload, rate limit, lost connection.
   timeout,          // A deadline passed.
-  unknown,          // Not enough evidence. Better than a wrong confident answer.
+  unknown,          // Not enough evidence. Better than a confident wrong answer.
   access_denied,    // Credentials, permission, region. Retrying never helps.
   quota_exhausted,  // Billing, spend limit, dated quota. Retrying never helps.
   refused,          // Content policy. Retrying the same request never helps.

@@ -15,8 +15,8 @@ class StepChunk;
 }
 
 // An append-only list of steps in shared, immutable chunks.
-// Thread-safety: like a shared_ptr. One object is used by one thread at a time; copies of it may be
-// read and appended to by other threads, and no copy sees what another one appended.
+// Thread-safety: like a shared_ptr. One object is used by one thread at a time; other threads may
+// read and append to its copies, and no copy sees what was appended to another.
 class Trajectory {
  public:
   class Iterator;
@@ -25,8 +25,8 @@ class Trajectory {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  // Undefined for index >= size(). O(size / 64); steps read back from a store are decoded by the
-  // first access to their chunk.
+  // Undefined for index >= size(). O(size / 64); the first access to a chunk read from a store
+  // decodes it.
   [[nodiscard]] const Step& operator[](std::size_t index) const;
   [[nodiscard]] const Step& back() const { return (*this)[size_ - 1]; }
   [[nodiscard]] Iterator begin() const;
@@ -34,10 +34,10 @@ class Trajectory {
 
   // Amortised O(1). Returns the stored step.
   const Step& append(Step step);
-  // The first `count` steps; all of them if there are fewer. Shares them.
+  // The first `count` steps, or all if there are fewer. Shares them.
   [[nodiscard]] Trajectory prefix(std::size_t count) const;
 
-  // The chunks, newest first, for the library's own folding and encoding.
+  // The chunks, newest first, for folding and encoding inside the library.
   [[nodiscard]] const std::shared_ptr<detail::StepChunk>& tail() const noexcept { return tail_; }
   Trajectory(std::shared_ptr<detail::StepChunk> tail, std::size_t size)
       : tail_(std::move(tail)), size_(size) {}
@@ -47,7 +47,7 @@ class Trajectory {
   std::size_t size_ = 0;
 };
 
-// Visits steps oldest first. Keeps the steps alive. Making one costs O(size / 64).
+// Visits the steps oldest first and keeps them alive. Creating one costs O(size / 64).
 class Trajectory::Iterator {
  public:
   using iterator_category = std::input_iterator_tag;

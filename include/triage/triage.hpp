@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// All of the library but its optional parts (stores with a driver, testing).
+// The whole library except its optional parts (stores with a driver, testing).
 
 #include "triage/agent.hpp"
 #include "triage/budget.hpp"
 #include "triage/corrections.hpp"
 #include "triage/gate.hpp"
+#include "triage/hedge.hpp"
 #include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"
 #include "triage/observers/json_lines.hpp"

@@ -10,7 +10,7 @@
 
 namespace triage::inline v0_1 {
 
-// All sums stop at the largest value: what was spent never seems less because it was so much.
+// Sums saturate at the largest value: an overflow never makes the usage seem smaller.
 struct Usage {
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;

@@ -190,6 +190,20 @@ Result<std::shared_ptr<Budget>> make_budget(const Json& section) {
   return budget;
 }
 
+Result<Duration> read_timeout(const Json& document) {
+  const Json section{{"attempt_timeout", document["attempt_timeout"]}};
+  Arguments arguments(section, "the document");
+  Duration timeout{0};
+  arguments.read("attempt_timeout", timeout);
+  if (timeout <= Duration::zero()) {
+    arguments.refuse("attempt_timeout", " is " + show(section["attempt_timeout"]) +
+                                            "; allowed is a duration of more than 0 s");
+  }
+  const auto checked = arguments.check();
+  if (!checked) return refused("", checked.error().detail.substr(1));  // Without the point.
+  return timeout;
+}
+
 }  // namespace
 
 Result<PolicyDocument> document_from_json(const nlohmann::json& document,
@@ -214,6 +228,10 @@ Result<PolicyDocument> document_from_json(const nlohmann::json& document,
     if (const auto budget = document.find("budget"); budget != document.end()) {
       take(make_budget(*budget), made.budget);
       policy.erase("budget");
+    }
+    if (document.contains("attempt_timeout")) {
+      take(read_timeout(document), made.attempt_timeout);
+      policy.erase("attempt_timeout");
     }
   }
   take(policy_from_json(policy, registry), made.policy);

@@ -7,9 +7,23 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace triage::inline v0_1 {
 namespace {
+
+class ThreadAlarm final : public Alarm {
+ public:
+  ThreadAlarm(Clock& clock, TimePoint when, std::function<void()> ring)
+      : thread_([&clock, when, ring = std::move(ring)](std::stop_token gone) {
+          if (clock.sleep_until(when, std::move(gone))) ring();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
 
 class RealClock final : public Clock {
  public:
@@ -49,6 +63,14 @@ std::uint64_t system_seed() {
 }
 
 }  // namespace
+
+std::unique_ptr<Alarm> Clock::alarm(TimePoint when, std::function<void()> ring) {
+  try {
+    return std::make_unique<ThreadAlarm>(*this, when, std::move(ring));
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
 
 const std::shared_ptr<Clock>& real_clock() {
   static const std::shared_ptr<Clock> clock = std::make_shared<RealClock>();

@@ -112,8 +112,13 @@ std::string describe(const RecoveryAction& action) {
 }
 
 int FailureContext::previous(FailureType type) const noexcept {
-  return static_cast<int>(std::count_if(history.begin(), history.end(),
-                                        [&](const auto& entry) { return entry.type == type; }));
+  const auto is_refusal = [](const HistoryEntry& entry) { return entry.refused; };
+  const auto counts = [&](const HistoryEntry& entry) {
+    return entry.type == type && entry.refused == refused;
+  };
+  const auto from = refused ? std::find_if_not(history.rbegin(), history.rend(), is_refusal).base()
+                            : history.begin();
+  return static_cast<int>(std::count_if(from, history.end(), counts));
 }
 
 Strategy Strategy::invalid(std::string description, std::string problem) {

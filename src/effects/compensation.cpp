@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Undoing effects: newest first, each call journaled before and after, none twice.
+// Undoes effects: newest first, each call journaled before and after, none twice.
 #include "base/shield.hpp"
 #include "effects/effects.hpp"
 #include "run/run.hpp"
@@ -29,7 +29,7 @@ const Compensation* Effects::find_compensation(std::string_view key, const Effec
     return found == named.end() ? nullptr : &found->second;
   };
   if (options != nullptr && options->compensate) return resolve(options->compensate);
-  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
+  const Lock lock(run_.mutex_);  // Entries do not move; this turn owns the key's entry.
   if (const auto* live = live_options(key)) return resolve(live->compensate);
   if (!known.compensation) return nullptr;
   const auto found = named.find(*known.compensation);
@@ -60,7 +60,7 @@ bool Effects::owes_after(Sequence target) const {
   return !undoable_after(target, Find::in_place).empty();
 }
 
-// A journal with a hole may hide an effect that belongs to those: then none is undone either.
+// A journal with a gap may hide an effect to undo: then none is undone.
 std::optional<std::string> Effects::settle_after(Sequence target) {
   const auto doubts = undoable_after(target, Find::in_doubt);
   const Sequence lost = run_.data_ ? run_.data_->journal.lost_intent() : 0;
@@ -83,7 +83,7 @@ std::optional<std::string> Effects::settle_after(Sequence target) {
   return std::nullopt;
 }
 
-// A compensation that was cut off and may be made again counts as not made.
+// An interrupted compensation that may be repeated counts as not made.
 bool Effects::call_again(const std::string& key, const EffectState& effect) {
   const Compensation* compensation = find_compensation(key, effect, nullptr);
   if (compensation == nullptr || compensation->semantics() == EffectSemantics::at_most_once) {
@@ -110,7 +110,7 @@ std::vector<std::string> Effects::compensate_after(Sequence target) {
   return failures;
 }
 
-// Why the effect is still in place, or may be; empty if it is undone.
+// Why the effect is, or may be, still in place; empty if undone.
 std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect) {
   const Compensation* compensation = find_compensation(key, effect, nullptr);
   if (compensation == nullptr) {
@@ -168,7 +168,7 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   return std::nullopt;
 }
 
-// It threw, so nobody knows how far it got.
+// It threw: how far it got is unknown.
 std::optional<std::string> Effects::settle_thrown(const std::string& key, const EffectState& effect,
                                                   const Compensation& compensation,
                                                   std::string cause, bool* in_doubt) {
@@ -221,7 +221,7 @@ Reconciled Effects::settle_compensation(std::string_view key, const EffectState&
   return found;
 }
 
-// False if the run is cancelled. No sleep goes past the run's deadline.
+// False if the run is cancelled. Never sleeps beyond the run's deadline.
 bool Effects::wait(Duration delay) {
   const TimePoint instant = run_.now();
   TimePoint until = later(instant, delay);
@@ -229,7 +229,7 @@ bool Effects::wait(Duration delay) {
   return run_.rest_until(until);
 }
 
-// --- What the run loop asks for.
+// --- Called by the run loop.
 
 Input Run::undo() {
   Situation& s = data_->situation();
@@ -252,8 +252,8 @@ Input Run::undo() {
   return Input::done;
 }
 
-// A process died while it was undoing effects, or the run ended when they were undone: before the
-// callable runs again, the rest is undone and the state goes back to where they had not happened.
+// A process died while undoing effects, or the run ended after undoing them: before the callable
+// runs again, undoes the rest and restores the state from before those effects.
 Input Run::finish_undoing() {
   const Journal& journal = data_->journal;
   const std::optional<Sequence> planned = journal.compensating_after();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The values that belong to effects: names, the hash of the arguments, idempotency keys, turns.
+// Helpers for effects: names, hashes of arguments, idempotency keys, turns.
 #include "triage/effect.hpp"
 
 #include "base/digest.hpp"
@@ -19,11 +19,10 @@ constexpr std::array<std::pair<EffectSemantics, std::string_view>, 3> semantics_
      {EffectSemantics::at_least_once, "at_least_once"},
      {EffectSemantics::idempotent, "idempotent"}}};
 
-// Numbers beyond are not exact as doubles.
+// Larger numbers are not exact as doubles.
 constexpr double largest_exact = 9007199254740992.0;
 
-// Equal values become equal bytes: keys are sorted by the type, numbers are whole where they can
-// be.
+// Equal values give equal bytes: the type sorts keys, and numbers are integers where possible.
 Json canonical(const Json& value) {
   switch (value.type()) {
     case Json::value_t::number_float: {

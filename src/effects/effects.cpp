@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running an effect: its intent is durable before, its result after, and a doubt is never guessed
-// away.
+// Runs effects: the intent is durable before, the result after, and doubts are never settled by a
+// guess.
 #include "effects/effects.hpp"
 
 #include "base/digest.hpp"
@@ -14,15 +14,15 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_key = 512;
-// How long the result of an effect that happened waits for a store that others keep busy: each try
-// waits for the store's own time too.
+// How long the result of an effect that happened waits for a busy store; each try also waits for
+// the store's own time.
 constexpr int most_waits_for_lock = 24;
 constexpr std::chrono::milliseconds lock_wait{500};
 
 using Status = EffectState::Status;
 using Lock = std::unique_lock<std::mutex>;
 
-// Leaves the turn when the call ends, however it ends.
+// Ends the turn on every way out of the call.
 class Turn {
  public:
   Turn(EffectTurns& turns, std::string_view key) noexcept : turns_(turns), key_(key) {}
@@ -40,7 +40,7 @@ Error not_registered(std::string_view key, std::string_view list, const std::str
                                       "\", which is not in AgentOptions::" + std::string(list)};
 }
 
-// Where an effect holds its key against other arguments.
+// Whether an effect reserves its key, so that other arguments are refused.
 bool holds_key(Status status) {
   return status == Status::intended || status == Status::completed ||
          status == Status::compensating;
@@ -51,7 +51,8 @@ bool may_run_again(const EffectState& known, EffectSemantics wanted) {
          wanted != EffectSemantics::at_most_once;
 }
 
-// What the intent and the result say about the effect beside its key.
+}  // namespace
+
 Json described(const EffectState& effect) {
   Json fields = Json::object();
   if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
@@ -63,8 +64,6 @@ Json described(const EffectState& effect) {
   if (!effect.idempotency_key.empty()) fields["idempotency_key"] = effect.idempotency_key;
   return fields;
 }
-
-}  // namespace
 
 // --- One call of Attempt::effect.
 
@@ -166,7 +165,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   return decide(request, std::move(known), std::move(next));
 }
 
-// What is known decides whether it runs; it is not completed.
+// Decides from what is known whether the effect runs; it is not completed.
 Result<Json> Effects::decide(const EffectRequest& request, EffectState known, EffectState next) {
   if (known.status == Status::compensating) {
     const Reconciled undone = settle_compensation(request.key, known, request.options);
@@ -212,10 +211,11 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
                                                         " was asked for after the "
                                                         "deadline and was not run");
   }
+  if (run_.attempt_is_over()) return run_.out_of_time(run_.attempt_number());
   const bool in_doubt_before = status_of(key) == Status::intended;
   Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
   if (!durable) {
-    if (!in_doubt_before) {  // Else it may have happened under the intent before this one.
+    if (!in_doubt_before) {  // Otherwise it may have happened under the previous intent.
       record(RecordKind::effect_withdrawn, key, next,
              Json{{"cause", "the intent could not be stored"}});
     }
@@ -227,17 +227,19 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
   try {
     result = (*request.fn)(call);
   } catch (const EffectNotDone& not_done) {
-    record(RecordKind::effect_withdrawn, key, next, Json{{"cause", not_done.what()}});
+    if (!in_doubt_before) {  // It speaks of this call, not of one that was cut off before.
+      record(RecordKind::effect_withdrawn, key, next, Json{{"cause", not_done.what()}});
+    }
     throw;
   } catch (...) {
-    // The intent stays: nobody knows how far fn got.
+    // The intent stays: how far fn got is unknown.
     run_.emit(EventKind::effect_in_doubt, {.text = key});
     throw;
   }
   return keep_result(request, next, call, std::move(result));
 }
 
-// The effect has happened; what it returned must be recorded before anybody builds on it.
+// The effect has happened; its result must be recorded before anything depends on it.
 Result<Json> Effects::keep_result(const EffectRequest& request, const EffectState& next,
                                   const EffectCall& call, Json result) {
   const std::string_view key = request.key;
@@ -257,7 +259,7 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
     Json fields = described(next);
     fields["result"] = result;
     kept = record_durably(RecordKind::effect_completed, key, next, std::move(fields));
-    // A lock that was never had means that nothing was written, and that it will be had later.
+    // A lock that was never acquired means that nothing was written and that a retry can succeed.
     for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
          ++again) {
       if (!wait(lock_wait)) break;
@@ -290,8 +292,8 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
           .idempotency_key = recorded.empty()
                                  ? idempotency_key(run_.id(), key, effect.generation, compensation)
                                  : recorded,
-          .deadline = run_.deadline(),
-          .stop_token = run_.stop_token()};
+          .deadline = run_.attempt_deadline(),
+          .stop_token = run_.attempt_stop_token()};
 }
 
 void Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
@@ -341,14 +343,14 @@ const Reconcile::Function* Effects::find_reconcile(std::string_view key, const E
     return found == named.end() ? nullptr : &found->second.function();
   };
   if (options != nullptr && options->reconcile) return resolve(options->reconcile);
-  const Lock lock(run_.mutex_);  // Entries stay where they are; this key's belongs to this turn.
+  const Lock lock(run_.mutex_);  // Entries do not move; this turn owns the key's entry.
   if (const auto* live = live_options(key); live != nullptr && live->reconcile) {
     return resolve(live->reconcile);
   }
   return resolve(Reconcile(known.reconciliation));
 }
 
-// The answer is recorded before anybody acts on it; one that cannot be recorded is none.
+// The answer is recorded before anybody acts on it; if that fails, there is no answer.
 Reconciled Effects::settle(std::string_view key, const EffectState& known,
                            const EffectOptions* options) {
   const Reconcile::Function* function = find_reconcile(key, known, options);

@@ -19,14 +19,14 @@ namespace triage::inline v0_1::detail {
 
 class Run;
 
-// Canonical JSON, of which the hash is kept: the order of keys, and 1 or 1.0, make no difference.
+// Canonical JSON, for the stored hash: key order, and 1 or 1.0, make no difference.
 [[nodiscard]] std::string encoded_arguments(const Json& arguments);
 [[nodiscard]] std::string idempotency_key(const RunId& run, std::string_view key,
                                           std::uint64_t generation, bool compensation);
 
 [[nodiscard]] std::string effect_name(std::string_view key);  // For texts.
 
-// Which effects run now. Thread-safety: all members may be called from several threads at once.
+// The effects in progress. Thread-safety: all members may be called from several threads at once.
 class EffectTurns {
  public:
   // Waits while another thread has this key. Errors: Errc::invalid_argument if this thread has it.
@@ -39,8 +39,8 @@ class EffectTurns {
   std::map<std::string, std::thread::id, std::less<>> running_{};
 };
 
-// Arguments whose hash has been compared with the recorded one, so that asking again for a result
-// need not hash them again. A few small ones only.
+// Arguments whose hash matched the recorded one, so that another request for the result need not
+// hash them again. A few small ones only.
 class ProvenArguments {
  public:
   [[nodiscard]] bool contains(std::string_view key, std::string_view encoded,
@@ -55,7 +55,10 @@ class ProvenArguments {
   std::map<std::string, Entry, std::less<>> entries_{};
 };
 
-// A view of a run; made where it is needed. It locks the run itself.
+// The fields of both intent and result of an effect, besides the key.
+[[nodiscard]] Json described(const EffectState& effect);
+
+// A view of a run, created where needed. Locks the run itself.
 class Effects {
  public:
   explicit Effects(Run& run) noexcept : run_(run) {}
@@ -63,12 +66,12 @@ class Effects {
   // --- effects.cpp, for Attempt: see Attempt::try_effect.
   [[nodiscard]] Result<Json> perform(int attempt, const EffectRequest& request);
 
-  // --- compensation.cpp; no attempt is open.
-  // Settles what is in doubt among the effects to be undone. Returns why one cannot be settled.
+  // --- compensation.cpp; called while no attempt is open.
+  // Settles the doubts among the effects to undo. Returns why one cannot be settled.
   [[nodiscard]] std::optional<std::string> settle_after(Sequence target);
-  // Whether anything that happened after `target` is to be undone.
+  // Whether anything after `target` must be undone.
   [[nodiscard]] bool owes_after(Sequence target) const;
-  // Undoes it, newest first. Returns a sentence for each effect that is still in place.
+  // Undoes it, newest first. Returns a sentence for each effect still in place.
   std::vector<std::string> compensate_after(Sequence target);
 
  private:
@@ -76,7 +79,7 @@ class Effects {
 
   // --- effects.cpp
   [[nodiscard]] Result<void> check(const EffectRequest& request) const;
-  // The result, if it is recorded and nothing else needs to be looked at.
+  // The result, if recorded and nothing else must be checked.
   [[nodiscard]] std::shared_ptr<const Json> recorded(const EffectRequest& request,
                                                      std::string_view encoded) const;
   [[nodiscard]] Result<Json> decide(const EffectRequest& request, EffectState known,
@@ -94,7 +97,7 @@ class Effects {
   [[nodiscard]] static Reconciled ask(const Reconcile::Function& function, const EffectCall& call);
   [[nodiscard]] Reconciled settle(std::string_view key, const EffectState& known,
                                   const EffectOptions* options);
-  // What this process was given with the effect. The caller holds the run's mutex.
+  // What this process was told about the effect. The caller holds the run's mutex.
   [[nodiscard]] const EffectOptions* live_options(std::string_view key) const;
   [[nodiscard]] const Reconcile::Function* find_reconcile(std::string_view key,
                                                           const EffectState& known,

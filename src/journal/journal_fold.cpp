@@ -137,6 +137,10 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       }
       break;
     case RecordKind::action_taken: {
+      const bool by_default = field(*body, "default", false);
+      if (by_default && body->contains("compensates_after")) {
+        mark_used(field<Sequence>(*body, "compensates_after", 0));
+      }
       const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}));
       if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
         start_over();

@@ -16,7 +16,8 @@ HistoryEntry action_of(const Json& body) {
   return {parse_failure_type(field<std::string>(body, "type", {})).value_or(FailureType::unknown),
           parse_recovery_kind(field<std::string>(body, "action", {}))
               .value_or(RecoveryAction::Kind::escalate),
-          field<std::string>(body, "reason", {}), field<std::string>(body, "by", {})};
+          field<std::string>(body, "reason", {}), field<std::string>(body, "by", {}),
+          field(body, "refused", false)};
 }
 
 }  // namespace

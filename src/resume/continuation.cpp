@@ -41,6 +41,7 @@ void restore_failure(const JournalReading& reading, FailureContext& context) {
   Classification& found = context.classification;
   found.type = parse_failure_type(text_field(body, "type")).value_or(FailureType::unknown);
   found.reason = text_field(body, "reason");
+  context.refused = body.contains("refused");
   found.confidence = number_field(body, "confidence", 0.0);
   if (body.contains("critical_step")) {
     found.critical_step = number_field<std::size_t>(body, "critical_step", 0);

@@ -72,11 +72,13 @@ struct Resumption {
 // The store that a call means: its own, else the agent's; null if there is none.
 [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(const AgentCore& core,
                                                         const RunOptions& options);
-// A stored run under a lease of ours, with the task, terms and journal that it had.
+// A stored run under a lease of ours (`claimed`, else one that is acquired now), with the task,
+// terms and journal that it had.
 [[nodiscard]] Result<ContinuationPtr> take_over(const AgentCore& core,
                                                 std::shared_ptr<CheckpointStore> store,
                                                 const RunId& id, const RunOptions& options,
-                                                bool accept_changed);
+                                                bool accept_changed,
+                                                std::optional<Lease> claimed = {});
 // Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.
 // *gone is set if the run is in other hands.
 [[nodiscard]] Result<ContinuationPtr> take_suspended(const AgentCore& core,
@@ -105,7 +107,8 @@ struct Resumption {
 // Whether somebody asked for this very run to go on, or for whatever fits.
 enum class Asked : std::uint8_t { to_resume, for_what_fits };
 [[nodiscard]] Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
-                                                  const ResumeOptions& options, Asked asked);
+                                                  const ResumeOptions& options, Asked asked,
+                                                  std::optional<Lease> claimed = {});
 // Errors: how the run ended, if that is final: see ResumeOptions::revive (ended.cpp).
 [[nodiscard]] Result<void> check_ended(const Continuation& run, const ResumeOptions& options,
                                        Asked asked);

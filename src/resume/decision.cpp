@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a decision means for the run that goes on with it.
+// The consequences of a decision for the run that continues with it.
 #include "resume/continuation.hpp"
 
 #include <utility>

@@ -38,7 +38,7 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
   return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
 }
 
-// A decision that could not be carried out would cost the token.
+// Accepting a decision that cannot be executed would waste the token.
 Result<void> check_target(const Journal& journal, const RecoveryAction& action) {
   const RollbackTarget& target = action.target;
   if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();

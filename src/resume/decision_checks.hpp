@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whether a decision about a suspended run may be carried out.
+// Checks whether a decision about a suspended run can be executed.
 
 #include "run/run.hpp"
 
@@ -10,13 +10,14 @@
 
 namespace triage::inline v0_1::detail {
 
-// Errors of all: Errc::invalid_argument, unless they say otherwise. A refusal costs no token.
+// Errors of all: Errc::invalid_argument, unless stated otherwise. A refusal does not use up the
+// token.
 [[nodiscard]] Result<void> check_decision(const RecoveryAction& action, const std::string& who);
 [[nodiscard]] Result<void> check_allowed(RecoveryAction::Kind action,
                                          const std::vector<std::string>& allowed);
 // Errors: Errc::conflict.
 [[nodiscard]] Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock);
-// A rollback to a checkpoint that is not there could not be carried out.
+// A rollback to a missing checkpoint cannot be executed.
 [[nodiscard]] Result<void> check_target(const Journal& journal, const RecoveryAction& action);
 // Against strict_idempotency.
 [[nodiscard]] Result<void> check_safe(const AgentCore& core, RunData& data,

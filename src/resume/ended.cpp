@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that have ended without a result: which of them may go on, and what the others say.
+// Runs that ended without a result: which of them may continue, and the errors of the others.
 #include "resume/continuation.hpp"
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// The error that the run ended with, from its records.
+// The error that ended the run, from its records.
 Error recorded_error(const Continuation& run, Errc code, const std::string& how_to_go_on) {
   const Journal& journal = run.journal();
   const Json body = newest_body(run.reading, RecordKind::stopped);
@@ -33,7 +33,7 @@ Result<void> check_ended(const Continuation& run, const ResumeOptions& options, 
   if (status == RunStatus::aborted) {
     return recorded_error(run, Errc::aborted, "only ResumeOptions::revive goes on");
   }
-  // What ended in doubt only asks again whether it is settled, and repeats nothing.
+  // A run that ended in doubt only reconciles again; it repeats nothing.
   const bool in_doubt = text_field(run.journal().stopped(), "error") == to_string(Errc::in_doubt);
   if (status == RunStatus::escalated && asked == Asked::for_what_fits && !in_doubt) {
     return recorded_error(run, Errc::escalated, "resume_run or ResumeOptions::revive goes on");

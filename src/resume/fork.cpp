@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Branches: a new run that begins at a checkpoint of another one.
+// Branches: new runs that start at a checkpoint of another run.
 #include "resume/continuation.hpp"
 #include "storage/run_keys.hpp"
 #include "triage/detail/try.hpp"
@@ -40,8 +40,8 @@ Error label_in_use(const std::string& label) {
           "the label \"" + printable(label) + "\" is in use; give the branch another"};
 }
 
-// A label, held for one branch. Whoever finds one whose run does not exist, or is called otherwise,
-// takes it over; the confirmation, after the run has been made, says who has it.
+// A label, reserved for one branch. It can be taken over if its run does not exist or has another
+// label; the confirmation after creating the run tells who has it.
 class HeldLabel {
  public:
   static Result<HeldLabel> take(CheckpointStore& store, const std::string& agent,
@@ -62,7 +62,7 @@ class HeldLabel {
   }
   // Errors: Errc::conflict if somebody else has taken the label over.
   Result<void> confirm() { return label_.empty() ? outcome::success() : put(); }
-  // No branch was made. What cannot be removed is taken over by whoever wants the label next.
+  // No branch was created. If removal fails, the next user of the label takes it over.
   void give_back() {
     if (label_.empty() || version_ == 0) return;
     static_cast<void>(shielded([&] { return store_->erase_if(space, key_, version_); }));
@@ -105,9 +105,9 @@ Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
                                     to_string(CheckpointId{origin.run(), at})};
 }
 
-// What the branch must know of an effect of its origin so as not to repeat it. It is not the
-// branch's to undo, so its compensation stays behind. Nothing if it is not in place. The outside
-// world knows it by the key that the origin gave it.
+// What a branch needs to know about an effect of its origin so as not to repeat it. Only the origin
+// may undo it, so no compensation is copied. Empty if the effect is not in place. Keeps the
+// origin's idempotency key, by which the outside world knows the effect.
 std::vector<Record> inherited(const RunId& origin, const std::string& key,
                               const EffectState& effect, WallTime wall, Journal& branch) {
   using Status = EffectState::Status;
@@ -139,7 +139,7 @@ std::vector<Record> inherited(const RunId& origin, const std::string& key,
   return records;
 }
 
-// The first records of the branch: what it was, where it comes from, what it begins with.
+// The branch's first records: its run, its origin, its starting state.
 std::vector<Record> first_records(const ForkOptions& options, const Journal& origin,
                                   const Checkpoint& parent, Clock& clock, Journal& branch) {
   const WallTime wall = clock.wall_now();
@@ -245,7 +245,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
     const auto released = shielded([&] { return b.store->release(b.writer.lease); });
-    b.started = !released;  // Then it is tried again.
+    b.started = !released;  // Then the release is tried again.
     if (released) static_cast<void>(shielded([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A nested run that waits makes the run around it wait, and is gone on with where that goes on.
+// A nested run that waits suspends the run around it, and continues when that one does.
 #include "base/digest.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
@@ -20,8 +20,8 @@ std::string task_hash(Call call) {
   return {};
 }
 
-// The end of a nested run without a result, as its journal tells it. A person, or its policy, has
-// given it up: it is not run again behind their backs.
+// A nested run's end without a result, from its journal. A person or its policy gave it up, so it
+// is not silently run again.
 Error ended(CheckpointStore& store, const RunInfo& info) {
   const auto reading = shielded([&] { return store.read(info.id, {info.last, info.last}); });
   const Json body = reading ? newest_body(reading.value(), RecordKind::stopped) : Json();
@@ -34,7 +34,7 @@ Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
   if (!awaited.decision.is_null() && !awaited.ticket.empty()) {
     auto decided = open_by_ticket(core, awaited.ticket, action_from(awaited.decision),
                                   {.who = awaited.by, .run = options});
-    // Else somebody has decided there himself.
+    // Else somebody has already decided there.
     if (decided) return decided;
     const Errc code = decided.error().code;
     if (code != Errc::conflict && code != Errc::busy && code != Errc::not_found) return decided;
@@ -74,7 +74,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   return std::make_unique<Error>(std::move(opened).error());
 }
 
-// Each is handed over once in a process: whoever calls the same agent again wants another run.
+// Each is handed over once per process: a second call of the same agent means another run.
 std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& core,
                                                               const std::string& task,
                                                               const RunId& wanted) {
@@ -104,7 +104,7 @@ void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
   parent.run_->child_suspended(parent.number(), waiting, task_hash(call_));
 }
 
-// The callable failed with this error of a nested run.
+// The callable failed with this nested run's error.
 void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
   if (!waiting) return;
   WaitingChild& child = data().extras().child;
@@ -120,8 +120,8 @@ bool Run::child_waits() const noexcept {
   return extras != nullptr && extras->child.suspension && extras->child.at == data_->journal.last();
 }
 
-// The attempt is gone on with when there is a decision, as after a wait. Nothing has failed, so no
-// policy is asked.
+// The attempt continues after the decision, as after a wait. Nothing has failed, so no policy is
+// asked.
 Input Run::wait_for_child() {
   RunData& b = *data_;
   give_back_permit();
@@ -132,7 +132,7 @@ Input Run::wait_for_child() {
   action.until = inner.until;
   if (inner.expires) action.expires_after = *inner.expires - core_.clock->wall_now();
   AwaitedRun awaited;
-  // One that waited before may not have said everything again.
+  // An earlier wait may not have reported everything again.
   const auto before = b.journal.awaited().find(inner.run_id);
   if (before != b.journal.awaited().end()) awaited = before->second;
   awaited.decision = nullptr;

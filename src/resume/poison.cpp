@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Quarantine for runs whose process dies again and again.
+// Quarantine for runs whose process keeps dying.
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that wait in this process, because no store can keep them.
+// Runs that wait in this process because no store can keep them.
 #include "journal/suspension_json.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
@@ -9,7 +9,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// A run that waited in this process, as it was.
+// A run that waited in this process, unchanged.
 static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
                                   const RunOptions& options) {
   ContinuationPtr run(new Continuation(core, std::move(waiting.data)));
@@ -19,7 +19,7 @@ static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
   return run;
 }
 
-// Whether the run still waits where this token was given out, and is no later run of that id.
+// Whether the token's run still waits there and is not a later run with that id.
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
   if (info.last != last) return false;

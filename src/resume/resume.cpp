@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Continuing a run by its id: after a crash, after it ended without a result, when it has finished.
+// Continuing a run by id: after a crash, after an end without a result, or after it finished.
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// The position to go on from: its sequence, or 0 for what the journal holds now.
+// The position to continue from: its sequence, or 0 for the journal's current end.
 Result<Sequence> find_start(const Journal& journal, const std::string& from) {
   if (from.empty()) return outcome::success(journal.latest().info.id.sequence);
   std::optional<std::size_t> found = journal.find_label(from);
@@ -66,7 +66,8 @@ Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
 }
 
 Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
-                                    const ResumeOptions& options, Asked asked) {
+                                    const ResumeOptions& options, Asked asked,
+                                    std::optional<Lease> claimed) {
   if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_run_id(id));
   if (options.run.limits) {
@@ -80,7 +81,8 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   if (info.status == RunStatus::finished && options.from.empty()) {
     return open_finished(core, *store, id, options.accept_changed);
   }
-  TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed));
+  TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed,
+                            std::move(claimed)));
   const Journal& journal = run->journal();
   if (options.from.empty() && !journal.finished().is_null()) {  // Finished just now.
     run->recorded = journal.finished();
@@ -109,7 +111,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   return restore(std::move(run), std::move(from_there));
 }
 
-// A run id stands for one piece of work, so the result of another agent or task is no answer.
+// A run id stands for one piece of work: another agent's or task's result does not count.
 static Result<void> check_same_task(const Continuation& finished, Call call, const RunId& id) {
   Json task;
   bool comparable = false;

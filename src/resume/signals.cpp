@@ -8,6 +8,7 @@
 #include "storage/run_keys.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/operations.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -44,8 +45,8 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
-// The answers are in the journal, which is asked first if the run goes on after all. While it runs
-// or waits, the keys make a second signal a conflict.
+// Answers are in the journal, which is read first if the run continues. While the run is active or
+// waits, the keys make a second signal a conflict.
 static void forget_signals(CheckpointStore& store, const Journal& journal) {
   for (const auto& [name, value] : journal.signals()) {
     const std::string key = signal_key(journal.run(), name);
@@ -74,14 +75,12 @@ static Result<bool> answered(CheckpointStore& store, const RunId& run, std::stri
   return sent_before(run, name);
 }
 
-Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
+static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,
                          const Json& value) {
-  if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_run_id(run));
   TRIAGE_TRYV(check_name(name, "a signal's"));
   TRIAGE_TRYV(check_json(value, "a signal's value"));
-  const auto& store = core.options.store;
-  if (!store) {
+  if (store == nullptr) {
     return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
   }
   const auto info = shielded([&] { return store->run(run); });
@@ -106,9 +105,15 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
   return sent_before(run, name);
 }
 
+Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
+                         const Json& value) {
+  if (core.problem) return *core.problem;
+  return send(core.options.store.get(), run, name, value);
+}
+
 namespace {
 
-// Two lengths of one wait: what the callable does before it takes a little time.
+// Compares two lengths of one wait: the work before it takes a little time.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {
   const WallTime::duration slack =
       std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
@@ -126,7 +131,7 @@ Error Run::too_late_for(int attempt, std::string text) {
   return error;
 }
 
-// An attempt with steps that must not be repeated cannot be made again: it waits where it is.
+// An attempt whose steps must not be repeated cannot be made again, so it waits in place.
 bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
   const RunData& b = *data_;
@@ -145,7 +150,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   return outcome::success(facts);
 }
 
-// The attempt is to end, and to be made again when its time has come.
+// The attempt ends, to be made again when its time comes.
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -160,8 +165,9 @@ Error Run::ask_to_suspend(int attempt, const Pause& what) {
   return Error{Errc::suspended, extras.wait->message};
 }
 
-Result<void> Run::rest_in_attempt(Duration delay) {
+Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
   if (!rest_until(now() + delay)) {
+    if (attempt_is_over() && !stop_token().stop_requested()) return out_of_time(attempt);
     return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
   }
   if (data_->fenced) return drain_strictly();  // Says who has the run.
@@ -194,7 +200,7 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
         break;
       }
       case WaitDo::rest: {
-        TRIAGE_TRYV(rest_in_attempt(next.delay));
+        TRIAGE_TRYV(rest_in_attempt(attempt, next.delay));
         input = WaitInput::woke;
         break;
       }
@@ -208,10 +214,10 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
 
 // --- Until a time.
 
-// A callable that says "in two hours" names another time whenever it is called, and would be
-// suspended for ever. So a sleep has a place: the state the attempt has there, and how often it has
-// slept with that state. The callable comes to the same place again after the run was suspended;
-// if it then asks for a wait of the same length, it has had it.
+// A callable that says "in two hours" names a new time at each call and would be suspended for
+// ever. So a sleep is identified by its place: the attempt's state there, and the number of earlier
+// sleeps with that state. After a suspension the callable reaches the same place; if it then asks
+// for a wait of the same length, that wait is over.
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
@@ -239,7 +245,7 @@ Result<void> Run::sleep_until(int attempt, WallTime when) {
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
   TRIAGE_TRYV(check_name(name, "a sleep's"));
-  // The wall clock tells full milliseconds, so one more: no sleep may be too short.
+  // The wall clock has full milliseconds; the extra one keeps sleeps from being too short.
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
       longest_wait);
@@ -262,18 +268,22 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
-// The answer that is recorded, if there is one: the outer optional says so.
+// The recorded answer; the outer optional tells whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_name(name, "a signal's"));
-  const std::scoped_lock lock(mutex_);
-  if (!has_store()) {
-    return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+  std::optional<Json> value;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_store()) {
+      return Error{Errc::unsupported, "a run without a store cannot be sent signals"};
+    }
+    const auto& known = data_->journal.signals();
+    const auto answer = known.find(name);
+    if (answer == known.end()) return outcome::success(std::nullopt);
+    value = answer->second;
   }
-  const auto& known = data_->journal.signals();
-  const auto answer = known.find(name);
-  const bool durable = data_->writer.durable.load() >= data_->writer.queued;
-  if (answer == known.end() || !durable) return outcome::success(std::nullopt);
-  return outcome::success(std::optional(answer->second));
+  TRIAGE_TRYV(drain_strictly());  // Another thread may have recorded it just now.
+  return outcome::success(std::optional(std::move(value)));
 }
 
 Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {
@@ -293,8 +303,8 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
   return record_signal(attempt, name, std::move(sent));
 }
 
-// The answer is durable before it is given. Of several threads that wait for one name, the first
-// one's counts.
+// The answer is durable before it is returned. If several threads wait for one name, the first
+// one's answer counts.
 Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
                                                std::optional<Json> value) {
   {
@@ -315,3 +325,12 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
 }
 
 }  // namespace triage::inline v0_1::detail
+
+namespace triage::inline v0_1 {
+
+Result<void> send_signal(CheckpointStore& store, const RunId& run, std::string_view name,
+                         const Json& value) {
+  return detail::send(&store, run, name, value);
+}
+
+}  // namespace triage::inline v0_1

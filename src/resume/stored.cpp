@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Taking over a stored run: its lease, its journal, and whether it may be continued at all.
+// Takes over a stored run: its lease, its journal, and whether it may continue.
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
@@ -71,12 +71,17 @@ std::shared_ptr<CheckpointStore> store_of(const AgentCore& core, const RunOption
 }
 
 Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<CheckpointStore> store,
-                                  const RunId& id, const RunOptions& options, bool accept_changed) {
+                                  const RunId& id, const RunOptions& options, bool accept_changed,
+                                  std::optional<Lease> claimed) {
   ContinuationPtr run(new Continuation(core));
   RunData& b = *run->data;
-  store->queue().retry_releases();
-  TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
-  b.writer.lease = std::move(lease);
+  if (claimed) {
+    b.writer.lease = *std::move(claimed);
+  } else {
+    store->queue().retry_releases();
+    TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
+    b.writer.lease = std::move(lease);
+  }
   b.store = std::move(store);
   b.started = true;
   TRIAGE_TRY(reading, shielded([&] { return b.store->read_newest(id); }));

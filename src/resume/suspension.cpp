@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that wait for a decision: how they are put aside, and who may decide.
+// Runs that wait for a decision: suspending them, and who may decide.
 #include "base/digest.hpp"
 #include "base/token.hpp"
 #include "journal/suspension_json.hpp"
@@ -25,9 +25,9 @@ Json step_json(const ProposedStep& step) {
 
 }  // namespace
 
-// --- Putting a run aside.
+// --- Suspending a run.
 
-// What a decision needs to know, without what nobody may see.
+// The facts for a decision, without secrets.
 Suspension Run::shown_suspension(const RecoveryAction& action) {
   RunData& b = *data_;
   RareRunData& extras = b.extras();
@@ -88,7 +88,7 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   return fields;
 }
 
-// The record names the hash of the token, so that whoever goes on can remove it from the key space.
+// Contains the token's hash, so that the continuing process can remove it from the key space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
   std::string& token = data_->extras().token;
   token = make_token();
@@ -112,7 +112,7 @@ Input Run::suspend_attempt() {
   return Input::stopped;
 }
 
-// Keeps the token's hash beside the journal, where every process of the store finds it. False: the
+// Keeps the token's hash beside the journal, visible to every process of the store. False: the
 // store keeps no keys. Errors: the store's.
 static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
                                 const Ticket& ticket) {
@@ -129,7 +129,7 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
   static_cast<void>(shielded([&] { return store.erase_if(space, hash, kept.value()->version); }));
 }
 
-// Puts the run aside until somebody decides; only the returned error knows the token.
+// Suspends the run for a decision; only the returned error contains the token.
 Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& context) {
   const std::unique_ptr<RecoveryAction> asked = std::move(data_->suspension);
   const RecoveryAction& action = *asked;
@@ -195,7 +195,7 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
     b.started = false;
   }
   waiting.options.run_id = id();
-  waiting.options.deadline = deadline();
+  waiting.options.deadline = lasting_deadline();
   waiting.options.parent = nullptr;
   waiting.attempts = attempt_;
   core_.suspended.add(hash, std::move(waiting));
@@ -233,8 +233,8 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
                               {.accept_changed = options.accept_changed, .run = options.run});
   if (!taken) {
-    // Whoever has the run may have claimed the token since. A claim whose process died before its
-    // decision was durable is no use: then the run can be taken.
+    // The run's owner may have claimed the token since. A claim whose process died before its
+    // decision was durable is void: then the run can be taken.
     const auto now = read_ticket(*store, hash);
     const bool used =
         now ? now.value().ticket.state != "waiting" : now.error().code == Errc::not_found;

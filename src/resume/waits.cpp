@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waits that outlive the process: suspending instead of sleeping, and taking up what is due.
+// Waits that outlive the process: suspends instead of sleeping, and continues due runs.
 #include "resume/waits.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/call.hpp"
@@ -52,7 +52,7 @@ Input Run::suspend_wait() {
   RecoveryAction then = data_->situation().action;
   RecoveryAction waiting =
       RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(then));
-  // The wall clock tells full milliseconds, so one more: nothing may begin early.
+  // The wall clock has full milliseconds; the extra one keeps runs from starting early.
   waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
                   std::chrono::ceil<std::chrono::milliseconds>(then.delay);
   then.delay = Duration::zero();
@@ -77,7 +77,7 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
                }));
     for (const RunInfo& info : runs) {
       auto waiting = waiting_run(*store, info);
-      // What is damaged waits for a person; the others need not.
+      // A damaged run waits for a person; the others continue.
       if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
     }
   }
@@ -94,7 +94,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
       return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
     }
   }
-  if (due.suspended_at == 0) {  // No store knows it.
+  if (due.suspended_at == 0) {  // It is in no store.
     auto opened = open_remembered_due(core, due.run, options.run);
     *gone = !opened && opened.error().code == Errc::not_found;
     return opened;
@@ -115,7 +115,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   return restore(std::move(run), {.reason = "due", .action = std::move(action)});
 }
 
-// A run that waits is left alone, unless its time has come.
+// Leaves a waiting run alone until it is due.
 static Result<ContinuationPtr> open_waiting(const AgentCore& core, const DueRun& waiting,
                                             const ResumeOptions& options) {
   bool gone = false;

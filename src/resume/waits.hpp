@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Signals, as they lie in the store.
+// Signals as stored.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/json.hpp"
@@ -10,7 +10,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// What was sent to a run under this name, if anything was. Errors: the store's; Errc::corrupt.
+// What was sent to a run under this name, if anything. Errors: the store's; Errc::corrupt.
 [[nodiscard]] Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run,
                                                       std::string_view name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Carrying out a recovery action: what the next attempt begins with, or how the run ends.
+// Executes a recovery action: how the next attempt starts, or how the run ends.
 #include "base/shield.hpp"
 #include "evidence/findings.hpp"
 #include "resume/continuation.hpp"
@@ -11,14 +11,14 @@
 
 namespace triage::inline v0_1::detail {
 
-// What the machine had to say about the failure.
+// What the machine said about the failure.
 void Run::take_notes() {
   Situation& s = data_->situation();
   for (std::string& text : s.notes) note(std::move(text));
   s.notes.clear();
 }
 
-// What the machine asks for after a failure, but for the two that every recovery needs.
+// What the machine asks for after a failure, except the two inputs that every recovery needs.
 Input Run::recover(Do what) {
   take_notes();
   switch (what) {
@@ -73,7 +73,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   const Classification& why = b.context().classification;
   std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason, std::move(who)});
+    b.journal.take_action({why.type, action.kind, why.reason, std::move(who), b.context().refused});
     return;
   }
   Json fields{{"action", to_string(action.kind)},
@@ -81,11 +81,19 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
               {"reason", why.reason},
               {"text", describe(action)}};
   if (!who.empty()) fields["by"] = std::move(who);
+  if (b.context().refused) fields["refused"] = true;
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
   if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
-  if (compensates_after) fields["compensates_after"] = *compensates_after;
+  if (compensates_after) {
+    fields["compensates_after"] = *compensates_after;
+    // So that whoever finishes this rollback does not choose the same target once more.
+    if (action.kind == RecoveryAction::Kind::rollback &&
+        action.target.kind == RollbackTarget::Kind::last_good) {
+      fields["default"] = true;
+    }
+  }
   record_fact(RecordKind::action_taken, std::move(fields));
 }
 
@@ -125,7 +133,7 @@ Input Run::start_again(const Situation& s) {
   return Input::done;
 }
 
-// Where the attempt failed, which may be behind the step that is to blame.
+// Where the attempt failed, which may be after the step to blame.
 std::optional<std::size_t> Run::failed_step() const {
   RunData& b = *data_;
   return last_failed_step({.failure = b.failure(),
@@ -142,7 +150,7 @@ Input Run::find_target() {
   Situation& s = data_->situation();
   std::string problem;
   s.target = find_position(s.action.target, &problem);
-  // A state that claims what has been undone is no target, whoever names it.
+  // A state that contains an undone effect is no target, whoever chose it.
   if (s.target && data_->journal.claims_undone(*s.target)) {
     problem = "checkpoint " + to_string(data_->journal.info(*s.target).id) +
               " is behind an effect that has been undone since";

@@ -68,6 +68,11 @@ Result<void> check_options(const AgentOptions& options) {
                                              std::to_string(options.expected_duration.count()) +
                                              " ns; allowed is 0 or more"};
   }
+  if (options.attempt_timeout < Duration::zero()) {
+    return Error{Errc::invalid_argument, "attempt_timeout is " +
+                                             std::to_string(options.attempt_timeout.count()) +
+                                             " ns; allowed is 0 (none) or more"};
+  }
   if (auto contract = check_contract(options.contract); !contract) {
     return Error{contract.error().code, "contract." + contract.error().detail};
   }
@@ -239,7 +244,8 @@ std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions op
   core->options = std::move(options);
   core->plain = !core->problem && !core->judges_return && !core->options.store &&
                 !core->options.observer && core->gates.empty() &&
-                core->options.limits.max_elapsed == Duration::zero();
+                core->options.limits.max_elapsed == Duration::zero() &&
+                core->options.attempt_timeout == Duration::zero();
   return core;
 }
 

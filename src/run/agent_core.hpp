@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What all runs of one agent share: its policy and options, checked and completed.
+// Shared by all runs of one agent: its policy and options, checked and completed.
 
 #include "run/attempt_pool.hpp"
 #include "run/run_machine.hpp"
@@ -22,7 +22,7 @@ namespace triage::inline v0_1::detail {
 
 struct RunData;
 
-// A run that waits for a decision in memory, because no store can keep it, as it was.
+// A run that waits for a decision in memory because no store can keep it.
 struct SuspendedRun {
   std::unique_ptr<RunData> data;
   RunOptions options;
@@ -30,7 +30,7 @@ struct SuspendedRun {
   std::optional<WallTime> expires;
   int attempts = 0;
   std::string message{};
-  std::optional<WallTime> until{};  // It goes on then without a decision.
+  std::optional<WallTime> until{};  // Then it continues without a decision.
   Duration elapsed{0};              // Before it was suspended.
 };
 
@@ -38,27 +38,28 @@ struct SuspendedRun {
   return {Errc::not_found, "no run of this agent waits for this token; a token works once"};
 }
 
-// Suspended runs by the hash of their token: whoever takes one owns it alone.
+// Suspended runs by token hash: taking one transfers its ownership.
 // Thread-safety: all members may be called from several threads at once.
 class SuspendedRuns {
  public:
   void add(std::string hash, SuspendedRun run);
-  // Where to look for a run whose store is not the agent's; its owner decides how long it is open.
+  // Where to find a run whose store is not the agent's; the store's owner decides how long it is
+  // open.
   void add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store);
   [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
   [[nodiscard]] bool contains(std::string_view hash) const;
-  // Those that no store knows and that go on by themselves before `until`.
+  // Runs in no store that continue on their own before `until`.
   [[nodiscard]] std::vector<DueRun> due(WallTime until) const;
-  // How a run waits, and under which hash, if it waits here and no store knows it.
+  // How a run waits, and under which hash, if it is in this process and in no store.
   struct Waiting {
     std::string hash{};
     DueRun run{};
   };
   [[nodiscard]] std::optional<Waiting> find(const RunId& run) const;
-  // Errors: Errc::not_found; what `check` says: then the token stays.
+  // Errors: Errc::not_found; those of `check`, which leave the token in place.
   [[nodiscard]] Result<SuspendedRun> take(std::string_view hash,
                                           const std::function<Result<void>(SuspendedRun&)>& check);
-  // Undoes a take() whose run could not be continued.
+  // Reverts a take() whose run could not be continued.
   void put_back(std::string hash, SuspendedRun run);
   SuspendedRuns();
   ~SuspendedRuns();
@@ -69,15 +70,16 @@ class SuspendedRuns {
   std::map<std::string, std::weak_ptr<CheckpointStore>, std::less<>> stores_;
 };
 
-// Digests of what a run goes on under; see docs/changing.md.
+// Digests that decide whether a run may continue; see docs/changing.md.
 struct Fingerprint {
   std::string whole{};
-  std::string policy{};  // Without its numbers: more attempts or longer waits are no other plan.
+  std::string policy{};  // Without its numbers: more attempts or longer waits do not change the
+                         // plan.
   std::string contract{};
 };
 
 struct AgentCore {
-  bool plain = false;  // Its runs need no set-up and nobody observes them, unless options say so.
+  bool plain = false;  // Its runs need no set-up or observer, unless options say so.
   RunOptions no_options{};
   FailurePolicy policy;
   AgentOptions options;
@@ -89,15 +91,15 @@ struct AgentCore {
   std::shared_ptr<const AgentContract> contract;  // Null if it is empty.
   bool judges_return = false;         // It says something about what the callable returns.
   std::optional<Error> problem;       // Bad options: every run returns it.
-  std::vector<std::string> warnings;  // Settings that cannot have an effect.
+  std::vector<std::string> warnings;  // Settings without an effect.
   Fingerprint fingerprint;            // Of name, version, policy and contract.
   mutable SuspendedRuns suspended;
   mutable AttemptPool attempts;
   mutable std::atomic<Duration::rep> learnt_duration{0};     // Of attempts; see learn_duration.
-  mutable std::atomic<std::uint64_t> refused_by_average{0};  // Starts, because of it alone.
+  mutable std::atomic<std::uint64_t> refused_by_average{0};  // Starts, refused by it alone.
 };
 
-// Text that changes when runs recorded under the other one should not go on.
+// Text that differs if runs recorded under the other one should not continue.
 [[nodiscard]] Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options);
 
 }  // namespace triage::inline v0_1::detail

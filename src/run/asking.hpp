@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run that waits for a decision asks, and what it knows of a nested run that does so.
+// What a run waiting for a decision asks, and what it knows about a nested run that waits.
 
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
@@ -13,15 +13,15 @@
 namespace triage::inline v0_1::detail {
 
 struct Asking {
-  std::optional<ProposedStep> step{};   // That a guard asked about …
+  std::optional<ProposedStep> step{};   // The step that a guard asked about …
   bool by_guard = false;                // … in the suspension that begins, not in an earlier one.
-  std::unique_ptr<Suspension> shown{};  // The suspension that begins, but for its token.
+  std::unique_ptr<Suspension> shown{};  // The new suspension, without its token.
 };
 
 // A nested run that was suspended in this attempt.
 struct WaitingChild {
   std::shared_ptr<const Suspension> suspension{};  // Null: none.
-  std::string task{};                              // Hash of its task; empty: not known.
+  std::string task{};                              // Hash of its task; empty: unknown.
   Sequence at = 0;                                 // The newest record at that time.
   bool asks = false;                               // The run is suspended because of it.
   std::set<RunId> resumed_here{};  // Nested runs whose ends this process has given to the callable.

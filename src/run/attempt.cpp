@@ -21,14 +21,14 @@ const Recovery* Attempt::recovery() const noexcept {
   return use ? use.run().recovery(number()) : nullptr;
 }
 std::stop_token Attempt::stop_token() const {
-  if (const AttemptUse use(*this); use) return use.run().stop_token();
+  if (const AttemptUse use(*this); use) return use.run().attempt_stop_token();
   std::stop_source ended;
   ended.request_stop();
   return ended.get_token();
 }
 std::optional<TimePoint> Attempt::deadline() const {
   const AttemptUse use(*this);
-  return use ? use.run().deadline() : std::nullopt;
+  return use ? use.run().attempt_deadline() : std::nullopt;
 }
 State Attempt::state() const {
   const AttemptUse use(*this);
@@ -95,7 +95,9 @@ void Attempt::sleep_until(WallTime when) {
   }
 }
 void Attempt::sleep_for(std::string_view name, Duration length) {
-  if (auto slept = run_->sleep_for(number_, name, length); !slept) {
+  const AttemptUse use(*this);
+  if (!use) throw AttemptStopped{};
+  if (auto slept = use.run().sleep_for(number(), name, length); !slept) {
     give_up(std::move(slept).error());
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where the attempts of an agent live: their memory stays theirs as long as the agent lives, so
-// that whoever calls one after its run has returned finds it closed.
+// The memory of an agent's attempts. It stays reserved as long as the agent lives, so that a late
+// caller finds its attempt closed.
 
 #include "triage/attempt.hpp"
 
@@ -29,7 +29,7 @@ namespace triage::inline v0_1::detail {
 #endif
 }
 
-// Different for all threads that exist at the same time; never 0.
+// Unique among the threads that exist at the same time; never 0.
 [[nodiscard]] inline std::uintptr_t this_thread_mark() noexcept {
 #if defined(__x86_64__) && defined(__linux__)
   std::uintptr_t mark = 0;
@@ -40,8 +40,8 @@ namespace triage::inline v0_1::detail {
 #endif
 }
 
-// Only the thread that runs the callable uses an attempt without saying so: its run cannot end
-// meanwhile. All others are counted in Attempt::users_, and a run waits for them when it ends.
+// Only the thread that runs the callable uses an attempt unannounced: its run cannot end meanwhile.
+// Other threads are counted in Attempt::users_, and a run waits for them when it ends.
 // Thread-safety: all members may be called from several threads at once.
 class AttemptPool {
  public:
@@ -57,13 +57,13 @@ class AttemptPool {
     attempt->users_.store(0, std::memory_order_relaxed);
     return *attempt;
   }
-  // Waits for the calls under way; later ones find the attempt closed.
+  // Waits for calls in progress; later ones find the attempt closed.
   [[gnu::always_inline]] void close(Attempt& attempt) noexcept {
     if (!is_alone() || spare_ != nullptr) [[unlikely]] {
       close_shared(attempt);
       return;
     }
-    // Nobody else can hold a reference to it.
+    // Nobody else can have a reference to it.
     attempt.users_.store(Attempt::closed, std::memory_order_relaxed);
     spare_ = &attempt;
   }
@@ -71,7 +71,7 @@ class AttemptPool {
  private:
   static constexpr std::size_t shard_count = 8;
   static constexpr std::size_t block_size = 64;
-  // So many attempts of a shard end before the memory of one serves another.
+  // Attempts of a shard that end before the memory of one is reused.
   static constexpr std::size_t quarantine = 1'024;
 
   struct alignas(64) Shard {
@@ -102,7 +102,7 @@ class AttemptPool {
   std::array<Shard, shard_count> shards_{};
 };
 
-// One call of an attempt. False if the attempt's run has ended: then nothing of it may be touched.
+// One call on an attempt. False if the attempt's run has ended: then do not touch the attempt.
 class AttemptUse {
  public:
   explicit AttemptUse(const Attempt& attempt) noexcept : attempt_(attempt) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a C++ exception to a Failure: type, text, code and nested causes are all evidence.
+// Converts a C++ exception to a Failure: type, text, code and nested causes are all evidence.
 #include "run/run.hpp"
 
 #include <cxxabi.h>
@@ -27,7 +27,7 @@ std::error_code code_of(const std::exception& exception) {
   return system == nullptr ? std::error_code() : system->code();
 }
 
-// What the chain of exceptions carries beside its texts: the outermost one of each counts.
+// What the exception chain carries besides texts; the outermost of each counts.
 struct Carried {
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent.
   std::shared_ptr<const Failure> reported{};      // What Attempt::fail was given.
@@ -62,7 +62,7 @@ void Run::capture(const std::exception& exception) {
   std::vector<Cause> causes;
   collect_causes(exception, causes, carried);
   Failure failure = carried.reported ? *carried.reported : Failure{};
-  // Our own wrapper says nothing beside the error it carries.
+  // Our own wrapper adds nothing to the error it carries.
   if (bad != nullptr && bad->error().reported()) {
     failure.text = bad->error().detail;
   } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the machine asks about a failure: its class, the hooks, the policy.
+// Answers the machine's questions about a failure: its class, the hooks, the policy.
 #include "base/shield.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "contract/contract_return.hpp"
@@ -17,10 +17,10 @@ namespace {
 // Of the critical step of a conversation. Less is wrong more often than right.
 constexpr double least_guess_acted_on = 0.5;
 
-// Steps that were restored failed in an earlier attempt, if they did.
+// Restored steps that failed did so in an earlier attempt.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
   std::size_t index = trajectory.size();
-  // Chunk by chunk from the end: an index costs a walk along all chunks behind it.
+  // By chunks from the end: indexing would walk all later chunks.
   for (const StepChunk* chunk = trajectory.tail().get(); chunk != nullptr && index > restored;
        chunk = chunk->previous().get()) {
     while (index > std::max(chunk->first(), restored)) {
@@ -47,7 +47,7 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 
 }  // namespace
 
-// All that the machine must know to go on from this failure.
+// All that the machine needs to continue from this failure.
 void Run::describe_situation(Situation& s) {
   RunData& b = *data_;
   s.context = &b.context();
@@ -92,7 +92,7 @@ Input Run::tell_failure() {
 Input Run::ask_policy() {
   Failing& failing = data_->failing();
   RecoveryAction& action = failing.situation.action;
-  // Made in its place: moving an action costs more than asking for it.
+  // Constructed in place: moving an action costs more than asking for it.
   std::destroy_at(&action);
   try {
     ::new (&action) RecoveryAction(core_.policy.decide(failing.context));
@@ -127,11 +127,11 @@ void Run::classify() {
   Classification& found = b.context().classification;
   found = ask_classifier();
   b.classified_attempt = attempt_;
-  // A guess is told among the evidence; what was reached is given up for a good one only.
+  // A guess is reported as evidence; only a good one justifies giving up progress.
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
     found.critical_step.reset();
   }
-  if (!found.critical_step) {
+  if (!found.critical_step && !b.gate_refused) {
     found.critical_step_confidence.reset();
     found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
@@ -148,6 +148,7 @@ void Run::classify() {
               {"text", b.context().text},
               {"exception_type", b.context().exception_type},
               {"evidence", evidence_json(found.evidence)}};
+  if (b.gate_refused) fields["refused"] = true;
   if (found.critical_step) fields["critical_step"] = *found.critical_step;
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (const std::error_code& code = b.failure().code; code) {
@@ -169,8 +170,9 @@ void Run::complete_context() {
   FailureContext& context = b.context();
   if (!b.started_at) b.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
+  context.refused = b.gate_refused;
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
-  context.history.reserve(b.journal.history().capacity());  // Not one allocation a failure.
+  context.history.reserve(b.journal.history().capacity());  // Avoids an allocation per failure.
   context.history = b.journal.history();
   context.trajectory = b.journal.trajectory();
   context.random = unit_interval(core_.random->next());
@@ -219,7 +221,7 @@ Classification Run::ask_classifier() {
   if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
   if (!b.failure().type && b.child && b.child_at == b.journal.last()) {
     Classification inherited = b.child->classification;
-    inherited.critical_step.reset();  // It points into the child's trajectory.
+    inherited.critical_step.reset();  // It refers to the child's trajectory.
     inherited.loop_steps.clear();
     for (Evidence& one : inherited.evidence) one.step.reset();
     return inherited;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Agents that start one another with the same tasks, each within the attempt of the one before,
-// would do so until the stack ends.
+// Detects agents that start each other with the same tasks, each within the other's attempt, until
+// the stack would overflow.
 #include "run/run.hpp"
 
 namespace triage::inline v0_1::detail {
 namespace {
 
-// As often as a call must repeat to be a loop: RulesOptions::loop_window.
+// Repetitions that make a loop: RulesOptions::loop_window.
 constexpr std::size_t most_turns = 3;
 
-// A task that does not say what is to be done: that is elsewhere.
+// A task that does not itself say what to do.
 bool says_nothing(std::string_view task) {
   return task.empty() || task == "null" || task == "{}" || task == "[]";
 }

@@ -31,14 +31,23 @@ const std::stop_token& Run::nested_stop_token() const noexcept {
 
 std::optional<TimePoint> Run::nested_deadline() const noexcept {
   const std::optional<TimePoint> own = options_.deadline;
-  const std::optional<TimePoint> theirs = options_.parent->run_->deadline();
+  const std::optional<TimePoint> theirs = options_.parent->run_->attempt_deadline();
   if (theirs && (!own || *theirs < *own)) return theirs;
   return own;
 }
 
+std::optional<TimePoint> Run::lasting_deadline() const noexcept {
+  if (options_.parent == nullptr) return options_.deadline;
+  const std::optional<TimePoint> own = options_.deadline;
+  const std::optional<TimePoint> theirs = options_.parent->run_->lasting_deadline();
+  return theirs && (!own || *theirs < *own) ? theirs : own;
+}
+
 void Run::link_stop_tokens() {
-  const std::stop_token& theirs = options_.parent->run_->stop_token();
-  if (options_.stop_token.stop_possible() && theirs.stop_possible()) {
+  const Run& parent = *options_.parent->run_;
+  const std::stop_token theirs = parent.attempt_stop_token();
+  const bool both = options_.stop_token.stop_possible() && theirs.stop_possible();
+  if (both || parent.core_.options.attempt_timeout != Duration::zero()) {
     data().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
   }
 }
@@ -65,7 +74,7 @@ void Run::take_data(std::unique_ptr<RunData> data, int attempts) {
 
 Terms Run::terms() const {
   Terms terms{.limits = options_.limits};
-  if (const auto until = deadline()) terms.deadline = wall_time(*core_.clock, *until);
+  if (const auto until = lasting_deadline()) terms.deadline = wall_time(*core_.clock, *until);
   if (data_ && data_->started_at) terms.elapsed = now() - *data_->started_at;
   return terms;
 }
@@ -86,7 +95,8 @@ void Run::deliver(EventKind kind, Event& event) {
     event.time = core_.clock->wall_now();
     observer()->on_event(event);
   } catch (...) {
-    // An observer must not change the run it looks at; the failure's notes will say that it threw.
+    // An observer must not change the run it observes; the failure's notes will report that it
+    // threw.
     static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
     if (!data_) return;
@@ -174,7 +184,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (code == Errc::conflict) {
     b.store->queue().retry_releases();
     const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
-    b.store.reset();  // Whatever is there is not ours.
+    b.store.reset();  // What the store holds is not ours.
     if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
       *recorded = true;
@@ -207,7 +217,7 @@ Result<void> Run::start_in_store() {
                      .status = RunStatus::running,
                      .started = core_.clock->wall_now(),
                      .updated = core_.clock->wall_now()};
-  // The same ones every time, so that a start whose answer got lost is known again.
+  // Deterministic, so that a repeated start whose answer was lost is recognised.
   std::vector<Record> records;
   const auto opening = static_cast<std::ptrdiff_t>(b.opening);
   {
@@ -257,9 +267,9 @@ void Run::enqueue(Record record) {
   b.store->queue().enqueue(writer, std::move(record));
 }
 
-// The store has been away for too long: what waits is forgotten, but for the start of the run,
-// without which nothing can be folded; a gap record says what is missing, a snapshot what it led
-// to. A store that is just being written to holds its records elsewhere: the gap names them too.
+// The store was away for too long: drop the queue, except for the start of the run, which every
+// fold needs. A gap record names the loss, a snapshot its outcome. A store that is being written to
+// at the moment has its records elsewhere: the gap names them too.
 void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;

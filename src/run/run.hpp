@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One run: everything that belongs to it and nothing else. Made on the caller's stack, where it is
-// a few words; its data is made when something is first recorded, reported or stored.
+// One run and only what belongs to it. Lives on the caller's stack, where it takes a few words; its
+// data is allocated when something is first recorded, reported or stored.
 
 #include "base/made_once.hpp"
 #include "run/agent_core.hpp"
@@ -36,21 +36,20 @@ inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
                                                          const Trajectory& trajectory,
                                                          std::size_t restored_steps,
                                                          RecoveryAction::Kind action);
-// How a run is stored that ends with this error.
+// The stored status of a run that ends with this error.
 [[nodiscard]] RunStatus end_status(Errc code) noexcept;
 
-// Tells two runs of one id apart whose first records are the same otherwise: the store takes a
-// start that comes again for one whose answer got lost.
+// Distinguishes two runs with the same id and otherwise equal first records: a store takes a
+// repeated start for one whose answer was lost.
 [[nodiscard]] std::uint64_t start_nonce();
 
-// The recorded result of a run that has finished, put into the call's frame.
+// The recorded result of a finished run, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
 
-// Several threads of a callable may record at once: what they touch is guarded by mutex_. From the
-// moment the driver has closed an attempt until it opens the next one, all of it is the driver's
-// alone, for whoever still calls the attempt is late; only what a store's thread takes is locked
-// then.
+// Several threads of a callable may record at once; mutex_ guards what they touch. From closing an
+// attempt until opening the next one, the driver alone uses it, as other callers are late; only
+// data shared with a store's thread is locked then.
 class Run {
  public:
   Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
@@ -65,19 +64,19 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
-  // What must happen before the first attempt; most runs need nothing. An Error ends the run;
-  // *recorded says that the frame holds the recorded result of a run that is already finished.
+  // Work before the first attempt; most runs need none. An Error ends the run; *recorded means that
+  // the frame holds the recorded result of a run that is already finished.
   [[nodiscard]] bool needs_set_up() const noexcept {
     return options_.store || core_.options.store || options_.limits || !options_.run_id.empty() ||
            !options_.label.empty() || limits().max_elapsed != Duration::zero();
   }
   Result<void> set_up(bool* recorded);
-  // The first attempt of a run without options, of a plain agent. True if it was one call and
-  // nothing beside it: then the run is over. If not, execute() takes *result.
+  // The first attempt of a plain agent's run without options. True if it took one call and nothing
+  // else: then the run is over. If not, execute() takes *result.
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
   // Of a run that is resumed.
   void take_data(std::unique_ptr<RunData> data, int attempts);
-  // Does what the machine asks for, to the end.
+  // Executes what the machine asks for, to the end.
   Outcome execute(RunMachine::Begins begins, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
@@ -98,8 +97,8 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
-  // Goes on with a nested run that its parent's attempt was suspended for (nested.cpp). Nothing if
-  // there is none like this call; a new run is to be made then.
+  // Continues a nested run for which its parent's attempt was suspended (nested.cpp). Empty if none
+  // matches this call, which then needs a new run.
   static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
                                                const RunOptions& options, bool* degraded);
   // For Attempt (run_gates.cpp).
@@ -108,9 +107,12 @@ class Run {
   Result<Reservation> reserve(int attempt, const Usage& estimate);
   // For Attempt (propose.cpp, signals.cpp).
   Result<void> propose_step(int attempt, const Step& step);
+  // For Attempt and nested runs (attempt_time.cpp): those of the attempt under way, or the run's.
+  [[nodiscard]] std::stop_token attempt_stop_token() const;
+  [[nodiscard]] std::optional<TimePoint> attempt_deadline() const;
   Result<void> sleep_until(int attempt, WallTime when);
   Result<void> sleep_for(int attempt, std::string_view name, Duration length);
-  // Reports that an attempt has no time for what it asks for.
+  // Reports that an attempt has no time left for what it asks for.
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
@@ -144,6 +146,8 @@ class Run {
   // Of a run with a parent.
   [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
+  // Without the end of an attempt further up, which is of no consequence once the run waits.
+  [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
   void link_stop_tokens();
   void leave_store();
   [[nodiscard]] bool has_store() const noexcept { return data_ && data_->store; }
@@ -153,7 +157,7 @@ class Run {
   }
   void deliver(EventKind kind, Event& event);
   void collect_notes();         // What any thread had to note; for the driver.
-  void note(std::string text);  // Reported beside the failure that is being handled.
+  void note(std::string text);  // Reported with the current failure.
   Result<Record> run_started();
   // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
@@ -178,7 +182,7 @@ class Run {
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
   [[nodiscard]] bool fails_with_store() const noexcept;
-  // Sleeps on the injected clock, and keeps the lease meanwhile. False: a stop was requested.
+  // Sleeps on the injected clock and keeps the lease meanwhile. False: a stop was requested.
   [[nodiscard]] bool rest_until(TimePoint until);
   void keep_lease();
 
@@ -198,7 +202,7 @@ class Run {
   Input invoke();
   void prepare_attempt();
   [[gnu::always_inline]] inline Input run_callable(Attempt& attempt);
-  Input settle(Input result);
+  Input settle(Input result, bool out_of_time = false);
   [[nodiscard]] TimePoint after(Duration delay) const;
   Input wait(Duration delay);
   Input check_start();
@@ -216,13 +220,21 @@ class Run {
   void record_result(bool degraded);
   void end_in_store(RunStatus status, Json fields);
 
+  // --- attempt_time.cpp
+  void begin_attempt_time();
+  [[nodiscard]] bool end_attempt_time();  // True: it was over.
+  [[nodiscard]] const AttemptTime* attempt_time() const noexcept;
+  [[nodiscard]] bool attempt_is_over() const;
+  [[nodiscard]] Error out_of_time(int attempt);
+  void blame_attempt_time();
+
   // --- recursion.cpp
   [[nodiscard]] std::optional<Failure> find_recursion() const;  // Of a run with a parent.
 
   // --- run_contract.cpp
   // Null if there is none.
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
-  // What a step breaks. Gives the lock up meanwhile.
+  // How a step breaks the contract. Releases the lock meanwhile.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
   void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
   void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
@@ -244,9 +256,9 @@ class Run {
   Result<void> pause(int attempt, const Pause& what, std::optional<Json>* signal = nullptr);
   Result<WaitFacts> measure_wait(int attempt, WallTime until);
   Error ask_to_suspend(int attempt, const Pause& what);
-  Result<void> rest_in_attempt(Duration delay);
+  Result<void> rest_in_attempt(int attempt, Duration delay);
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
-  // True if the run has already waited for this, although it is asked for with another time.
+  // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
   Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);
@@ -258,9 +270,9 @@ class Run {
   void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                          std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input suspend_attempt();  // The attempt waits for longer than a process should.
+  Input suspend_attempt();  // The attempt's wait is too long for a process.
   void suspend_with(const RecoveryAction& action, Json fields);
-  // When the run ends or waits: removes what of its keys nobody will ask for again.
+  // When the run ends or waits: removes those of its keys that nobody will need.
   void tidy_keys(bool ended);
 
   // --- nested.cpp
@@ -276,7 +288,7 @@ class Run {
 
   // --- run_gates.cpp
   GateAnswer pass_gates(GateRequest request, Permit& permit);
-  [[nodiscard]] static Failure refusal(const GateAnswer& answer);
+  [[nodiscard]] static Failure refusal(const GateAnswer& answer, const char* what);
   Input enter_gates();
   Input refuse_entry(const GateAnswer& answer);
   Input refuse_held();
@@ -335,8 +347,8 @@ class Run {
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
-  // Records the action and undoes what happened after its target. Nothing is recorded and nothing
-  // undone if an effect is in doubt.
+  // Records the action and undoes what happened after its target; does neither if an effect is in
+  // doubt.
   Input undo();
   Input finish_undoing();
 

@@ -5,6 +5,7 @@
 #include "base/made_once.hpp"
 #include "effects/effects.hpp"
 #include "run/asking.hpp"
+#include "run/attempt_time.hpp"
 #include "run/linked_stop.hpp"
 #include "run/run_machine.hpp"
 #include "storage/commit_queue.hpp"
@@ -30,7 +31,8 @@ struct RareRunData {
   // Of effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
-  Permit permit{};  // Of the attempt under way, if the agent has gates.
+  Permit permit{};                              // Of the attempt under way, if the agent has gates.
+  std::unique_ptr<AttemptTime> attempt_time{};  // Likewise, if its time is limited.
   std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
   std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.
@@ -111,7 +113,8 @@ struct RunData {
   std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
   std::optional<TimePoint> started_at{};
   const char* no_attempt = nullptr;  // Why none can be started any more; static.
-  bool gate_closed = false;          // A gate refused the attempt and named no time to ask again.
+  bool gate_refused = false;         // A gate refused the attempt …
+  bool gate_closed = false;          // … and named no time to ask again.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.

@@ -31,7 +31,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     const TimePoint instant = now();
     const TimePoint until(
         Duration(saturating_add(instant.time_since_epoch().count(), answer.wait.count())));
-    if (const auto latest = deadline(); latest && until >= *latest) {
+    if (const auto latest = attempt_deadline(); latest && until >= *latest) {
       return late_pass(answer.wait, answer.message);
     }
     emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
@@ -42,9 +42,12 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   }
 }
 
-Failure Run::refusal(const GateAnswer& answer) {
+// It was nobody outside who refused.
+Failure Run::refusal(const GateAnswer& answer, const char* what) {
   Failure failure{
-      .text = answer.message, .type = FailureType::external_fault, .reason = answer.reason};
+      .text = "a gate of this agent refused " + std::string(what) + ": " + answer.message,
+      .type = FailureType::external_fault,
+      .reason = answer.reason};
   if (answer.wait > Duration::zero()) failure.retry_after = answer.wait;
   return failure;
 }
@@ -77,8 +80,9 @@ Input Run::enter_gates() {
 Input Run::refuse_entry(const GateAnswer& answer) {
   RunData& b = *data_;
   emit(EventKind::gate_refused, {.text = answer.message});
-  b.report(refusal(answer));
+  b.report(refusal(answer, "to start an attempt"));
   b.extras().broken_return.reset();
+  b.gate_refused = true;
   b.gate_closed = answer.wait <= Duration::zero();
   b.child.reset();
   return Input::failed;
@@ -125,7 +129,7 @@ Result<Permit> Run::enter_call(int attempt, std::string_view tool, std::string_v
     return Error{Errc::cancelled, "the stop token was triggered while waiting in front of a gate"};
   }
   emit(EventKind::gate_refused, {.text = answer.message});
-  return report(attempt, refusal(answer));
+  return report(attempt, refusal(answer, "a call"));
 }
 
 // A budget that several agents of the chain share, or have as a parent, is charged once.

@@ -189,7 +189,11 @@ Input Run::invoke() {
   if (observer() != nullptr) [[unlikely]]
     emit(EventKind::attempt_started);
   open_attempt_.store(attempt_, std::memory_order_relaxed);
+  const bool timed = core_.options.attempt_timeout != Duration::zero();
+  if (timed) [[unlikely]]
+    begin_attempt_time();
   const Input result = run_callable(attempt);
+  const bool over = timed && end_attempt_time();
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
     learn_duration();
   open_attempt_.store(0, std::memory_order_relaxed);
@@ -200,7 +204,7 @@ Input Run::invoke() {
       emit(EventKind::attempt_succeeded);
     return result;
   }
-  return settle(result);
+  return settle(result, over);
 }
 
 // Forgets what the attempt before left behind.
@@ -214,6 +218,7 @@ void Run::prepare_attempt() {
     failing->situation.undoing_refused = false;
     failing->situation.spent_limit.clear();
   }
+  b.gate_refused = false;
   b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();
@@ -241,7 +246,7 @@ void Run::prepare_attempt() {
 }
 
 // What the end of an attempt means once its errors and a cancellation are taken into account.
-Input Run::settle(Input result) {
+Input Run::settle(Input result, bool out_of_time) {
   {
     const Lock lock(mutex_);  // Whoever is still recording has done so after this.
     data_->journal.end_checkpoint();
@@ -275,6 +280,7 @@ Input Run::settle(Input result) {
     record_result(false);
     return Input::succeeded;
   }
+  if (out_of_time && !stop_token().stop_requested()) blame_attempt_time();
   emit(EventKind::attempt_failed, {.text = data_->failure().text});
   if (stop_token().stop_requested()) {
     give_back_permit();

@@ -131,6 +131,10 @@ std::optional<std::string> RunMachine::exhausted_limit() const {
   if (s.attempts >= limits_.max_attempts) {
     return "limits.max_attempts (" + std::to_string(limits_.max_attempts) + ") reached";
   }
+  if (context.refused && context.occurrence() >= limits_.max_attempts_per_type) {
+    return "gates refused " + std::to_string(context.occurrence()) +
+           " times in a row, which is all that limits.max_attempts_per_type allows";
+  }
   if (context.occurrence() >= limits_.max_attempts_per_type) {
     return "limits.max_attempts_per_type (" + std::to_string(limits_.max_attempts_per_type) +
            ") reached for " + std::string(to_string(context.type()));
@@ -144,7 +148,7 @@ std::optional<std::string> RunMachine::exhausted_limit() const {
     return "the deadline has passed";
   }
   if (s.no_attempt != nullptr) return s.no_attempt;
-  if (s.gate_closed) return "a gate refused, and named no time to ask again: " + context.text;
+  if (s.gate_closed) return context.text + "; it named no time to ask again";
   if (limits_.max_tokens != 0 && context.usage.tokens() >= limits_.max_tokens) {
     return "limits.max_tokens (" + std::to_string(limits_.max_tokens) + ") reached: used " +
            std::to_string(context.usage.tokens());

@@ -193,7 +193,9 @@ bool Run::rest_until(TimePoint until) {
     const Duration every = leased ? renew_interval(*data_->store) : Duration::zero();
     const TimePoint instant = now();
     const bool last = every <= Duration::zero() || until - instant <= every;
-    if (!core_.clock->sleep_until(last ? until : instant + every, stop_token())) return false;
+    if (!core_.clock->sleep_until(last ? until : instant + every, attempt_stop_token())) {
+      return false;
+    }
     keep_lease();
     if (last || (data_ && data_->fenced)) return true;  // Nothing is worth waiting for then.
   }

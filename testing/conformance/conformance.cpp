@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/testing/conformance.hpp"
 
+#include "orphans.hpp"
 #include "trial.hpp"
 
 #include <stdlib.h>
@@ -113,7 +114,7 @@ Clauses all_clauses() {
   for (const auto& part :
        {starting_clauses(), appending_clauses(), reading_clauses(), listing_clauses(),
         ordering_clauses(), isolation_clauses(), concurrency_clauses(), ownership_clauses(),
-        crash_clauses(), corruption_clauses(), size_clauses(), upgrade_clauses(),
+        orphan_clauses(), crash_clauses(), corruption_clauses(), size_clauses(), upgrade_clauses(),
         retention_clauses(), key_space_clauses(), security_clauses()}) {
     all.insert(all.end(), part.begin(), part.end());
   }

@@ -49,8 +49,10 @@ void Facts::rewind(const Fact& fact) {
 }
 
 void Facts::note_failure(const Fact& fact) {
-  ++all_failures;
-  ++failures[static_cast<std::size_t>(fact.a)];
+  if (fact.c == 0) {
+    ++all_failures;
+    ++failures[static_cast<std::size_t>(fact.a)];
+  }
   if (fact.b < 0) return;
   for (std::size_t i = first_of_attempt_; i < positions.size(); ++i) {
     if (positions[i].steps.count > fact.b) positions[i].failed = true;
@@ -214,6 +216,21 @@ void Facts::cut(int count) {
   const std::vector<Fact> kept(facts_.begin(), facts_.begin() + count);
   *this = Facts(automatic_);
   for (const Fact& fact : kept) add(fact);
+}
+
+bool Facts::forget_unanswered() {
+  using Kind = Fact::Kind;
+  const auto is_answer = [](const Fact& fact) {
+    return fact.kind == Kind::done || fact.kind == Kind::withdrawn || fact.kind == Kind::undone ||
+           fact.kind == Kind::undo_given_up;
+  };
+  const auto newest = std::find_if_not(facts_.rbegin(), facts_.rend(), is_answer);
+  if (newest == facts_.rend() || newest->kind != Kind::failure || newest->c != 0) return false;
+  newest->c = 1;
+  const std::vector<Fact> all = facts_;
+  *this = Facts(automatic_);
+  for (const Fact& fact : all) add(fact);
+  return true;
 }
 
 void Facts::forget_answer(int effect) {

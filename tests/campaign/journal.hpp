@@ -65,7 +65,7 @@ struct Fact {
     intent,     // a: effect.
     done,       // a: effect, b: result.
     withdrawn,
-    failure,     // a: type, b: index of the step that carries it, or -1.
+    failure,     // a: type, b: index of the step that carries it, or -1. c: it is not counted.
     start_over,  // RETRY and REPLAN. a: 1 + type, if it is a replan.
     undoing,     // What lies behind is undone. a: index of a position, or -1: the start. b: status
                  // that the run has then, or 0: it goes on from there. c: chosen by default.
@@ -115,6 +115,9 @@ class Facts {
   // Forgets all but the first `count` facts.
   void cut(int count);
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
+  // The newest failure counts for no limit and no rule if only answers about effects came after it.
+  // False if there is none.
+  bool forget_unanswered();
   // Takes back the newest fact if it was the answer about an effect.
   void forget_answer(int effect);
   // Adds an answer about a doubt that an undoing asked for. All doubts are settled before what is

@@ -150,6 +150,7 @@ void RunModel::effect_called(int effect, int generation) {
                        asked.semantics != EffectPlan::Semantics::at_most_once &&
                        (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain);
     if (known.status != Effect::Status::free && !again) return;
+    h.was_in_doubt = known.status == Effect::Status::doubt;
     h.facts.add({.kind = Fact::Kind::intent, .a = effect});
     acknowledge(h);  // Before the function runs, under every setting.
     h.asked_in_vain = false;
@@ -163,7 +164,7 @@ void RunModel::effect_ended(int effect, CallEnd end, int result) {
   each("an effect's function ends", [&](Hypothesis& h, List& out) {
     if (end == CallEnd::returned) {
       h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
-    } else if (end == CallEnd::not_done) {
+    } else if (end == CallEnd::not_done && !h.was_in_doubt) {  // Else it says nothing about that.
       h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
     }
     out.push_back(std::move(h));
@@ -313,7 +314,8 @@ void RunModel::undo_settled(int effect, bool undone) {
     unheard.if_shaken = true;
     unheard.late.push_back(settled);
     finish_undo(std::move(unheard), out);
-    h.facts.add(settled);
+    const int durable = h.facts.settle(settled, h.durable);
+    if (!shaken_) h.durable = durable;
     if (!undone) h.undo.push_back(effect);
     finish_undo(std::move(h), out);
   });

@@ -52,8 +52,9 @@ struct Hypothesis {
   std::vector<int> ask_undo{};  // The same about compensations.
   std::vector<int> undo{};      // Effects, the next one first.
   int undo_calls = 0;
-  int not_listed = 0;        // Positions that the store does not list, at the beginning.
-  bool carried_out = false;  // in_attempt: an effect was, and has not given its result yet.
+  int not_listed = 0;         // Positions that the store does not list, at the beginning.
+  bool carried_out = false;   // in_attempt: an effect was, and has not given its result yet.
+  bool was_in_doubt = false;  // in_attempt: that effect, before it was.
   std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
   bool if_shaken = false;      // Possible only if the store fails before anything else is seen.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
@@ -63,6 +64,7 @@ struct Hypothesis {
   std::vector<Fact> late{};
   int chosen = no_choice;  // undoing: the position to go on from afterwards; -1: the start.
   static constexpr int no_choice = -2;
+  int resumed_at = -1;  // undoing: when the process began that ends it; -1: the one that began it.
 };
 
 // Everything so far is durable.
@@ -158,7 +160,7 @@ class RunModel {
   void begin(Hypothesis h, int now, List& out) const;  // A run that there was not.
   void return_recorded(Hypothesis h, List& out) const;
   void go_on(const Hypothesis& h, int label, int now, List& out) const;
-  void go_on_undoing(Hypothesis h, List& out) const;
+  void go_on_undoing(Hypothesis h, int now, List& out) const;
   void take_up_one(const Hypothesis& h, int now, List& out) const;
   void begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const;
   void ask_in_doubt(Hypothesis h, int behind, List& out) const;
@@ -175,6 +177,8 @@ class RunModel {
   void note_drained(Hypothesis& h) const;
   // What is to be undone lies before the position, so its state will claim what is not so.
   [[nodiscard]] bool will_be_tainted(const Facts& facts, const Position& position) const;
+  // What may be left of it: all but the newest of the facts that are not durable.
+  static void push_what_is_left(const Hypothesis& h, List& out);
   [[nodiscard]] Hypothesis detached(const Hypothesis& h) const;
   [[nodiscard]] bool is_due(const Hypothesis& h, int now) const;
 

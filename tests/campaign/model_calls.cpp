@@ -88,12 +88,12 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
   Hypothesis next = h;
   next.facts.add({.kind = Fact::Kind::going_on});
   if (facts.is_undoing && label < 0) {
-    go_on_undoing(std::move(next), out);
+    go_on_undoing(std::move(next), now, out);
     return;
   }
   if (label >= 0) {
     // Before anything else, what was to be undone is.
-    if (facts.is_undoing) go_on_undoing(next, out);
+    if (facts.is_undoing) go_on_undoing(next, now, out);
     const int position = facts.find_label(label);
     if (position < 0) {
       return_with(h, bit(Errc::not_found), out);
@@ -107,7 +107,7 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
       }
       if (!facts.is_tainted(chosen)) {
         next.chosen = position;
-        go_on_undoing(std::move(next), out);
+        go_on_undoing(std::move(next), now, out);
         return;
       }
     }

@@ -133,7 +133,6 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
     if (h.stored) return;
     if (!fits && !store_error && !taken_for_new) return;
     note_drained(h);
-    const int all = h.facts.size();
     h.phase = Phase::idle;
     if (fits && !shaken_) {
       acknowledge(h);
@@ -145,13 +144,19 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
       out.push_back(std::move(h));
       return;
     }
-    for (int cut = all; cut >= h.durable; --cut) {
-      Hypothesis shorter = h;
-      shorter.facts.cut(cut);
-      shorter.durable = cut;
-      out.push_back(std::move(shorter));
-    }
+    push_what_is_left(h, out);
   });
+}
+
+void RunModel::push_what_is_left(const Hypothesis& h, List& out) {
+  for (int cut = h.facts.size(); cut >= h.durable; --cut) {
+    Hypothesis shorter = h;
+    shorter.facts.cut(cut);
+    shorter.durable = cut;
+    out.push_back(shorter);
+    // Whether a failure counts that nobody came to answer is not said.
+    if (shorter.facts.forget_unanswered()) out.push_back(std::move(shorter));
+  }
 }
 
 void RunModel::merge() {
@@ -204,12 +209,7 @@ void RunModel::owner_gone() {
       return;
     }
     h.phase = Phase::idle;
-    for (int cut = h.facts.size(); cut >= h.durable; --cut) {
-      Hypothesis shorter = h;
-      shorter.facts.cut(cut);
-      shorter.durable = cut;
-      out.push_back(std::move(shorter));
-    }
+    push_what_is_left(h, out);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "model.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace triage::campaign {
 
@@ -133,22 +134,32 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
 // docs/recovery.md, "Undoing": effects intended behind the target, newest first.
 void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const {
   const int behind = h.facts.at_of(target);
+  h.resumed_at = -1;
+  h.chosen = Hypothesis::no_choice;
   h.undo.clear();
   h.ask.clear();
   h.ask_undo.clear();
   h.undo_calls = 0;
   bool stays_in_doubt = false;
+  std::vector<int> doubts;
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
     if (!plan(e).compensated || effect.inherited || effect.first_intended <= behind) continue;
     if (effect.status == Effect::Status::done) h.undo.push_back(e);
-    if (effect.status == Effect::Status::undo_doubt) stays_in_doubt = true;
+    if (effect.status != Effect::Status::undo_doubt) continue;
+    stays_in_doubt = true;
+    if (plan(e).settled) doubts.push_back(e);
   }
   h.facts.add({.kind = Fact::Kind::undoing, .a = target, .b = status, .c = by_default ? 1 : 0});
   h.phase = Hypothesis::Phase::undoing;
   // One whose compensation is in doubt is left alone, or nothing can be undone.
   if (stays_in_doubt) {
     end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+  }
+  if (!doubts.empty()) {  // Or it is asked about once more, as an effect in doubt is.
+    Hypothesis asking = h;
+    asking.ask_undo = doubts;
+    ask_in_doubt(std::move(asking), behind, out);
   }
   ask_in_doubt(std::move(h), behind, out);
 }
@@ -204,7 +215,12 @@ void RunModel::finish_undo(Hypothesis h, List& out) const {
                    .b = h.facts.undo_by_default ? 1 : 0});
     }
     h.chosen = Hypothesis::no_choice;
-    attempt_next(std::move(h), out);
+    const int resumed_at = std::exchange(h.resumed_at, -1);
+    if (resumed_at < 0) {
+      attempt_next(std::move(h), out);
+    } else {
+      start(std::move(h), resumed_at, out);
+    }
     return;
   }
   Codes codes = bit(status == static_cast<int>(Status::aborted) ? Errc::aborted : Errc::escalated);
@@ -215,7 +231,8 @@ void RunModel::finish_undo(Hypothesis h, List& out) const {
 }
 
 // What a process that died had begun to undo is finished, then the run goes on from the target.
-void RunModel::go_on_undoing(Hypothesis h, List& out) const {
+void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
+  h.resumed_at = now;
   const int behind = h.facts.at_of(h.facts.undo_target);
   h.undo.clear();
   h.ask.clear();

@@ -120,6 +120,8 @@ TEST_CASE("a string of 10 MB against a pattern takes no stack and little time",
 TEST_CASE("references stay inside the schema and come to an end", "[classifier][schema]") {
   const auto refused = [](const char* text) { return problem_of(Json::parse(text)); };
   CHECK_THAT(refused(R"({"$ref": "#"})"), ContainsSubstring("back to itself"));
+  CHECK_THAT(refused(R"({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#"})"),
+             ContainsSubstring("back to itself"));
   CHECK_THAT(refused(R"({"$ref": "#/definitions/a", "definitions":
       {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}}})"),
              ContainsSubstring("back to itself"));

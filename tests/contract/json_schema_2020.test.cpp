@@ -54,6 +54,9 @@ TEST_CASE("what no other rule has looked at is asked about last", "[classifier][
   CHECK(unknown->schema_path == "/unevaluatedProperties");
   // A branch that does not fit has looked at nothing.
   CHECK(breach_of(members, {{"b", "text"}})->path == "/b");
+  const JsonSchema refused(Json::parse(R"({"anyOf": [true, {"properties": {"b": true},
+      "not": {"required": ["b"]}}], "unevaluatedProperties": false})"));
+  CHECK(breach_of(refused, {{"b", 1}})->path == "/b");
   const JsonSchema items(Json::parse(R"({"prefixItems": [true],
       "contains": {"type": "string"}, "unevaluatedItems": {"type": "null"}})"));
   CHECK(fits(items, {1, "a", nullptr}));

@@ -5,6 +5,7 @@
 #include "support/result.hpp"
 
 #include <latch>
+#include <set>
 #include <thread>
 
 using namespace triage;
@@ -130,6 +131,30 @@ TEST_CASE("EffectNotDone frees the key", "[effects]") {
                           },
                           answers({RecoveryAction::retry()}), kit.options()};
   CHECK(agent.run("x").value() == 3);
+}
+
+TEST_CASE("a call that did not happen says nothing about the one before it", "[effects]") {
+  Kit kit;
+  int calls = 0;
+  std::set<std::string> keys;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        REQUIRE(attempt.checkpoint("before"));
+        return attempt.effect("pay",
+                              [&](const EffectCall& call) {
+                                keys.insert(call.idempotency_key);
+                                if (++calls == 1)
+                                  throw std::runtime_error("timeout");  // It may have happened.
+                                if (calls == 2) throw EffectNotDone("refused");
+                                return calls;
+                              },
+                              {.semantics = EffectSemantics::idempotent});
+      },
+      answers({RecoveryAction::retry(), RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(stored_journal(*kit.store, "r").effect("pay").status == EffectState::Status::intended);
+  CHECK(agent.fork(to_string(kit.store->checkpoints("r").value().at(0).id)).value() == 3);
+  CHECK(keys.size() == 1);  // Also in a branch: the other side knows it again.
 }
 
 TEST_CASE("an effect whose result cannot be stored is in doubt, and has run", "[effects]") {

@@ -151,6 +151,21 @@ TEST_CASE("a gap that says what is missing is no damage, an unexplained one is",
   }
 }
 
+TEST_CASE("records that are missing at the end are missed", "[journal]") {
+  Journal live("r");
+  JournalReading reading{.info = {.id = "r"}};
+  reading.records.push_back(
+      live.add(RecordKind::run_started, now, Json{{"task", "t"}, {"auto_checkpoint", true}}));
+  reading.records.push_back(live.change_state({{"kept", 1}}, now));
+  reading.info.last = 2;
+  CHECK_FALSE(Journal::fold(reading).value().broken_at().has_value());
+  reading.info.last = 4;
+  const Journal folded = Journal::fold(reading).value();
+  CHECK(folded.broken_at() == 3U);
+  CHECK(folded.last() == 4);  // No sequence is used twice.
+  CHECK(folded.state().json() == Json{{"kept", 1}});
+}
+
 TEST_CASE("a record whose body cannot be read is damage, whatever comes after it", "[journal]") {
   Journal live = started();
   JournalReading reading{.info = {.id = "r"}};

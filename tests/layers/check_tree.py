@@ -15,11 +15,12 @@ FLOORS = [
      "detail/checkpoint_line", "detail/record_rules", "detail/crash_count"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
+    {"key_space", "checkpoint_store", "forwarding_store", "orphans", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
-    {"agent_options", "suspension", "attempt", "task_group", "agent", "detail/call", "detail/run_loop"},
+    {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
+     "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
-    {"workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",
+    {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those
@@ -55,9 +56,11 @@ EXCEPTIONS = {
 # Foreign headers that only certain files may see.
 FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
-    (r"hiredis/", r"stores/redis/\w+\.cpp"),
+    (r"hiredis/", r"stores/redis/\w+\.cpp|tests/"),
+    (r"libpq-fe", r"stores/postgres/\w+\.cpp|tests/"),
     (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
-    (r"sodium", r"src/(base/(clock|token|digest)|run/agent_core)\.cpp"),  # Randomness, tokens, fingerprints.
+    # Randomness, tokens, fingerprints; encryption.
+    (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/encrypted_sealing)\.cpp"),
     (r"httplib", r"examples/|tests/"),
     (r"curl/", r"llm/http\.cpp|examples/"),
     (r"CLI/", r"cli/"),

@@ -50,7 +50,8 @@ TEST_CASE("a document has strategies, gates and a budget", "[policies][document]
 
 TEST_CASE("the same document in JSON means the same", "[policies][document]") {
   const char* json = R"({"timeout": {"strategy": "retry_with_backoff", "max_attempts": 3},
-                         "default": "escalate", "gates": {"retry_budget": {"preset": "aws"}}})";
+                         "default": "escalate", "gates": {"retry_budget": {"preset": "aws"}},
+                         "attempt_timeout": "90s"})";
   const auto text = document_from_text(json, built_in_strategies());
   const auto yaml = document_from_yaml(json, built_in_strategies());
   REQUIRE_OK(text);
@@ -58,6 +59,14 @@ TEST_CASE("the same document in JSON means the same", "[policies][document]") {
   CHECK(text.value().policy.describe() == yaml.value().policy.describe());
   CHECK(text.value().gates.size() == 1);
   CHECK_FALSE(text.value().budget);
+  CHECK(text.value().attempt_timeout == std::chrono::seconds(90));
+  for (const char* odd : {"0", "\"soon\"", "-1", "[]"}) {
+    const auto refused = document_from_text(
+        R"({"default": "escalate", "attempt_timeout": )" + std::string(odd) + "}",
+        built_in_strategies());
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail, StartsWith("attempt_timeout is "));
+  }
 }
 
 TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies][document]") {

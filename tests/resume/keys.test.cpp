@@ -128,3 +128,18 @@ TEST_CASE("an answered signal goes when its run ends, however it ends", "[keys]"
   CHECK(kit.store->list("triage/signals", "").value().empty());
   CHECK(agent.resume_run("r", {.revive = true}).value() == 7);
 }
+
+TEST_CASE("the answer of a wait holds at once when a run that has ended goes on", "[keys]") {
+  Kit kit;
+  const WallTime later = kit.clock->wall_now() + std::chrono::hours(1);
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            REQUIRE(attempt.checkpoint("here"));
+                            attempt.record_step({.action = "ask"});
+                            return attempt.wait("approval", later)->get<int>();
+                          },
+                          FailurePolicy{}, kit.options()};
+  REQUIRE_OK(agent.signal("r", "approval", 7));
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 7);
+  CHECK(agent.resume_run("r", {.from = "here"}).value() == 7);
+  CHECK(kit.clock->waits.empty());
+}

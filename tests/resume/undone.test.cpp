@@ -58,6 +58,15 @@ TEST_CASE("what was undone by a rollback is done again, and only then claimed", 
   CHECK(shop.truthful());
 }
 
+TEST_CASE("a run that rolled back and charged again can go back to behind the new charge",
+          "[undone]") {
+  Shop shop;
+  const auto agent = shop.agent({to_label("before"), to_label("behind")}, GENERATE(true, false));
+  CHECK(agent.run("x").has_value());
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
+  CHECK(shop.claimed == std::vector<bool>{false, false, true});
+}
+
 TEST_CASE("a label behind an undone effect is no target any more", "[undone]") {
   Kit kit;
   std::vector<std::string> world;
@@ -141,6 +150,39 @@ TEST_CASE("a run goes on from before the effects whose undoing was cut off, and 
   CHECK(agent.resume_run("r", {.from = "before"}).has_value());
   CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
   CHECK_FALSE(shop.claimed.back());
+}
+
+TEST_CASE("a default rollback that the next process finishes is not repeated to the same place",
+          "[undone]") {
+  Kit kit;
+  std::vector<int> pages;  // Of the state that each attempt began with.
+  const auto agent = [&] {
+    AgentOptions options = kit.options();
+    options.compensations["refund"] = [] {};
+    return TriageAgent{[&](const std::string&, Attempt& attempt) -> int {
+                         const int page = attempt.state().value("page", 0);
+                         pages.push_back(page);
+                         for (int next = page + 1; next <= 2; ++next) {
+                           attempt.record_step({.action = "turn"});
+                           attempt.update_state({{"page", next}});
+                         }
+                         attempt.effect("charge", [] {}, {.compensate = "refund"});
+                         throw std::runtime_error("timeout");
+                       },
+                       answers({RecoveryAction::rollback(), RecoveryAction::rollback(),
+                                RecoveryAction::escalate()}),
+                       options};
+  };
+  CHECK_ERRC(Errc::escalated, agent().run("x", {.run_id = "r"}));
+  const std::vector<int> whole = pages;
+  REQUIRE(whole.size() == 3);
+  REQUIRE(whole[2] < whole[1]);
+  kit.store = crashed_after(*kit.store, "r",
+                            sequence_of(*kit.store, "r", RecordKind::compensation_completed));
+  pages = {0};
+  CHECK_ERRC(Errc::escalated, agent().resume_run("r"));
+  CHECK(pages[1] == whole[1]);
+  CHECK(pages[2] == whole[2]);
 }
 
 TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {

@@ -55,6 +55,51 @@ TEST_CASE("an open breaker blocks the first attempt of a run too", "[gates]") {
   CHECK(found.reason == "circuit_open");
   CHECK(found.retry_after == 5s);
   CHECK(kit.log->count(EventKind::gate_refused) == 1);
+  CHECK(refused.error().failure()->refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("a gate of this agent refused"));
+}
+
+TEST_CASE("a refusal is no attempt, and uses none of them up", "[gates]") {
+  struct Closed final : Gate {
+    int asked = 0;
+    int open_after = 0;
+    [[nodiscard]] std::string_view name() const noexcept override { return "closed"; }
+    GateAnswer enter(const GateRequest& /*request*/) noexcept override {
+      if (++asked > open_after) return {};
+      return {.kind = GateAnswer::Kind::refuse,
+              .wait = 1s,
+              .reason = "circuit_open",
+              .message = "the door is shut"};
+    }
+    void leave(const GateRequest& /*request*/, std::uint64_t /*ticket*/,
+               const GateOutcome* /*outcome*/) noexcept override {}
+  };
+  Kit kit;
+  const auto gate = std::make_shared<Closed>();
+  AgentOptions options = kit.options();
+  options.gates = {gate};
+  options.limits.max_attempts_per_type = 4;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            if (++calls == 1) gate->open_after = gate->asked + 3;
+                            if (calls < 3) return unavailable(attempt);
+                            return calls;
+                          },
+                          FailurePolicy().otherwise([](const FailureContext& failure) {
+                            CHECK(failure.occurrence() <= 3);
+                            return RecoveryAction::retry({}, 1s);
+                          }),
+                          options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 3);  // After two failures and three refusals.
+  const auto history = Journal::fold(kit.store->read("r", {}).value()).value().history();
+  REQUIRE(history.size() == 5);
+  CHECK(std::count_if(history.begin(), history.end(),
+                      [](const HistoryEntry& one) { return one.refused; }) == 3);
+  gate->open_after = 1000;
+  const auto shut = agent.run("x");
+  CHECK_ERRC(Errc::escalated, shut);
+  CHECK_THAT(shut.error().detail, ContainsSubstring("refused 4 times in a row"));
+  CHECK(calls == 3);
 }
 
 TEST_CASE("a run waits until the breaker lets a probe pass, and its success closes it", "[gates]") {

@@ -3,6 +3,7 @@
 // Stores that are broken in one way each, for the test of the conformance kit.
 
 #include "triage/forwarding_store.hpp"
+#include "triage/orphans.hpp"
 #include "triage/testing/conformance.hpp"
 
 #include <algorithm>
@@ -17,12 +18,13 @@ namespace triage::test {
 using Records = std::span<const Record>;
 
 // Does what the store behind it does, but for what a test replaces.
-struct Broken final : ForwardingStore {
+struct Broken final : ForwardingStore, ClaimsOrphans {
   using ForwardingStore::ForwardingStore;
   ~Broken() override { stop_queue(); }
 
   std::function<Result<Lease>(Broken&, const RunInfo&, Records)> starting{};
   std::function<Result<Lease>(Broken&, const RunId&)> acquiring{};
+  std::function<Result<std::vector<Lease>>(Broken&, std::string_view, std::size_t)> claiming{};
   std::function<Result<void>(Broken&, const Lease&)> renewing{}, releasing{};
   std::function<Result<void>(Broken&, const Lease&, Records, RunStatus)> appending{};
   std::function<void(Broken&, std::span<AppendBatch>)> grouping{};
@@ -43,6 +45,9 @@ struct Broken final : ForwardingStore {
   }
   Result<Lease> acquire(const RunId& run) override {
     return acquiring ? acquiring(*this, run) : inner().acquire(run);
+  }
+  Result<std::vector<Lease>> claim_orphans(std::string_view agent, std::size_t most) override {
+    return claiming ? claiming(*this, agent, most) : triage::claim_orphans(inner(), agent, most);
   }
   Result<void> renew(const Lease& lease) override {
     return renewing ? renewing(*this, lease) : inner().renew(lease);

@@ -121,6 +121,49 @@ std::vector<Breakage> telling_breakages() {
   };
 }
 
+std::vector<Breakage> claim_breakages() {
+  const auto claims =
+      [](std::string what, std::vector<std::string> noticed, std::size_t most,
+         std::function<Result<std::vector<Lease>>(Broken&, std::string_view, std::size_t)> wrong) {
+        return Breakage{std::move(what), std::move(noticed), most,
+                        [wrong](Broken& store) { store.claiming = wrong; }};
+      };
+  return {
+      claims("claims for any agent", {"ownership/claim-agent"}, 1,
+             [](Broken& self, std::string_view, std::size_t most) {
+               return claim_orphans(self.inner(), {}, most);
+             }),
+      claims("claims as many as there are", {"ownership/claim-number"}, 1,
+             [](Broken& self, std::string_view agent, std::size_t) {
+               return claim_orphans(self.inner(), agent, 1'000);
+             }),
+      claims("claims nothing", {"ownership/claim", "concurrency/claims"}, 5,
+             [](Broken&, std::string_view, std::size_t) {
+               return Result<std::vector<Lease>>(std::vector<Lease>());
+             }),
+      claims("claims what has ended", {"ownership/claim-running"}, 1,
+             [](Broken& self, std::string_view agent, std::size_t most) {
+               std::vector<Lease> all;
+               const RunQuery query{.agent = std::string(agent), .limit = 0};
+               const std::vector<RunInfo> runs = self.inner().runs(query).value();
+               for (const RunInfo& run : runs) {
+                 if (all.size() == most) break;
+                 auto lease = self.inner().acquire(run.id);
+                 if (lease) all.push_back(lease.value());
+               }
+               return Result<std::vector<Lease>>(all);
+             }),
+      claims("names runs that it does not own", {"ownership/claim", "ownership/claim-owns"}, 6,
+             [](Broken& self, std::string_view agent, std::size_t most) {
+               auto all = claim_orphans(self.inner(), agent, most);
+               for (const Lease& lease : all.value()) {
+                 static_cast<void>(self.inner().release(lease));
+               }
+               return all;
+             }),
+  };
+}
+
 std::vector<Breakage> key_breakages() {
   return {
       {"writes over any version",
@@ -221,8 +264,9 @@ std::vector<Breakage> retention_breakages() {
 
 std::vector<Breakage> all_breakages() {
   std::vector<Breakage> all;
-  for (const auto& part : {listing_breakages(), telling_breakages(), journal_breakages(),
-                           lease_breakages(), key_breakages(), retention_breakages()}) {
+  for (const auto& part :
+       {listing_breakages(), telling_breakages(), journal_breakages(), lease_breakages(),
+        claim_breakages(), key_breakages(), retention_breakages()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -60,6 +60,18 @@ TEST_CASE("every line of a journal is JSON that a person can read", "[stores][js
   CHECK(all[5].at("status") == "suspended");
 }
 
+TEST_CASE("a lease in JSON files whose answer got lost does not lock the run for its own process",
+          "[stores][json_file]") {
+  const JsonFiles in;
+  in.tell();
+  const auto store = in.open();
+  CHECK(store->acquire("run-1"));  // Nobody has it any more.
+  const auto lease = store->acquire("run-1");
+  REQUIRE_OK(lease);
+  CHECK_ERRC(Errc::busy, store->acquire("run-1"));
+  CHECK(store->run("run-1").value().owned);
+}
+
 TEST_CASE("an append that was cut off anywhere was never there, and the next owner goes on",
           "[stores][json_file][crash]") {
   const JsonFiles in;

@@ -187,7 +187,7 @@ TEST_CASE("a run of a changed workflow is refused with the parts that differ", "
   REQUIRE_OK(start_or_resume(version("1"), "w", 1, store));
   const auto changed = start_or_resume(version("2"), "w", 1, store);
   CHECK_ERRC(Errc::conflict, changed);
-  CHECK_THAT(changed.error().detail, ContainsSubstring("executor a (changed)"));
+  CHECK_THAT(changed.error().detail, ContainsSubstring("executor a (version 1, now 2)"));
 }
 
 TEST_CASE("resuming a run that nobody has started is not found", "[workflow][run]") {

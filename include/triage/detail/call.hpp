@@ -23,7 +23,7 @@ struct PerRun;
 
 namespace detail {
 
-// Decays a parameter type to something that can be kept.
+// Decays a parameter type to one that can be stored.
 template <class T>
 struct KeptTask {
   using type = std::remove_cvref_t<T>;
@@ -47,7 +47,7 @@ struct FirstParameter<R (C::*)(A, B...) noexcept> : KeptTask<A> {};
 template <class C, class R, class A, class... B>
 struct FirstParameter<R (C::*)(A, B...) const noexcept> : KeptTask<A> {};
 
-// A callable without parameters: of all that would be said of it, this much helps.
+// The most helpful error for a callable without parameters.
 template <class R>
 struct NoTask {
   static_assert(
@@ -74,7 +74,7 @@ concept HasOneSignature = std::is_pointer_v<F> || requires {
   &F::operator();
 };
 
-// The callable that one attempt invokes: F itself, or what a PerRun factory makes.
+// The callable of one attempt: F itself, or what a PerRun factory makes.
 template <class F>
 struct Callable {
   using type = const F;
@@ -140,7 +140,7 @@ constexpr void require_storable() {
       "the result's type to_json and from_json (or NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE)");
 }
 
-// nlohmann copies recursively: what is nested too deeply must not be copied at all.
+// nlohmann copies recursively, so too deeply nested values must not be copied.
 inline void require_copyable(const Json& json, std::string_view what) {
   const auto checked = check_json(json, what, NonFinite::allowed);
   if (!checked) throw std::invalid_argument(checked.error().detail);
@@ -267,7 +267,7 @@ struct CallTraits {
       return false;
     }
   }
-  // A substitute for the result that somebody has decided on.
+  // A substitute result that somebody decided on.
   static Result<void> check_fallback(const RecoveryAction& action) {
     if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
     const auto refused = [](const std::string& why) {

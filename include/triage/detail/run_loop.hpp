@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The compiled core behind TriageAgent<F>: everything that does not depend on F. Not public API.
+// The compiled core behind TriageAgent<F>: all that does not depend on F. Not public API.
 
 #include "triage/agent_options.hpp"
 #include "triage/attempt.hpp"
@@ -33,14 +33,13 @@ struct AgentCore;  // The agent's policy and options, checked and completed.
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null);
 
-// Null on success: the result is in the call's frame, and *degraded says if a fallback put it
-// there.
+// Null on success: the result is in the call's frame; *degraded is set if a fallback put it there.
 using Outcome = std::unique_ptr<Error>;
 [[nodiscard]] Outcome run(const AgentCore& core, Call call, bool* degraded);
 [[nodiscard]] Outcome run(const AgentCore& core, Call call, const RunOptions& options,
                           bool* degraded);
 
-// Continuing needs the task before the call can be made, so it has two halves.
+// Continuing has two steps because the call needs the task first.
 class Continuation;
 struct ContinuationDeleter {
   void operator()(Continuation* continuation) const noexcept;
@@ -51,14 +50,14 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                                      RecoveryAction action,
                                                      const DecideOptions& options);
-// The same as open_run, but a run that waits and is not due is left alone: Errc::suspended. So is
-// one that was escalated: Errc::escalated.
+// Like open_run, but leaves a run alone that waits and is not due (Errc::suspended) or was
+// escalated (Errc::escalated).
 [[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                                           const ResumeOptions& options);
-// The agent's runs that are due before `now + within`, in the order in which they become so.
+// The agent's runs that are due before `now + within`, in the order of becoming due.
 [[nodiscard]] Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
                                                    Duration within);
-// Waits until the run is due. *gone is set if somebody else went on with it.
+// Waits until the run is due. *gone is set if somebody else has continued it.
 [[nodiscard]] Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
                                                const DueOptions& options, bool* gone);
 [[nodiscard]] Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,
@@ -68,7 +67,7 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] const Json& task_of(const Continuation& continuation) noexcept;
 [[nodiscard]] Outcome resume(ContinuationPtr continuation, Call call, bool* degraded);
 
-// Hands an Error that the callable returned to the run loop.
+// Passes an Error that the callable returned to the run loop.
 void report_failure(Attempt& attempt, Error&& error);
 
 }  // namespace triage::inline v0_1::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sums that stop at the largest or smallest value instead of passing it. Not public API.
+// Sums that stop at the largest or smallest value instead of overflowing. Not public API.
 
 #include <concepts>
 #include <limits>

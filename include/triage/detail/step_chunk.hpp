@@ -14,23 +14,24 @@
 
 namespace triage::inline v0_1::detail {
 
-// Slots [0, used) hold steps that never change; a slot is claimed once, by whoever appends first.
-// A chunk that begins with stored bytes holds only such, and decodes itself on first access.
+// Slots [0, used) hold immutable steps; a slot is claimed once, by the first to append. A chunk
+// that starts with stored bytes holds only such, and decodes itself on first access.
 class StepChunk {
  public:
-  static constexpr std::uint32_t smallest = 4;  // Most runs are short: 10,000 of them may be open.
+  static constexpr std::uint32_t smallest = 4;  // Most runs are short, and 10,000 of them may be
+                                                // open.
   static constexpr std::uint32_t largest = 64;
 
-  // An empty chunk behind `previous` whose first step has the index `first`.
+  // An empty chunk after `previous` whose first step has index `first`.
   StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std::uint32_t capacity);
   ~StepChunk();
   StepChunk(const StepChunk&) = delete;
   StepChunk& operator=(const StepChunk&) = delete;
 
-  // Moves the step to slot `slot` if that is the next free one; null if it is taken or beyond the
-  // end, and then `step` is untouched.
+  // Moves the step to slot `slot` if that is the next free one. If it is taken or past the end,
+  // returns null and leaves `step` untouched.
   const Step* try_append(std::uint32_t slot, Step& step);
-  // The same for an encoded step body (docs/checkpoint_format.md) that passed its checksum. Only
+  // Likewise for an encoded step body (docs/checkpoint_format.md) that passed its checksum. Only
   // before the chunk is shared with other threads.
   bool try_append_encoded(std::uint32_t slot, std::shared_ptr<const std::string> body);
   [[nodiscard]] const Step& at(std::uint32_t slot) const;
@@ -53,7 +54,7 @@ class StepChunk {
   std::vector<std::shared_ptr<const std::string>> encoded_;
 };
 
-// Where one step lives; keeps it alive.
+// Locates one step; keeps it alive.
 struct StepRef {
   std::shared_ptr<const StepChunk> chunk{};
   std::uint32_t slot = 0;
@@ -63,7 +64,7 @@ struct StepRef {
 
 // Appends to the chain that ends in `tail` and holds `size` steps; returns the stored step.
 const Step& append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step);
-// Where the newest of `size` steps lives.
+// Locates the newest of `size` steps.
 [[nodiscard]] inline StepRef newest_step(const std::shared_ptr<StepChunk>& tail, std::size_t size) {
   return {tail, static_cast<std::uint32_t>(size - 1 - tail->first())};
 }

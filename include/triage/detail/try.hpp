@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// TRIAGE_TRY(name, expression): declares `name` from a result's value, or returns its error.
-// Outcome spells this differently before and after Boost 1.76; this is the only place that knows.
+// TRIAGE_TRY(name, expression): declares `name` from a result's value, or returns its error. Hides
+// that Outcome spells it differently before and after Boost 1.76.
 
 #include <boost/outcome/try.hpp>
 #include <boost/version.hpp>

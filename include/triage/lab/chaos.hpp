@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Faults on purpose, by seed: in calls, stores and clocks.
+// Seeded fault injection in calls, stores and clocks.
 
 #include "triage/attempt.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -24,24 +24,24 @@
 
 namespace triage::inline v0_1::lab {
 
-// Fault::throws. what() is a failure's text as a provider or tool would print it.
+// For Fault::throws. what() is a failure's text as a provider or tool would print it.
 class InjectedFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Thrown after Fault::kill if ChaosOptions::kill returns: the process counts as dead. No
-// std::exception, so that a catch-all for those does not eat it.
+// Thrown after Fault::kill if ChaosOptions::kill returns: the process counts as dead. Not a
+// std::exception, so that `catch (const std::exception&)` misses it.
 struct ProcessKilled {};
 
-// Where a call is made. Visits are counted per place, which is all three names together.
+// Where a call is made. Visits are counted per place: the three names together.
 struct Site {
   std::string_view name{};
   std::string_view tool{};
   std::string_view step{};
 };
 
-// What ends a call that hangs. Neither set: FaultRule::length, or an hour.
+// Ends a call that hangs. If neither is set: FaultRule::length, or an hour.
 struct CallLimits {
   std::stop_token stop_token{};
   std::optional<TimePoint> deadline{};
@@ -49,8 +49,8 @@ struct CallLimits {
 
 struct ChaosOptions {
   std::uint64_t seed = 1;
-  std::shared_ptr<Clock> clock{};  // Latencies pass on it; null: the machine's.
-  std::function<void()> kill{};    // Fault::kill; empty: SIGKILL for this process.
+  std::shared_ptr<Clock> clock{};  // For latencies; null: the machine's.
+  std::function<void()> kill{};    // For Fault::kill; empty: SIGKILL to this process.
 };
 
 namespace detail {
@@ -58,11 +58,11 @@ namespace detail {
 struct ChaosRoot;
 class ChaosBranch;
 
-// What is left to be done about a call once it has begun.
+// What remains to be done for a call that has begun.
 struct CallPlan {
   std::optional<Injection> value_fault{};  // wrong, stale or partial.
   bool twice = false;
-  bool keeps_value = false;  // A later visit may want it as its stale value.
+  bool keeps_value = false;  // A later visit may use the value as its stale one.
 };
 
 template <class R>
@@ -89,32 +89,32 @@ Result<chaos_value_t<Fn>> call_plainly(Fn& fn) {
   }
 }
 
-// The value changed or cut off, of the same shape. draw: which way.
+// The value, changed or cut off, with the same shape. draw: chooses how.
 [[nodiscard]] Json wrong_value(const Json& value, std::uint64_t draw);
 [[nodiscard]] Json partial_value(const Json& value, std::uint64_t draw);
 
 }  // namespace detail
 
-// Injects what its mix says:
+// Injects the faults of its mix:
 //   lab::Chaos chaos{{.rules = {{.fault = lab::Fault::fails, .site = "search", .rate = 0.2}}}};
 //   auto pages = chaos.call("search", attempt, [&] { return search(query); });  // Result<Pages>
-// Whether a visit of a place meets a fault, and which, is a function of seed, place and visit
-// alone: other places and threads do not change it. Without rules, or after disarm(), a call costs
-// one load and one branch. A handle: copies share everything.
+// Which fault a visit meets, if any, is a function of seed, place and visit alone; other places and
+// threads do not affect it. Without rules, or after disarm(), a call costs one load and one branch.
+// A handle: copies share everything.
 // Thread-safety: all members may be called from several threads at once.
 class Chaos {
  public:
-  // A mix that check_fault_mix refuses makes every call return that error.
+  // If check_fault_mix refuses the mix, every call returns its error.
   explicit Chaos(FaultMix mix = {}, ChaosOptions options = {});
-  // Exactly these faults, and no other ones.
+  // Injects exactly these faults.
   [[nodiscard]] static Chaos replay(const Schedule& schedule, ChaosOptions options = {});
 
-  // Calls fn, unless a fault comes in between. fn returns T, void or Result<T>; its exceptions pass
-  // through. Return the error of what fails: the run then sees the failure with its codes. Errors:
-  // besides fn's own Errc::escalated (fails, and a hang that its deadline ended), cancelled (a
-  // latency or hang was stopped), invalid_argument (the mix). Faults of values need a T with
-  // nlohmann conversions, stale ones a T that can be copied; other calls they leave alone, as do
-  // the faults of stores and clocks.
+  // Calls fn, unless a fault replaces the call. fn returns T, void or Result<T>; its exceptions
+  // pass through. Return the error of a failed call, so that the run sees the failure with its
+  // codes. Errors: fn's own; Errc::escalated (fails, or a hang that its deadline ended), cancelled
+  // (a latency or hang was stopped), invalid_argument (the mix). Faults of values skip calls whose
+  // T has no nlohmann conversions (stale: cannot be copied); faults of stores and clocks skip all
+  // calls.
   template <std::invocable Fn>
   auto call(const Site& site, Fn&& fn, const CallLimits& limits = {}) const
       -> Result<detail::chaos_value_t<Fn>> {
@@ -142,25 +142,25 @@ class Chaos {
     return call(Site{.name = site}, attempt, std::forward<Fn>(fn));
   }
 
-  // A store that meets store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place
-  // of an operation is "SITE//append" and so on: rules name it as their step. inner: not null.
+  // A store with store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place of an
+  // operation is "SITE//append" and so on: rules name it as their step. inner: not null.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::shared_ptr<CheckpointStore> inner,
                                                        std::string site = "store") const;
-  // A clock whose calendar time jumps; a visit is a reading of wall_now(). Monotonic time, which
-  // waits and deadlines use, does not jump. inner: not null.
+  // A clock whose calendar time jumps; each wall_now() is a visit. Monotonic time, used for waits
+  // and deadlines, does not jump. inner: not null.
   [[nodiscard]] std::shared_ptr<Clock> clock(std::shared_ptr<Clock> inner,
                                              std::string site = "clock") const;
 
-  // The same rules with visits, clock and kill of its own, and draws of its own by its name: for a
-  // run, so that what runs beside it changes nothing, or for a simulated process.
+  // The same rules with separate visits, clock and kill, and with draws that depend on `name`:
+  // isolates a run from concurrent ones, or stands for a simulated process.
   [[nodiscard]] Chaos branch(std::string_view name) const;
   [[nodiscard]] Chaos branch(std::string_view name, ChaosOptions options) const;
 
-  // Switches all branches off and on again. Visits are not counted meanwhile.
+  // Switches all branches off and on. Visits are not counted while off.
   void disarm() const noexcept;
   void arm() const noexcept;
   [[nodiscard]] bool armed() const noexcept { return armed_->load(std::memory_order_relaxed); }
-  // What was injected so far, by all branches, in the order in which it happened.
+  // The faults injected so far, by all branches, in order.
   [[nodiscard]] Schedule injected() const;
   [[nodiscard]] std::size_t injected_count() const noexcept;
 
@@ -179,7 +179,7 @@ class Chaos {
   std::shared_ptr<std::atomic<bool>> armed_;
 };
 
-// What stands for a Chaos in a build that must not have one: nothing is left of its calls.
+// Replaces Chaos in builds that must not contain it: its calls compile to nothing.
 struct NoChaos {
   template <class Where, std::invocable Fn>
   constexpr auto call(const Where&, Fn&& fn) const -> Result<detail::chaos_value_t<Fn>> {
@@ -192,8 +192,8 @@ struct NoChaos {
   }
 };
 
-// A failure of this type as somebody printed it, with its codes. From texts that the model of the
-// classifier was not trained on; draw chooses one.
+// A realistic failure of this type with its codes, from texts that the classifier's model was not
+// trained on; draw chooses one.
 [[nodiscard]] Failure drawn_failure(FailureType type, std::uint64_t draw);
 
 template <class Fn>
@@ -235,7 +235,7 @@ auto Chaos::call_armed(const Site& site, Fn& fn, const CallLimits& limits) const
         note(fault);
         return outcome::success(std::move(value));
       } catch (const std::exception&) {
-        // No T can be this: the shape of the value is fixed, and it stays as it is.
+        // T cannot hold it: the value's shape is fixed, and it stays as it is.
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which faults are to be injected, where and how often. Values: a mix can be written in C++, read
-// from a file, printed, and given to several experiments.
+// Which faults to inject, where and how often. Values: a mix can be written in C++, read from a
+// file, printed, and used in several experiments.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -17,49 +17,49 @@
 
 namespace triage::inline v0_1::lab {
 
-// The names (to_string) are used in files; they do not change.
+// The names (to_string) are used in files and do not change.
 enum class Fault : std::uint8_t {
   throws,       // An exception, InjectedFault, instead of the call.
   fails,        // A reported failure instead of the call: its Result is an Error.
-  latency,      // The call begins later, by FaultRule::length.
-  hang,         // The call does not return before it is stopped or its deadline passes.
+  latency,      // The call starts later, by FaultRule::length.
+  hang,         // The call does not return until it is stopped or its deadline passes.
   wrong_value,  // The call's value, changed: FaultRule::value, or another value of the same shape.
-  stale_value,  // What the same place returned the last time; nothing happens at the first visit.
+  stale_value,  // The value of the same place's previous visit; no effect at the first.
   partial_value,       // The call's value, cut off.
-  duplicate,           // The call is carried out twice, as a message that is delivered again.
-  corrupt_checkpoint,  // A stored record cannot be read. At stores only.
-  store_outage,        // The store refuses, and nothing happens. At stores only.
-  lost_answer,         // The store does it, and says that it failed. At stores only.
-  clock_jump,          // Calendar time jumps by FaultRule::length. At clocks only.
+  duplicate,           // The call is made twice, like a message that is redelivered.
+  corrupt_checkpoint,  // A stored record cannot be read. Stores only.
+  store_outage,        // The store fails and does nothing. Stores only.
+  lost_answer,         // The store does it, but reports a failure. Stores only.
+  clock_jump,          // Calendar time jumps by FaultRule::length. Clocks only.
   kill,                // The process dies.
 };
 inline constexpr std::size_t fault_count = 13;
 [[nodiscard]] std::string_view to_string(Fault fault) noexcept;
 [[nodiscard]] std::optional<Fault> parse_fault(std::string_view name) noexcept;
 
-// One fault, where and when. A name that is empty fits everything.
+// One fault, where and when. An empty name matches everything.
 struct FaultRule {
   Fault fault = Fault::fails;
   // --- Where.
   std::string site{};
   std::string tool{};
   std::string step{};
-  // --- When: at visits `from` to `to` of a place, the first one is 1; of those at the ones named
-  // by `at`, if any are; of those with this probability.
+  // --- When: at visits `from` to `to` of a place, counted from 1; only at those listed in `at`,
+  // unless empty; with this probability.
   std::uint64_t from = 1;
   std::uint64_t to = std::numeric_limits<std::uint64_t>::max();
   std::vector<std::uint64_t> at{};
   double rate = 1.0;  // 0 to 1.
   // --- What.
   std::vector<FailureType> types{};  // throws, fails: one of them; empty: external_fault.
-  Duration length{0};  // latency, hang (0: until it is stopped); clock_jump, below 0: backwards.
+  Duration length{0};           // latency, hang (0: until stopped); clock_jump, below 0: backwards.
   std::optional<Json> value{};  // wrong_value.
 
   friend bool operator==(const FaultRule&, const FaultRule&) = default;
 };
 
-// The rules are tried in their order. Of those that fire at a visit the first latency or clock_jump
-// and the first of all others are injected.
+// Rules are tried in order. Of the rules that fire at a visit, the first latency or clock_jump and
+// the first of all others are injected.
 struct FaultMix {
   std::string name{};  // For tables; may be empty.
   std::vector<FaultRule> rules{};
@@ -72,13 +72,13 @@ struct FaultMix {
 
 // {"name": "outage", "faults": [{"fault": "fails", "site": "search", "rate": 0.2,
 //  "types": ["external_fault"], "from": 1, "to": 9, "at": [2, 3], "length": "2s", "value": …}]}
-// Errors: Errc::invalid_argument, with the path of what is wrong (".faults[0].rate") and what is
+// Errors: Errc::invalid_argument, with the path of the error (".faults[0].rate") and what is
 // allowed; unknown keys are refused.
 [[nodiscard]] Result<FaultMix> fault_mix_from_json(const Json& json);
 [[nodiscard]] Json to_json(const FaultMix& mix);
 
-// A random mix of these faults, as VOPR draws them: each rule is in with probability 1/2, and its
-// rate is between a tenth and the triple of what it says. Same seed, same mix.
+// A random mix of these faults, drawn as in VOPR: each rule is included with probability 1/2, its
+// rate scaled by a factor between 0.1 and 3. Deterministic for a seed.
 // Source: TigerBeetle's simulator; swarm testing, A. Groce et al., 2012.
 [[nodiscard]] FaultMix swarm(const FaultMix& mix, std::uint64_t seed);
 

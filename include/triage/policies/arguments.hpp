@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads the arguments of a strategy or gate in a policy document: for factories in a
+// Reads the arguments of a strategy or gate from a policy document: for factories in a
 // StrategyRegistry.
 
 #include "triage/clock.hpp"
@@ -16,17 +16,16 @@
 
 namespace triage::inline v0_1 {
 
-// Usage: read() every argument into an options struct that holds the defaults, then finish(). What
-// is absent stays as it is. What is wrong is kept, the first thing of each argument, and reported
-// by finish(): a value of another type, a required argument that is missing, a key that nobody
-// read.
+// Usage: read() every argument into an options struct that holds the defaults, then finish().
+// Absent arguments keep their defaults. finish() reports the first error of each argument: a wrong
+// type, a missing required argument, an unknown key.
 //
-// Its errors have a line for each argument, which begins with a dot and the argument's name
-// (".max_attempts is …"): policy_from_json puts the path of the strategy before them. A value;
-// refers to `object`, which must outlive it.
+// Error texts have a line per argument that starts with a dot and its name (".max_attempts is …");
+// policy_from_json prepends the strategy's path. A value; refers to `object`, which must outlive
+// it.
 class Arguments {
  public:
-  // object: the strategy's object in the document without its "strategy" key.
+  // object: the strategy's object in the document, without its "strategy" key.
   Arguments(const Json& object, std::string_view strategy)
       : object_(&object), strategy_(strategy) {}
 
@@ -37,17 +36,17 @@ class Arguments {
   void read(std::string_view key, Duration& value);  // "1m30s", or a number of seconds.
   void read(std::string_view key, std::vector<std::string>& value);
   void read(std::string_view key, std::optional<WallTime>& value);  // "2026-12-24T18:00:00Z"
-  // As it is. The result is null if the argument is absent.
+  // The raw value; null if the argument is absent.
   [[nodiscard]] const Json* find(std::string_view key);
   [[nodiscard]] const Json* require(std::string_view key);
 
-  // Reports an argument's error; of each key the first one is kept. `text` follows the key:
+  // Reports an argument's error, of which each key keeps its first. `text` follows the key:
   // " is 0; …".
   void refuse(std::string_view key, const std::string& text);
 
-  // Everything that was wrong. Errors: Errc::invalid_argument.
+  // All errors so far. Errors: Errc::invalid_argument.
   [[nodiscard]] Result<void> check();
-  // Makes the strategy if all arguments were right. Errors: Errc::invalid_argument, also for a
+  // Makes the strategy if all arguments are valid. Errors: Errc::invalid_argument, also for a
   // strategy with a problem().
   [[nodiscard]] Result<Strategy> finish(const std::function<Strategy()>& make);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Limits how many calls of one kind run at once, so that one slow endpoint does not take all.
+// Limits the concurrent calls of one kind, so that one slow endpoint does not take all threads.
 
 #include "triage/gate.hpp"
 
@@ -15,11 +15,11 @@ namespace triage::inline v0_1 {
 
 struct BulkheadOptions {
   int max_concurrent = 10;  // Per (tool, endpoint). 1 or more.
-  Duration max_wait{0};     // For a place; 0: who finds none is refused. 0 or more.
+  Duration max_wait{0};     // For a place; 0: refuse at once if none is free. 0 or more.
   Duration poll = std::chrono::milliseconds(10);  // While waiting. 1 ms or more.
 };
 
-// Of this process. A place is held until the permit is reported or destroyed.
+// Covers this process. A permit holds its place until it is reported or destroyed.
 // Thread-safety: all members may be called from several threads at once.
 class Bulkhead final : public Gate {
  public:

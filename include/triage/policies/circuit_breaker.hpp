@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Stops calling what keeps failing, and finds out by probes when it is well again.
+// Stops calls that keep failing, and probes whether they work again.
 
 #include "triage/gate.hpp"
 #include "triage/key_space.hpp"
@@ -22,8 +22,8 @@ class KeyedStates;
 }  // namespace detail
 
 enum class BreakerState : std::uint8_t {
-  closed,     // Everything passes, outcomes are counted.
-  open,       // Nothing passes until break_duration is over.
+  closed,     // Calls pass, outcomes are counted.
+  open,       // No call passes until break_duration is over.
   half_open,  // A few probes pass; they decide.
 };
 [[nodiscard]] std::string_view to_string(BreakerState state) noexcept;
@@ -33,35 +33,34 @@ enum class BreakerMode : std::uint8_t { automatic, forced_open, forced_closed };
 struct BreakerChange {
   std::string tool{};
   std::string endpoint{};
-  FailureType type = FailureType::unknown;  // Whose circuit changed.
+  FailureType type = FailureType::unknown;  // The type whose circuit changed.
   BreakerState from = BreakerState::closed;
   BreakerState to = BreakerState::closed;
 };
 
 // Terms as in Polly, resilience4j and failsafe-go. Times are in whole milliseconds.
 struct BreakerOptions {
-  // A circuit for each; other failures are calls that did not fail in this way. 1 to 13 types.
+  // One circuit each; to it, failures of other types are calls that did not fail. 1 to 13 types.
   std::vector<FailureType> types{FailureType::external_fault, FailureType::timeout};
   Duration window = std::chrono::seconds(30);  // Sliding, in ten buckets. 10 ms or more.
-  int minimum_calls = 10;     // In the window; below that it never opens. 1 or more.
-  double failure_rate = 0.5;  // Opens at this share of failed calls, above 0 up to 1.
-  // A call that took this long is slow, whether it failed or not; 0: no call is.
+  int minimum_calls = 10;                      // In the window; never opens below it. 1 or more.
+  double failure_rate = 0.5;  // Opens at this share of failed calls; above 0, at most 1.
+  // A call that takes this long is slow, failed or not; 0: none is.
   Duration slow_call{0};
-  double slow_rate = 1.0;  // Opens at this share of slow calls, above 0 up to 1.
+  double slow_rate = 1.0;  // Opens at this share of slow calls; above 0, at most 1.
   Duration break_duration = std::chrono::seconds(5);  // 1 ms or more.
-  int probes = 3;  // Pass while half-open, in all; so many successes close it. 1 to 1,000.
-  // Half-open never lasts longer: then it closes if a probe succeeded and none failed, and opens
+  int probes = 3;  // Calls that pass while half-open; as many successes close it. 1 to 1,000.
+  // The longest half-open time; then it closes if a probe succeeded and none failed, and opens
   // again if none succeeded. 1 ms or more.
   Duration probe_lease = std::chrono::seconds(30);
-  // While open, first tries pass and only retries are refused (a partial outage is no reason to
-  // give up all work; source: M. Brooker, "Fixing retries with token buckets and circuit breakers",
-  // 2022).
+  // While open, lets first tries pass and refuses only retries (a partial outage should not stop
+  // all work; source: M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022).
   bool retry_only = false;
-  std::function<void(const BreakerChange&)> on_change{};  // Called without a lock held.
-  std::shared_ptr<KeySpace> shared{};  // Circuits live there, for all processes. Null: here.
+  std::function<void(const BreakerChange&)> on_change{};  // Called without holding a lock.
+  std::shared_ptr<KeySpace> shared{};  // Keeps circuits for all processes. Null: this object.
 };
 
-// Keyed by (tool, endpoint, failure type). Permits of a half-open circuit are leases: one that is
+// Keyed by (tool, endpoint, failure type). A half-open circuit's permits are leases: one that is
 // never reported cannot keep it half-open.
 // Thread-safety: all members may be called from several threads at once.
 class CircuitBreaker final : public Gate {
@@ -75,10 +74,10 @@ class CircuitBreaker final : public Gate {
   void leave(const GateRequest& request, std::uint64_t ticket,
              const GateOutcome* outcome) noexcept override;
 
-  // By hand, until it is set to automatic again; then the circuits begin closed.
+  // Manual override, until set to automatic again; the circuits then start closed.
   void force(const GateRequest& key, BreakerMode mode);
-  // The state at request.now (request.wall if shared) of one type's circuit; of the worst one
-  // without a type.
+  // The state of one type's circuit at request.now (request.wall if shared); without a type, the
+  // worst state.
   [[nodiscard]] BreakerState state(const GateRequest& key,
                                    std::optional<FailureType> type = {}) const;
 

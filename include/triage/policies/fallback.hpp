@@ -8,8 +8,8 @@
 
 namespace triage::inline v0_1 {
 
-// FALLBACK: the run succeeds with this value, converted to the callable's result type, and the
-// result is marked: is_degraded() is true for it. The value must pass check_json().
+// FALLBACK: the run succeeds with this value, converted to the callable's result type;
+// is_degraded() is true for the result. The value must pass check_json().
 [[nodiscard]] Strategy fallback(nlohmann::json value);
 
 }  // namespace triage::inline v0_1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Spreads calls so that the other side need not refuse them.
+// Spaces out calls so that the other side does not have to refuse them.
 
 #include "triage/gate.hpp"
 #include "triage/key_space.hpp"
@@ -21,23 +21,23 @@ class KeyedStates;
 }  // namespace detail
 
 struct RateLimiterOptions {
-  int permits = 10;                           // In each period, per (tool, endpoint). 1 or more.
+  int permits = 10;                           // Per period and (tool, endpoint). 1 or more.
   Duration period = std::chrono::seconds(1);  // 1 ms or more.
-  // So many may start at once after a pause; they count as any others. More than `permits` is as
-  // many. 1 to 1,000,000.
+  // Starts allowed at once after a pause; they count like others. Capped at `permits`. 1 to
+  // 1,000,000.
   int burst = 1;
-  Duration max_wait = std::chrono::minutes(1);  // Who would wait longer is refused. 0 or more.
-  std::shared_ptr<KeySpace> shared{};           // One rate for all processes. Null: this one's.
+  Duration max_wait = std::chrono::minutes(1);  // A longer wait is refused instead. 0 or more.
+  std::shared_ptr<KeySpace> shared{};           // One rate for all processes. Null: for this one.
 };
 
-// No period, wherever it begins, has more than `permits` starts: not in a process, whatever its
-// wall clock does, and not in all that share a key space, as far as their wall clocks agree. A
-// stored time that is further ahead than a start can be comes from a clock that is wrong, and is
-// not believed. Starts are spread evenly; those of a burst come first, and the others wait for
-// them. The newest permit is given back if a later gate refuses. After a failure with
-// `rate_limited`, nothing passes until the other side's retry_after is over. Source: GCRA, ITU-T
-// I.371, as "leaky bucket as a meter"; with a burst also a sliding window. Thread-safety: all
-// members may be called from several threads at once.
+// No interval of length `period` contains more than `permits` starts: in one process whatever its
+// wall clock does, and across processes that share a key space as far as their wall clocks agree. A
+// stored time further ahead than any start can be is the work of a wrong clock and is ignored.
+// Starts are spread evenly; a burst comes first, and the others wait for it. The newest permit is
+// returned if a later gate refuses. After a `rate_limited` failure nothing passes until the other
+// side's retry_after is over. Source: GCRA, ITU-T I.371, as "leaky bucket as a meter"; with a burst
+// also a sliding window.
+// Thread-safety: all members may be called from several threads at once.
 class RateLimiter final : public Gate {
  public:
   // Errors: Errc::invalid_argument, naming the option, its value and what is allowed.
@@ -58,8 +58,8 @@ class RateLimiter final : public Gate {
                             std::uint64_t ticket);
 
   RateLimiterOptions options_;
-  std::unique_ptr<Arrivals> arrivals_;  // Of this process, on its monotonic clock …
-  std::unique_ptr<Arrivals> shared_;    // … and of all, on the wall clock; null: none.
+  std::unique_ptr<Arrivals> arrivals_;  // For this process, by its monotonic clock …
+  std::unique_ptr<Arrivals> shared_;    // … and for all, by the wall clock; may be null.
   std::atomic<std::uint64_t> tickets_{0};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Again from the start, with the request to go about it in another way.
+// Starts over, asking the agent for another approach.
 
 #include "triage/policy.hpp"
 
@@ -9,12 +9,12 @@
 namespace triage::inline v0_1 {
 
 struct ReplanOptions {
-  std::string hint{};   // Told to the next attempt. Empty: a sentence that names the failure.
-  int max_replans = 3;  // Of one failure type in a run; 0 or more; 0 escalates at once.
+  std::string hint{};   // For the next attempt. Empty: a sentence that names the failure.
+  int max_replans = 3;  // Per failure type and run; 0 or more; 0 escalates at once.
 };
 
-// REPLAN until max_replans failures of this type were answered by a REPLAN, then ESCALATE. Failures
-// that something else dealt with do not count.
+// REPLAN, until max_replans failures of this type were answered by REPLAN, then ESCALATE. Failures
+// that were handled in other ways do not count.
 [[nodiscard]] Strategy replan(ReplanOptions options = {});
 
 }  // namespace triage::inline v0_1

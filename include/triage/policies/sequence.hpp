@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Strategies made of strategies: one after another, and one behind another.
+// Strategies composed of strategies: one after another, or one as the alternative of another.
 
 #include "triage/policy.hpp"
 
@@ -8,14 +8,13 @@
 
 namespace triage::inline v0_1 {
 
-// The n-th failure of a type in a run is decided by the n-th strategy; failures of other types do
-// not count. Past the end: ESCALATE. At least one strategy.
-// The place in the list is the limit: a member that counts attempts is never exhausted here because
-// of failures that were its predecessors' (it is asked as if one attempt were left to it).
+// The n-th strategy decides the n-th failure of a type in a run; failures of other types do not
+// count. After the last: ESCALATE. At least one strategy. The position is the limit: a member that
+// counts attempts is asked as if it had one left, so its predecessors' failures never exhaust it.
 [[nodiscard]] Strategy sequence(std::vector<Strategy> strategies);
 
-// Asks `primary`; if its action is of one of `kinds`, asks `alternative` and takes its action
-// instead. At least one kind. The default reads: "when primary gives up, do this".
+// Asks `primary`; if the kind of its action is in `kinds`, uses the action of `alternative`
+// instead. At least one kind. By default: "if primary gives up, do this".
 [[nodiscard]] Strategy chain(Strategy primary, Strategy alternative,
                              std::vector<RecoveryAction::Kind> kinds = {
                                  RecoveryAction::Kind::escalate});

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Policy documents in YAML (target triage::yaml). The same keys and values as in JSON; errors name
-// the line.
+// Policy documents in YAML (target triage::yaml). Keys and values as in JSON; errors name the line.
 
 #include "triage/policies/document.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <memory>
 #include <string_view>
 
 namespace triage::inline v0_1 {
 
-// One document of YAML 1.2, of which JSON is a part. Refused: keys that appear twice, keys that are
-// no texts, tags, anchors that expand to more than 100,000 values, depth beyond max_json_depth, and
-// more than one document. Plain scalars are null, true, false, numbers or texts; quoted ones are
-// texts.
+// One YAML 1.2 document, of which JSON is a subset. Refuses duplicate keys, keys that are not
+// texts, tags, anchors that expand to more than 100,000 values, depth beyond max_json_depth, and
+// several documents. Plain scalars are null, true, false, numbers or texts; quoted ones are texts.
 // Errors: Errc::invalid_argument: "line 3: timeout.max_attempts is 0; allowed is 1 or more".
 [[nodiscard]] Result<PolicyDocument> document_from_yaml(std::string_view text,
                                                         const StrategyRegistry& registry,
                                                         std::shared_ptr<KeySpace> shared = {});
+
+// The same text as JSON, whatever it is about. what: names the document in errors ("the adapter").
+// Errors: Errc::invalid_argument, naming the line.
+[[nodiscard]] Result<nlohmann::json> json_from_yaml(std::string_view text, std::string_view what);
 
 }  // namespace triage::inline v0_1

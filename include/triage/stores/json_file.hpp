@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store in a folder of text files: a journal of JSON lines for each run, for people and jq.
+// A store in a folder of text files: a journal of JSON lines per run, for people and jq.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -12,32 +12,31 @@
 namespace triage::inline v0_1 {
 
 struct JsonFileOptions {
-  // process: what was written is the kernel's. power: fdatasync of the file with each append, and
-  // fsync of the folder when a file comes or goes. none counts as process.
+  // process: data is written to the kernel. power: fdatasync of the file at each append, and fsync
+  // of the folder when a file is created or removed. none counts as process.
   Durability durability = Durability::process;
-  // How long a call waits for another process's lock before it is Errc::busy. 0 to 1 hour.
+  // How long to wait for another process's lock before Errc::busy. 0 to 1 hour.
   std::chrono::milliseconds busy_timeout{5'000};
-  // How long a lease lives without an append where the owner cannot be checked (another host).
+  // How long a lease lasts without an append if its owner cannot be checked (another host).
   std::chrono::milliseconds lease_timeout{30'000};  // 1 s to 1 day.
-  // A journal goes on in a new file when one has grown beyond this. 4 KiB or more.
+  // A journal continues in a new file above this size. 4 KiB or more.
   std::uint64_t segment_bytes = 64U << 20U;
-  // For looking at a store; every write is Errc::unsupported, and nothing is made or changed.
+  // For inspecting a store: writes are Errc::unsupported, and nothing is created or changed.
   bool read_only = false;
 };
 
-// One JSON line a record, so that jq and tail -f work; docs/checkpoint_format.md describes them.
-// Every line carries a checksum. A last line, or batch, that a crash cut off was never
-// acknowledged: it is left out by readers, removed by the next owner, and told by check() and
-// take_warning().
+// One JSON line per record, with a checksum, for jq and tail -f; docs/checkpoint_format.md
+// describes them. A last line or batch that a crash cut off was never acknowledged: readers ignore
+// it, the next owner removes it, and check() and take_warning() report it.
 class JsonFileStore : public CheckpointStore {
  public:
-  // path: a folder, or "file:FOLDER". It is made if it is missing, for its owner only (0700, files
-  // 0600); what it holds is not encrypted.
+  // path: a folder, or "file:FOLDER". Creates a missing folder, accessible to its owner only (0700,
+  // files 0600); the data is not encrypted. Not for folders on a network file system without
+  // working file locks that several hosts write to.
   // Errors: Errc::invalid_argument (empty path, a file, options out of range), Errc::unsupported
-  // (another program's folder, a newer format), Errc::corrupt (its store.json is damaged),
-  // Errc::not_found (read_only, and there is no folder), Errc::io.
-  // After fork(), every member is Errc::unsupported in the child. Not for folders that several
-  // hosts write to over a network file system without working file locks.
+  // (another program's folder, a newer format), Errc::corrupt (damaged store.json), Errc::not_found
+  // (read_only without a folder), Errc::io. After fork(), every member is Errc::unsupported in the
+  // child.
   [[nodiscard]] static Result<std::shared_ptr<JsonFileStore>> open(
       const std::string& path, const JsonFileOptions& options = {});
 };

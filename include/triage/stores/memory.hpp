@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store in this process's memory: for tests, and for runs that several agents share.
+// A store in this process's memory: for tests, and for runs shared by several agents.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -8,8 +8,8 @@
 
 namespace triage::inline v0_1 {
 
-// Durability: none. Steps are shared with the run that recorded them, not copied. A lease of which
-// no copy is left is free.
+// Durability: none. Steps are shared with the run that recorded them, not copied. A lease is free
+// once no copy of it is left.
 class MemoryStore final : public CheckpointStore {
  public:
   [[nodiscard]] static std::shared_ptr<MemoryStore> create();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From a store URL to a store: the one place that knows which kinds are built in.
+// Opens a store by URL: the one place that knows the built-in kinds.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -12,24 +12,26 @@
 namespace triage::inline v0_1 {
 
 struct OpenStoreOptions {
-  // For looking at a store: nothing is made or changed, and every write is Errc::unsupported.
+  // For inspecting a store: nothing is created or changed, and writes are Errc::unsupported.
   bool read_only = false;
-  std::optional<Durability> durability{};  // Empty: what the store gives by default.
+  std::optional<Durability> durability{};  // Empty: the store's default.
 };
 
-// url: "sqlite:PATH", "file:FOLDER", "memory:", or a plain path: a folder that holds a JSON-file
-// store, or else a SQLite file. A text before a colon is a scheme if it has two or more letters,
-// digits, "+", "-" or "." and begins with a letter; two slashes behind the colon mean nothing.
-// Errors: Errc::unsupported for a scheme that this build does not know (the text names those that
-// it does); Errc::invalid_argument (an empty URL; read_only of a memory store); those of the store.
-// No error quotes a password.
+// url: "sqlite:PATH", "file:FOLDER", "memory:", "redis://HOST", "postgresql://HOST", or a plain
+// path: a folder with a JSON-file store, else a SQLite file. A scheme is the text before a colon if
+// it has two or more letters, digits, "+", "-" or "." and starts with a letter; before a path, two
+// slashes after the colon are ignored.
+// Errors: Errc::unsupported for a scheme unknown to this build (the text names the known ones);
+// Errc::invalid_argument (an empty URL; read_only for a memory store); those of the store. No error
+// quotes a password.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(
     const std::string& url, const OpenStoreOptions& options = {});
 
-// "sqlite:PATH, file:FOLDER, memory:": what this build opens, for help and errors.
+// "sqlite:PATH, file:FOLDER, memory:, redis://HOST, postgresql://HOST": the URLs that this build
+// opens, for help and errors.
 [[nodiscard]] std::string known_store_urls();
 
-// The URL with *** for what may be secret: the password before the host, and the values of query
+// The URL with *** for possible secrets: the password before the host, and the values of query
 // parameters whose names contain "pass", "secret", "token" or "key". For messages.
 [[nodiscard]] std::string without_secrets(std::string_view url);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store in a Redis (or Valkey) server: journals that several hosts share.
+// A store in a Redis (or Valkey) server: journals shared by several hosts.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -12,32 +12,36 @@
 namespace triage::inline v0_1 {
 
 struct RedisOptions {
-  // What is asked for at least. The server's configuration decides what there is: appendfsync
-  // always gives power, everysec gives process, no append-only file gives none. Empty: whatever
-  // there is.
+  // The least durability to accept. The server's configuration determines the actual level:
+  // appendfsync always gives power, everysec gives process, no append-only file gives none. Empty:
+  // any.
   std::optional<Durability> durability{};
-  std::string prefix = "triage:";  // Of every key.
-  // How long one call waits for the server before it is Errc::busy or Errc::io. 10 ms to 10 min.
+  std::string prefix = "triage:";  // Of every key; "?prefix=" in the URL overrides it.
+  // How long one call waits for the server before Errc::busy or Errc::io. 10 ms to 10 min.
   std::chrono::milliseconds timeout{5'000};
-  // How long a lease lives without an append where the owner cannot be checked (another host), by
-  // the server's clock. 1 s to 1 day.
+  // How long a lease lasts, by the server's clock, without an append if its owner cannot be checked
+  // (another host). 1 s to 1 day.
   std::chrono::milliseconds lease_timeout{30'000};
-  // Runs go by themselves so long after they were last written. 0: never.
+  // Runs are removed this long after their last write. 0: never.
   std::chrono::milliseconds ttl{0};
+  // For inspecting a store: nothing is created or changed, writes are Errc::unsupported. Needs no
+  // permission to run scripts.
+  bool read_only = false;
 };
 
-// The journal of a run is a stream, whose ids are the sequences; appending compares (run, sequence,
-// epoch) in a script on the server. Both keys of a run have one hash tag, so a cluster keeps them
-// together; one connection, so this is for one server or the proxy of a cluster. A connection that
-// is cut is made again, and what was asked for is asked again: every script notices what it has
-// done already, so nothing is appended twice. Sequences up to 2^53.
+// The journal of a run is a stream whose ids are the sequences; a script on the server compares
+// (run, sequence, epoch) before it appends. The two keys of a run share a hash tag, so a cluster
+// keeps them together. Uses one connection: for one server, or the proxy of a cluster. After a
+// broken connection it reconnects for as long as `timeout` and repeats the request; scripts detect
+// what they have already done, so nothing is appended twice. Sequences up to 2^53.
 class RedisStore : public CheckpointStore {
  public:
-  // url: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]. No error quotes the password.
+  // url: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT], with %XX in USER, PASSWORD
+  // and TEXT where need be. No error quotes the password.
   // Errors: Errc::invalid_argument (the URL, options out of range), Errc::unsupported (rediss:, no
-  // right to run scripts, a maxmemory-policy that evicts journals, durability that the server does
-  // not give, a newer format), Errc::io (no server, a wrong password).
-  // After fork(), every member is Errc::unsupported in the child.
+  // permission to run scripts, a maxmemory-policy that evicts journals, a durability that the
+  // server does not provide, a newer format), Errc::not_found (read_only without a store), Errc::io
+  // (no server, a wrong password). After fork(), every member is Errc::unsupported in the child.
   [[nodiscard]] static Result<std::shared_ptr<RedisStore>> open(const std::string& url,
                                                                 const RedisOptions& options = {});
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Effects inside your own SQLite database: the business rows and the effect's receipt commit
-// together, so that a doubt can always be settled.
+// Effects inside your own SQLite database: business rows and the effect's receipt commit together,
+// so a doubt can always be settled.
 
 #include "triage/effect.hpp"
 #include "triage/result.hpp"
@@ -20,31 +20,30 @@ class Database;
 
 namespace triage::inline v0_1 {
 
-// Receipts in the table triage_receipts of a user's database, which need not be the one where runs
-// are stored.
+// Receipts in the table triage_receipts of a user's database; runs may be stored elsewhere.
 //
 //   auto receipts = triage::SqliteReceipts::open(database).value();
 //   receipts->effect(attempt, "book:42", {{"order", 42}}, [&] {
-//     database.exec("INSERT INTO orders …");   // No BEGIN and no COMMIT: the transaction is ours.
+// No BEGIN, no COMMIT: the transaction is ours.
 //     return 42;
 //   });
 //
-// Thread-safety: as the connection's, one thread at a time.
+// Thread-safety: that of the connection: one thread at a time.
 class SqliteReceipts : public std::enable_shared_from_this<SqliteReceipts> {
  public:
-  // Makes the table if it is missing. The connection outlives this object and the runs that use it.
+  // Creates the table if needed. The connection must outlive this object and the runs that use it.
   // Errors: Errc::io.
   [[nodiscard]] static Result<std::shared_ptr<SqliteReceipts>> open(SQLite::Database& database);
   explicit SqliteReceipts(SQLite::Database& database) noexcept : database_(database) {}
 
-  // attempt.effect(key, arguments, …) with fn in a transaction. An exception from fn rolls it back
-  // and frees the key; it is nested in the EffectNotDone that is thrown. `attempt` is an Attempt.
+  // attempt.effect(key, arguments, …) with fn in a transaction. An exception from fn rolls back and
+  // frees the key; EffectNotDone is thrown with that exception nested. `attempt` is an Attempt.
   template <class A, EffectFunction Fn>
   auto effect(A& attempt, std::string_view key, const Json& arguments, Fn fn) {
     return attempt.effect(key, arguments, transaction(std::move(fn)), {.reconcile = reconcile()});
   }
 
-  // The parts of it, for other options: fn in a transaction, to be given to Attempt::effect …
+  // Its two parts, for other options. fn in a transaction, for Attempt::effect.
   template <EffectFunction Fn>
   [[nodiscard]] auto transaction(Fn fn) {
     using T = detail::effect_result_t<Fn>;
@@ -60,15 +59,15 @@ class SqliteReceipts : public std::enable_shared_from_this<SqliteReceipts> {
       }
     };
   }
-  // … and who looks for its receipt. What it does not find cannot happen any more: a late
-  // transaction with the same receipt fails. A receipt without a result, which a function leaves
-  // that ended the transaction by itself, means unknown.
+  // Looks for the receipt. If it is missing, the effect cannot happen any more: a late transaction
+  // with the same receipt fails. A receipt without a result, left by a function that ended the
+  // transaction itself, means unknown.
   [[nodiscard]] Reconcile reconcile();
 
  private:
   [[nodiscard]] Json run(const EffectCall& call, const std::function<Json()>& work);
   struct Receipt {
-    std::optional<Json> result{};  // Empty: the function ended the transaction by itself.
+    std::optional<Json> result{};  // Empty: the function ended the transaction itself.
   };
   [[nodiscard]] std::optional<Receipt> find(const EffectCall& call);
   [[nodiscard]] bool is_undone(bool rolled_back, bool at_work, const EffectCall& call);

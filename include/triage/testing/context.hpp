@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Builds the FailureContext that a policy is asked about, without a run.
+// Builds a FailureContext to ask a policy about, without a run.
 
 #include "triage/contract.hpp"
 #include "triage/policy.hpp"
@@ -12,19 +12,19 @@
 
 namespace triage::inline v0_1::testing {
 
-// context_for(FailureType::external_fault).after(4).retry_after(2s): what is not said is as in the
+// context_for(FailureType::external_fault).after(4).retry_after(2s): fields not set are as in the
 // first failure of a run. Converts to FailureContext.
 class ContextBuilder {
  public:
   explicit ContextBuilder(FailureType type) { context_.classification.type = type; }
 
-  // Earlier failures of the run, oldest first; replaces what was said before.
+  // Sets the earlier failures of the run, oldest first.
   ContextBuilder& with_history(std::vector<HistoryEntry> history);
-  // Appends `count` earlier failures of the same type, or of another one.
+  // Appends `count` earlier failures of the same or another type.
   ContextBuilder& after(int count, RecoveryAction::Kind action = RecoveryAction::Kind::retry);
   ContextBuilder& after(int count, FailureType type,
                         RecoveryAction::Kind action = RecoveryAction::Kind::retry);
-  // Otherwise one more than there are earlier failures.
+  // Default: one more than the earlier failures.
   ContextBuilder& attempt_number(int number);
   ContextBuilder& reason(std::string reason);
   ContextBuilder& confidence(double confidence);
@@ -39,7 +39,7 @@ class ContextBuilder {
   ContextBuilder& random(double number);  // In [0, 1).
   ContextBuilder& usage(Usage usage);
   ContextBuilder& tools(std::vector<std::string> names);
-  ContextBuilder& contract(AgentContract contract);  // And the names of its tools.
+  ContextBuilder& contract(AgentContract contract);  // Also sets the tools' names.
   ContextBuilder& incomplete_subgoal(std::string subgoal);
 
   [[nodiscard]] FailureContext build() const;

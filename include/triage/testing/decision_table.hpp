@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A table "given this failure and history, expect that decision", checked against a policy.
+// A table of "for this failure and history, expect that decision", to check a policy.
 
 #include "triage/policy.hpp"
 
@@ -11,14 +11,14 @@
 
 namespace triage::inline v0_1::testing {
 
-// What a row expects. What is left out is not compared.
+// A row's expectation. Fields left out are not compared.
 struct ExpectedDecision {
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
-  std::optional<Duration> delay{};           // Exactly.
+  std::optional<Duration> delay{};           // Exact.
   std::optional<Duration> delay_at_least{};  // Inclusive.
   std::optional<Duration> delay_at_most{};   // Inclusive.
-  std::string hint_has{};                    // A part of the hint.
-  std::string message_has{};                 // A part of the message.
+  std::string hint_has{};                    // Substring of the hint.
+  std::string message_has{};                 // Substring of the message.
   std::string subgoal{};                     // The whole subgoal.
   std::optional<RollbackTarget::Kind> target{};
 };
@@ -29,8 +29,8 @@ struct DecisionRow {
   ExpectedDecision expect{};
 };
 
-// Works with any test framework: CHECK(table.mismatches(policy).empty()), or compare report() with
-// an empty text so that a failing test prints what differs.
+// For any test framework: CHECK(table.mismatches(policy).empty()), or compare report() with an
+// empty text so that a failing test prints the differences.
 class DecisionTable {
  public:
   DecisionTable() = default;
@@ -39,10 +39,10 @@ class DecisionTable {
   DecisionTable& add(DecisionRow row);
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
 
-  // One line a row that does not hold, in the order of the rows; empty if all hold. An exception
-  // from a strategy is a mismatch.
+  // One line per row that does not hold, in row order; empty if all hold. An exception from a
+  // strategy is a mismatch.
   [[nodiscard]] std::vector<std::string> mismatches(const FailurePolicy& policy) const;
-  // The same as one text.
+  // The mismatches as one text.
   [[nodiscard]] std::string report(const FailurePolicy& policy) const;
 
  private:

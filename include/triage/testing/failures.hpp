@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Failures as they happen, for scripts and tests. They carry evidence, not answers: a classifier
-// has to find the type. Only of() states it.
+// Realistic failures for scripts and tests. They carry evidence, from which a classifier must find
+// the type; only of() states it.
 
 #include "triage/failure.hpp"
 #include "triage/step.hpp"
@@ -14,7 +14,7 @@ namespace triage::inline v0_1::testing::failures {
 
 // "HTTP 503 Service Unavailable", with the status as a field. status: 100 to 599.
 [[nodiscard]] Failure http(int status, std::string text = {});
-// HTTP 429; with a Retry-After header in seconds (rounded up) if a time is given.
+// HTTP 429, with a Retry-After header in seconds (rounded up) if a time is given.
 [[nodiscard]] Failure rate_limited(std::optional<Duration> retry_after = {});
 [[nodiscard]] Failure overloaded();        // HTTP 529.
 [[nodiscard]] Failure connection_reset();  // std::errc::connection_reset
@@ -25,12 +25,12 @@ namespace triage::inline v0_1::testing::failures {
 [[nodiscard]] Failure access_denied();    // HTTP 401.
 [[nodiscard]] Failure quota_exhausted();  // HTTP 402.
 [[nodiscard]] Failure refused();          // Content policy.
-// No evidence at all.
+// Without any evidence.
 [[nodiscard]] Failure mysterious();
-// States its type, so that no classifier is asked.
+// States its type, so no classifier is asked.
 [[nodiscard]] Failure of(FailureType type, std::string reason = {}, std::string text = {});
 
-// The step that went with it: `action`, the failure's codes, and its text as the error.
+// The step that failed with it: `action`, the failure's codes, and its text as the error.
 [[nodiscard]] Step failed_step(const Failure& failure, std::string action = "act",
                                std::optional<std::string> tool = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store that fails on purpose, around one that works.
+// A store that fails on purpose; wraps a working one.
 
 #include "triage/forwarding_store.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace triage::inline v0_1::testing {
 
-// The members of CheckpointStore that can be made to fail. append_group counts as append.
+// The operations of CheckpointStore that can fail. append_group counts as append.
 enum class StoreOperation : std::uint8_t {
   start,
   acquire,
@@ -42,11 +42,11 @@ enum class StoreOperation : std::uint8_t {
 // When an operation fails.
 enum class FaultPoint : std::uint8_t {
   before,  // Nothing happened.
-  after,   // It happened, and the answer got lost: the caller cannot know.
+  after,   // It happened, but the answer was lost: the caller cannot know.
 };
 
-// Passes everything on to another store, except what is told to fail. Until a fault is set it fails
-// nothing. Every new fault replaces the one before; heal() ends it.
+// Forwards everything to another store, except calls told to fail. Fails nothing until a fault is
+// set; each new fault replaces the previous one; heal() removes it.
 // Thread-safety: all members may be called from several threads at once.
 class FlakyStore final : public ForwardingStore {
  public:
@@ -55,26 +55,26 @@ class FlakyStore final : public ForwardingStore {
   explicit FlakyStore(std::shared_ptr<CheckpointStore> inner);
   ~FlakyStore() override;
 
-  // The n-th operation from now on fails, once. n: 1 or more.
+  // Only the n-th operation from now on fails. n: 1 or more.
   void fail_nth(std::uint64_t n, FaultPoint point = FaultPoint::before);
-  // Each operation fails with this probability, 0 to 1. Same seed and same operations, same faults.
+  // Each operation fails with this probability, 0 to 1. Deterministic for a seed and operations.
   void fail_with_probability(double probability, std::uint64_t seed,
                              FaultPoint point = FaultPoint::before);
   // Every operation fails until heal().
   void fail_until_healed(FaultPoint point = FaultPoint::before);
-  // Asked about every counted operation: what it returns is that operation's fault. Called by the
-  // thread that uses the store, without a lock; null fails nothing.
+  // Called for every counted operation, on the thread that uses the store, without a lock; its
+  // result is that operation's fault. A null function fails nothing.
   void fail_when(std::function<std::optional<FaultPoint>(StoreOperation)> ask);
   void heal();
 
-  // Only these operations are counted and fail; all of them at first and after an empty list.
+  // Counts and fails only these operations; all of them initially and after an empty list.
   void only(std::initializer_list<StoreOperation> operations);
-  // What a failing operation returns. At first: Errc::io.
+  // The error of a failing operation. Initially Errc::io.
   void fail_with(Error error);
 
   [[nodiscard]] std::uint64_t operations() const;  // Counted ones, failed or not.
   [[nodiscard]] std::uint64_t failures() const;
-  // What was asked for, in order, counted or not.
+  // All operations in order, counted or not.
   [[nodiscard]] std::vector<StoreOperation> log() const;
 
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
@@ -104,18 +104,18 @@ class FlakyStore final : public ForwardingStore {
  private:
   enum class Mode : std::uint8_t { sound, nth, random, broken, asked };
 
-  // Counts the operation and decides whether it fails, and when.
+  // Counts the operation and decides whether and when it fails.
   std::optional<FaultPoint> fault(StoreOperation operation);
   [[nodiscard]] Error failure_of(StoreOperation operation) const;
   void set(Mode mode, FaultPoint point);
-  // Runs `act` unless the operation fails before it; hides its answer if it fails after it.
+  // Runs `act` unless the operation fails before it; drops its answer if it fails after it.
   template <class Act>
   auto pass(StoreOperation operation, Act act) -> decltype(act());
 
   mutable std::mutex mutex_;
   Mode mode_ = Mode::sound;
   FaultPoint point_ = FaultPoint::before;
-  std::uint64_t until_fault_ = 0;  // Mode::nth: how many operations from now.
+  std::uint64_t until_fault_ = 0;  // Mode::nth: operations left.
   double probability_ = 0.0;
   std::shared_ptr<Random> random_;
   std::function<std::optional<FaultPoint>(StoreOperation)> ask_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An observer that keeps what it was told, for assertions.
+// An observer that records its events, for assertions.
 
 #include "triage/observer.hpp"
 #include "triage/policy.hpp"
@@ -12,7 +12,7 @@
 
 namespace triage::inline v0_1::testing {
 
-// A copy of an event: an Event itself is valid only while it is told.
+// A copy of an event: an Event itself is valid during on_event() only.
 struct RecordedEvent {
   EventKind kind = EventKind::run_started;
   std::string name{};    // to_string(kind).
@@ -32,7 +32,7 @@ class RecordingObserver final : public Observer {
  public:
   void on_event(const Event& event) override;
 
-  [[nodiscard]] std::vector<RecordedEvent> events() const;  // In the order they were told.
+  [[nodiscard]] std::vector<RecordedEvent> events() const;  // In order of arrival.
   [[nodiscard]] std::vector<RecordedEvent> events(EventKind kind) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::size_t count(EventKind kind) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A callable that does what a script says, attempt by attempt, and remembers what it was told.
+// A callable that follows a script, attempt by attempt, and records how it was called.
 
 #include "triage/attempt.hpp"
 #include "triage/failure.hpp"
@@ -18,14 +18,14 @@
 
 namespace triage::inline v0_1::testing {
 
-// What one attempt does: its deeds in order, then one end. Without an end it succeeds with null.
+// What one attempt does: actions in order, then one end. Without an end it succeeds with null.
 class ScriptedAttempt {
  public:
   ScriptedAttempt& step(Step step);
-  ScriptedAttempt& state(Json patch);  // An object; merged as update_state does.
+  ScriptedAttempt& state(Json patch);  // An object; merged like update_state.
   ScriptedAttempt& usage(Usage usage);
   ScriptedAttempt& checkpoint(std::string label);
-  // Anything else. May throw.
+  // Any other action. May throw.
   ScriptedAttempt& perform(std::function<void(Attempt&)> deed);
 
   ScriptedAttempt& succeed(Json value = nullptr);
@@ -52,13 +52,13 @@ struct SeenCall {
   std::string task{};
   std::optional<Recovery> recovery{};  // Empty in the first attempt of a run.
   Json state{};                        // As restored; an object.
-  std::size_t steps = 0;               // Restored ones.
+  std::size_t steps = 0;               // Restored ones only.
 };
 
 // Use: ScriptedAgent script; script.attempt().fail(failures::http(503));
 // script.attempt().succeed("done"); TriageAgent agent{script, policy, options};
-// Each run plays the script from its beginning: attempt n does what the n-th entry says. Copies
-// share script and memory, so that the original sees what the agent's copy was told.
+// Each run plays the script from its start: attempt n follows the n-th entry. Copies share script
+// and records, so the original sees the calls of the agent's copy.
 // Thread-safety: write the script first; then runs on several threads may play it.
 class ScriptedAgent {
  public:
@@ -66,12 +66,12 @@ class ScriptedAgent {
 
   // Adds an entry. The reference stays valid.
   ScriptedAttempt& attempt();
-  // Attempts beyond the script play the last entry again. Without this they fail and say so.
+  // Further attempts replay the last entry. Without this they fail and say so.
   ScriptedAgent& repeat_last();
 
   Result<Json> operator()(const std::string& task, Attempt& attempt) const;
 
-  // In the order of the calls.
+  // In the order of calling.
   [[nodiscard]] std::vector<SeenCall> calls() const;
   [[nodiscard]] std::size_t call_count() const;
 

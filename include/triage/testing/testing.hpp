@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// All of triage::testing. It needs no test framework.
+// All of triage::testing. Needs no test framework.
 
 #include "triage/testing/conformance.hpp"
 #include "triage/testing/context.hpp"

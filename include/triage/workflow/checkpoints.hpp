@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// When a run of a workflow makes checkpoints: places that it can be restored to, or branch off at.
+// When a workflow run makes checkpoints, from which it can be restored or branch off.
 
 #include "triage/clock.hpp"
 
@@ -13,28 +13,28 @@
 
 namespace triage::inline v0_1::workflow {
 
-// What may lead to a checkpoint. The names (to_string) are fixed.
+// Possible reasons for a checkpoint. The names (to_string) are stable.
 enum class CheckpointTrigger : std::uint8_t {
-  run_started,          // Nothing has run yet. The entry: made whatever the policy.
-  superstep_ended,      // In which the executor ran. Not in an eager workflow.
+  run_started,          // Nothing has run yet. Always makes the entry checkpoint.
+  superstep_ended,      // A superstep in which the executor ran. Not if eager.
   task_started,         // An executor is about to get a message.
   task_completed,       // An executor has finished with a message.
   task_failed,          // A delivery has failed for good.
   agent_step,           // Context::record_step.
   llm_call_completed,   // A step with Step::llm_output.
   tool_call_completed,  // A step with Step::tool_called.
-  request_opened,       // An executor has begun to wait for an answer.
-  response_accepted,    // The run goes on with an answer.
-  plan_patched,         // Context::plan_patched, as the coordinator of a Team does.
+  request_opened,       // An executor starts waiting for an answer.
+  response_accepted,    // The run continues with an answer.
+  plan_patched,         // Context::plan_patched, called by a Team's coordinator.
   before_effect,        // Context::effect is about to be called.
   terminate_signal,     // The run was stopped by its stop token.
-  all,                  // Every one of these that can happen.
+  all,                  // Every trigger above that can happen.
 };
 [[nodiscard]] std::string_view to_string(CheckpointTrigger trigger) noexcept;
 [[nodiscard]] std::optional<CheckpointTrigger> parse_trigger(std::string_view name) noexcept;
 
-// A set of triggers. Made without any it stands for the default of where it is used:
-// superstep_ended for a workflow of supersteps, task_completed for an eager one and for executors.
+// A set of triggers. Default-constructed, it stands for the default of its place: superstep_ended
+// for a workflow of supersteps, task_completed for eager workflows and for executors.
 class CheckpointTriggers {
  public:
   constexpr CheckpointTriggers() = default;
@@ -42,7 +42,7 @@ class CheckpointTriggers {
   constexpr CheckpointTriggers(std::initializer_list<CheckpointTrigger> some) : bits_(0) {
     for (const CheckpointTrigger one : some) bits_ |= bit(one);
   }
-  // Only the entry checkpoint, those by Every and those with a label.
+  // Only entry checkpoints, those by Every, and labelled ones.
   [[nodiscard]] static constexpr CheckpointTriggers none() {
     return CheckpointTriggers(std::initializer_list<CheckpointTrigger>{});
   }
@@ -51,7 +51,7 @@ class CheckpointTriggers {
   [[nodiscard]] constexpr bool is_all() const noexcept {
     return !is_default() && (bits_ & bit(CheckpointTrigger::all)) != 0;
   }
-  // False for all of them as long as this is the default.
+  // Always false for the default.
   [[nodiscard]] constexpr bool contains(CheckpointTrigger one) const noexcept {
     return !is_default() && (bits_ & (bit(one) | bit(CheckpointTrigger::all))) != 0;
   }
@@ -65,12 +65,12 @@ class CheckpointTriggers {
   std::uint32_t bits_ = standard;
 };
 
-// As soon as one of these is reached since the last checkpoint, the next thing that happens makes
-// one. 0: never. Times are looked at when something happens, no thread waits for them.
+// Once one of these is reached since the last checkpoint, the next event makes a checkpoint. 0:
+// never. Times are checked at events; no thread waits for them.
 struct Every {
   Duration time{0};
   std::size_t steps = 0;  // Context::record_step.
-  std::size_t bytes = 0;  // Of what finished deliveries have left behind, as JSON.
+  std::size_t bytes = 0;  // Left behind by finished deliveries, as JSON.
 };
 struct Steps {
   std::size_t count = 0;
@@ -82,30 +82,30 @@ struct Bytes {
 [[nodiscard]] constexpr Every every(Steps steps) { return {.steps = steps.count}; }
 [[nodiscard]] constexpr Every every(Bytes bytes) { return {.bytes = bytes.count}; }
 
-// When checkpoints are made by themselves. A run always has one at its entry, with its inputs.
-// They are best-effort: one that cannot be stored is the event checkpoint_save_failed, and the next
-// one carries what it missed. A checkpoint is a place in the journal and takes some 60 bytes; what
+// When checkpoints are made automatically. A run always has one at its entry, with its inputs. They
+// are best-effort: if one cannot be stored, the event checkpoint_save_failed is sent, and the next
+// one includes what it missed. A checkpoint is a position in the journal of about 60 bytes; what
 // executors have finished is stored whatever the policy.
 struct CheckpointPolicy {
   CheckpointTriggers on{};
   Every every{};
-  // WorkflowRun::checkpoints() lists the newest so many of those made by themselves, beside the
-  // entry and those with a label. 0: all. A branch keeps what it needs.
+  // How many of the newest automatic checkpoints WorkflowRun::checkpoints() lists besides the entry
+  // and labelled ones. 0: all. A branch keeps what it needs.
   std::size_t max_checkpoints = 0;
 };
 
-// What an executor, or a nested workflow, has to do with checkpoints.
+// The checkpoints of an executor or a nested workflow.
 class CheckpointChoice {
  public:
   enum class Kind : std::uint8_t { inherit, own, off };
 
   constexpr CheckpointChoice() = default;
-  // Its own policy, instead of the one around it.
+  // Its own policy, replacing the surrounding one.
   constexpr CheckpointChoice(CheckpointPolicy own) : kind_(Kind::own), policy_(std::move(own)) {}
-  // That of the workflow around it, at every depth.
+  // The surrounding workflow's policy, at every depth.
   [[nodiscard]] static constexpr CheckpointChoice inherit() { return {}; }
-  // Nothing of it makes a checkpoint, and its private state is not stored: going on, it begins
-  // without any. What it has finished, its shared state and its effects are kept.
+  // It makes no checkpoints, and its private state is not stored: after resuming, that is empty.
+  // Finished work, shared state and effects are kept.
   [[nodiscard]] static constexpr CheckpointChoice off() {
     CheckpointChoice choice;
     choice.kind_ = Kind::off;

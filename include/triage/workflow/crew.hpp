@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Crew: agents who do tasks one after another, as a task graph.
+// Crew: agents that do tasks one after another, as a task graph.
 
 #include "triage/workflow/task_graph.hpp"
 
@@ -15,18 +15,19 @@ namespace triage::inline v0_1::workflow {
 struct CrewTask {
   std::string id{};
   std::string description{};
-  std::string agent{};  // Under a manager: empty.
-  // Begins after the last task that is not async, and is waited for by the next such one.
+  std::string agent{};  // Empty if there is a manager.
+  // Starts after the last non-async task; the next non-async task waits for it.
   bool async = false;
-  // Whose outputs it sees; nothing: of all tasks so far, an async one of the last that is not.
+  // Whose outputs it sees; empty: all earlier tasks', or for an async task the last non-async
+  // one's.
   std::optional<std::vector<std::string>> context{};
-  std::function<bool(const TaskInput&)> condition{};  // False: it is skipped. Not for async tasks.
+  std::function<bool(const TaskInput&)> condition{};  // False: skipped. Not for async tasks.
   std::optional<FailurePolicy> policy{};
 };
 
 class Crew {
  public:
-  // Who does a task: the name of an agent.
+  // Chooses the agent for a task, by name.
   using Manager = std::function<std::string(const TaskInput&)>;
 
   explicit Crew(std::string id) : graph_(std::move(id)) {}
@@ -37,7 +38,7 @@ class Crew {
     graph_.agent(std::move(name), std::move(work));
     return *this;
   }
-  // Hierarchical: the manager is asked about every task, in an effect, so once.
+  // Hierarchical: the manager chooses for every task, in an effect, so once.
   Crew& manager(Manager choose) {
     manager_ = std::move(choose);
     return *this;
@@ -47,11 +48,11 @@ class Crew {
     return *this;
   }
 
-  // Errors: Errc::invalid_argument: a condition on the first or an async task, a context that names
-  // a task that does not come before, an async task that does not run alone at the end; those of
+  // Errors: Errc::invalid_argument for a condition on the first or an async task, a context that
+  // names a task that does not come before, or an async task at the end that is not alone; those of
   // TaskGraph::build().
   [[nodiscard]] Result<Workflow> build() const;
-  // As TaskGraph::tasks.
+  // See TaskGraph::tasks.
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run of a workflow tells those who watch it.
+// What a workflow run reports to its observers.
 
 #include "triage/checkpoint.hpp"
+#include "triage/json.hpp"
 #include "triage/result.hpp"
 
 #include <cstdint>
@@ -13,26 +14,43 @@
 
 namespace triage::inline v0_1::workflow {
 
-// The names (to_string) are fixed.
+// The names (to_string) are stable. Kinds marked (live) reach observers only; the run_ ones are in
+// the journal only.
 enum class WorkflowEventKind : std::uint8_t {
-  superstep_completed,     // With `checkpoint`, if one was made of it.
-  checkpoint_saved,        // With `checkpoint`.
-  checkpoint_save_failed,  // With `error`; the run goes on, and the next one carries what is
-                           // missing.
+  run_started,
+  run_resumed,  // Or began as a branch.
+  run_suspended,
+  run_finished,
+  run_stopped,         // Without a result: failed, escalated, cancelled.
+  executor_started,    // (live) Its handler is about to be called.
+  executor_completed,  // With what it sent in `value`.
+  executor_failed,   // With the reason in `value`, and live in `error` if nothing is sent instead.
+  executor_reused,   // (live) It had finished before; its recorded messages were used.
+  output,            // With `value`.
+  request_opened,    // With `request` and its payload in `value`.
+  request_answered,  // With `request` and the answer in `value`.
+  superstep_completed,  // With `checkpoint`, if one was made of it; the journal has only those.
+  checkpoint_saved,     // With `checkpoint`.
+  // (live) With `error`; the run continues, and the next checkpoint includes what is missing.
+  checkpoint_save_failed,
 };
 [[nodiscard]] std::string_view to_string(WorkflowEventKind kind) noexcept;
 
 struct WorkflowEvent {
-  WorkflowEventKind kind = WorkflowEventKind::superstep_completed;
-  std::string executor{};  // Its path; empty for what concerns the whole run.
-  int occurrence = 0;      // Of the delivery; 0 if there is none.
+  WorkflowEventKind kind = WorkflowEventKind::run_started;
+  Sequence sequence = 0;   // Of its record; live: 0.
+  WallTime time{};         // Of the record; live: none.
+  std::string executor{};  // Its path; empty for events of the whole run.
+  int occurrence = 0;      // Of the delivery; 0 without one.
   int superstep = 0;
+  std::string request{};
+  Json value{};
   std::optional<CheckpointInfo> checkpoint{};
   std::optional<Error> error{};
 };
 
-// Called on the threads that make the events, several at once; must not call back into the run.
-// What it throws is swallowed.
+// Called on the threads that cause the events, several at once; must not call back into the run.
+// Exceptions are swallowed.
 using WorkflowObserver = std::function<void(const WorkflowEvent&)>;
 
 }  // namespace triage::inline v0_1::workflow

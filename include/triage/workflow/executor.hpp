@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Executors: what a workflow's nodes do with the messages that reach them.
+// Executors: what a workflow's nodes do with the messages they receive.
 
 #include "triage/detail/call.hpp"
+#include "triage/limits.hpp"
 #include "triage/policy.hpp"
 #include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/context.hpp"
@@ -19,20 +20,26 @@
 namespace triage::inline v0_1::workflow {
 
 struct ExecutorOptions {
-  std::string version = "1";  // Part of the fingerprint: change it when old runs must not go on.
-  // What happens when a handler fails, within this one delivery. Empty: the run fails at once, and
-  // is resumable. Attempts go on counting after a crash.
+  std::string version = "1";  // Part of the fingerprint: change it to stop old runs from resuming.
+  // Handles failures within one delivery. Empty: the run fails at once and can be resumed. The
+  // count of attempts survives a crash.
   std::optional<FailurePolicy> policy{};
-  Duration timeout{0};  // Of one attempt at one delivery, as Context::deadline; 0: none.
-  // What is sent when a delivery has failed for good; the others then go on. Empty: the run fails.
+  Duration timeout{0};  // Per attempt at a delivery, as Context::deadline; 0: none.
+  // How long such an attempt may pass without a step, message, output or usage; 0: for ever. Then
+  // it fails as a timeout, with the reason idle_timeout. Nothing interrupts it: see
+  // Context::deadline.
+  Duration idle_timeout{0};
+  std::optional<Limits> limits{};  // For all attempts at one delivery together.
+  // The message to send if a delivery fails for good; the others then continue. Empty: the run
+  // fails.
   std::function<Message(const Error&)> instead{};
-  bool instead_is_failure = true;  // The run fails all the same, when nothing else can run; trying
-                                   // it again calls this executor again.
-  CheckpointChoice checkpoints{};  // Inherits, has a policy of its own, or is left out.
+  bool instead_is_failure = true;  // The run still fails once nothing else can run; retrying it
+                                   // calls this executor again.
+  CheckpointChoice checkpoints{};  // Inherited, its own policy, or none.
   bool patches_plan = false;       // It may call Context::plan_patched().
 };
 
-// Says that a callable's members hold no state of the run: clients, settings, references.
+// Marks a callable whose members hold no state of the run: clients, settings, references.
 template <class F>
 struct Stateless {
   F call;
@@ -42,7 +49,7 @@ template <class F>
   return {std::forward<F>(call)};
 }
 
-// Several handlers of one executor, told apart by the type of their first parameter.
+// Several handlers for one executor, selected by the type of their first parameter.
 template <class... F>
 struct Handlers {
   std::tuple<F...> calls;
@@ -64,17 +71,17 @@ namespace detail {
 class Instance {
  public:
   virtual ~Instance() = default;
-  // Errors: what the handler returned; Errc::invalid_argument if none takes the message.
-  // Exceptions of the handler pass through.
+  // Errors: what the handler returned; Errc::invalid_argument if no handler takes the message.
+  // Passes on the handler's exceptions.
   virtual Result<void> handle(const Message& message, Context& context) = 0;
   [[nodiscard]] virtual bool has_state() const { return false; }
   [[nodiscard]] virtual Json save() const { return nullptr; }
   virtual Result<void> restore(const Json&) { return outcome::success(); }
 };
 
-// What a Workflow knows of an executor. Immutable.
+// What a Workflow knows about an executor. Immutable.
 struct ExecutorType {
-  std::vector<std::string> handles{};  // Names of types; "json" takes everything.
+  std::vector<std::string> handles{};  // Type names; "json" takes everything.
   std::function<std::unique_ptr<Instance>()> make{};
   bool takes_context = true;  // Else it only takes messages, and gives values.
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Flow: methods that listen for each other and for the labels of routers, as a workflow.
+// Flow: methods that listen to each other and to routers' labels, as a workflow.
 
 #include "triage/workflow/workflow.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace triage::inline v0_1::workflow {
 
-// What a listener waits for: names of methods, or labels that routers return.
+// What a listener waits for: method names, or labels that routers return.
 struct Trigger {
   std::vector<std::string> names{};
   bool all = false;
@@ -21,25 +21,25 @@ struct Trigger {
   Trigger(std::vector<std::string> several, bool wait_for_all)
       : names(std::move(several)), all(wait_for_all) {}
 };
-// Each time that every one has come, with the list of what they gave, in this order.
+// Fires each time all have come, with the list of their values, in this order.
 [[nodiscard]] inline Trigger all_of(std::vector<std::string> names) {
   return {std::move(names), true};
 }
-// Each time that one has come, with what it gave.
+// Fires each time one has come, with its value.
 [[nodiscard]] inline Trigger any_of(std::vector<std::string> names) {
   return {std::move(names), false};
 }
 
 //   Flow("post").start("draft", …).router("judge", "draft", …).listen("publish", "good", …)
 //
-// A method takes (const In&, Context&) or (const In&), where In is what its trigger gave: the
-// value that the method returned, or a router's label. Cycles are allowed: Context::occurrence()
-// tells the rounds, WorkflowOptions::max_supersteps ends those that would not.
+// A method takes (const In&, Context&) or (const In&), where In is its trigger's value: what the
+// method returned, or a router's label. Cycles are allowed: Context::occurrence() counts the
+// rounds, WorkflowOptions::max_supersteps ends endless ones.
 class Flow {
  public:
   explicit Flow(std::string id, WorkflowOptions options = {}) : builder_(std::move(id), options) {}
 
-  // Gets the run's inputs.
+  // Receives the run's inputs.
   template <class F>
   Flow& start(std::string id, F method, ExecutorOptions options = {}) {
     builder_.executor(id, std::move(method), std::move(options)).start(id);
@@ -52,7 +52,7 @@ class Flow {
     methods_.push_back({std::move(id), {std::move(trigger)}, false});
     return *this;
   }
-  // `method` returns the label, a text, that it sends its listeners; an empty one ends this way.
+  // `method` returns the label for its listeners, a text; an empty one ends this path.
   template <class F>
   Flow& router(std::string id, Trigger trigger, F method, ExecutorOptions options = {}) {
     builder_.executor(id, std::move(method), std::move(options));
@@ -65,8 +65,8 @@ class Flow {
     return *this;
   }
 
-  // Errors: Errc::invalid_argument: those of WorkflowBuilder::build(), and a label where there is
-  // no router.
+  // Errors: Errc::invalid_argument: those of WorkflowBuilder::build(), and a label without a
+  // router.
   [[nodiscard]] Result<Workflow> build() const;
 
  private:

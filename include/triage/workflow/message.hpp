@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What executors of a workflow send each other: a value with the name of its type.
+// What a workflow's executors send each other: a value with the name of its type.
 
 #include "triage/json.hpp"
 
@@ -17,7 +17,7 @@ namespace triage::inline v0_1::workflow {
 // A message as edges and stores see it. A value; copies share the JSON.
 struct Message {
   std::string type{};                   // See type_name().
-  std::shared_ptr<const Json> value{};  // Never null in a message that is delivered.
+  std::shared_ptr<const Json> value{};  // Never null once delivered.
 
   [[nodiscard]] const Json& json() const { return *value; }
 };
@@ -39,8 +39,8 @@ struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace detail
 
 // The name under which messages of type T are stored and matched with handlers: "string",
-// "boolean", "integer", "number", "list" (any std::vector), "json", else T::message_type if the
-// type declares one, else its name in C++. Give a type that may move a message_type.
+// "boolean", "integer", "number", "list" (any std::vector), "json"; else T::message_type if
+// declared; else the C++ name. Declare a message_type in types that may be renamed.
 template <class T>
 [[nodiscard]] std::string type_name() {
   if constexpr (std::same_as<T, Json>) {

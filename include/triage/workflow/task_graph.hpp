@@ -19,24 +19,24 @@ struct TaskOutput {
   Json output{};
 };
 
-// What an assignee gets.
+// Passed to an assignee.
 struct TaskInput {
   std::string id{};
   std::string description{};
-  std::vector<TaskOutput> context{};  // See TaskContext, in the order of the tasks.
+  std::vector<TaskOutput> context{};  // See TaskContext; in the order of the tasks.
 };
 
-// Whose outputs a task sees.
+// The tasks whose outputs a task sees.
 enum class TaskContext : std::uint8_t {
-  listed,  // Those of its depends_on.
-  all,     // Those of all tasks that it depends on, however far.
+  listed,  // Its depends_on.
+  all,     // All its direct and indirect dependencies.
   none,
 };
-// What becomes of the tasks that depend on one that failed.
+// What happens to the dependants of a failed task.
 enum class OnFailure : std::uint8_t {
-  cascade,   // They fail, too, without being tried.
+  cascade,   // They fail too, without being tried.
   skip,      // They are skipped.
-  carry_on,  // They run without its output, and its failure is not the run's. In JSON "continue".
+  carry_on,  // They run without its output, and the run does not fail. "continue" in JSON.
 };
 
 enum class TaskStatus : std::uint8_t { pending, in_progress, completed, failed, blocked, skipped };
@@ -48,9 +48,9 @@ struct Task {
   std::vector<std::string> depends_on{};
   std::string assignee{};  // Empty: the graph's only agent.
   TaskContext context = TaskContext::listed;
-  std::vector<std::string> context_from{};  // `listed`: of these instead, which come before it.
+  std::vector<std::string> context_from{};  // Replaces `listed`; tasks that come earlier.
   OnFailure on_failure = OnFailure::cascade;
-  // False: the task is skipped, and what depends on it runs without it. Not part of the JSON.
+  // False: the task is skipped, and its dependants run without it. Not part of the JSON.
   std::function<bool(const TaskInput&)> condition{};
   std::optional<FailurePolicy> policy{};  // Retries and so on. Not part of the JSON.
   Duration timeout{0};
@@ -60,18 +60,18 @@ struct Task {
 struct TaskView {
   std::string id{};
   TaskStatus status = TaskStatus::blocked;
-  Json output{};      // completed.
-  std::string why{};  // failed and skipped.
+  Json output{};      // If completed.
+  std::string why{};  // If failed or skipped.
 };
 
-// Gathers tasks and who does them; build() makes a Workflow of it, in which each task is an
-// executor of its id.
+// Collects tasks and agents; build() makes a Workflow in which each task is an executor with its
+// id.
 class TaskGraph {
  public:
   explicit TaskGraph(std::string id) : id_(std::move(id)) {}
 
-  // `work` takes (const TaskInput&, Context&) or (const TaskInput&), and returns a value with a
-  // conversion to JSON, or a Result of one. It holds no state of the run.
+  // `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that
+  // converts to JSON, or a Result of one. It must hold no state of the run.
   template <class F>
   TaskGraph& agent(std::string name, F work) {
     agents_[std::move(name)] = [work = std::move(work)](const TaskInput& task,
@@ -98,28 +98,27 @@ class TaskGraph {
     tasks_.push_back(std::move(task));
     return *this;
   }
-  // Says who does a task: the name of an agent. It is asked once for each task, in an effect.
+  // Chooses the agent for a task, by name. Called once per task, in an effect.
   TaskGraph& manager(std::function<std::string(const TaskInput&)> choose) {
     manager_ = std::move(choose);
     return *this;
   }
-  // Adds the tasks of a plan, as json() gives one. Errors: Errc::invalid_argument, naming the task,
-  // the field and what is allowed.
+  // Adds the tasks of a plan in the format of json(). Errors: Errc::invalid_argument, naming the
+  // task, the field and what is allowed.
   Result<void> plan(const Json& plan);
   // {"tasks": [{"id", "description", "depends_on", "assignee", "context", "on_failure"}]}
   [[nodiscard]] Json json() const;
 
-  // Errors: Errc::invalid_argument: a cycle (its path), a task that depends on itself or on none
-  // that exists, one twice there, an assignee that is not known; and those of
-  // WorkflowBuilder::build().
+  // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
+  // an unknown task, a duplicate, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
-  // How far a run of it has come; from its store, if it has one. In the order of the tasks.
+  // The progress of a run, from its store if it has one. In the order of the tasks.
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:
   using Work = std::function<Result<Json>(const TaskInput&, Context&)>;
   [[nodiscard]] Result<void> check() const;
-  [[nodiscard]] Work worker(const Task& task) const;  // Empty: nobody.
+  [[nodiscard]] Work worker(const Task& task) const;  // Empty: no agent.
 
   std::string id_;
   std::vector<Task> tasks_{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Team: a coordinator who plans, agents who work, and somebody who puts the results together.
+// Team: a coordinator that plans, agents that work, and a synthesis of the results.
 
 #include "triage/workflow/task_graph.hpp"
 
@@ -13,21 +13,21 @@ namespace triage::inline v0_1::workflow {
 
 struct TeamLimits {
   int max_tasks = 100;  // In the whole run; 1 or more.
-  int max_patches = 5;  // That change the plan, the first one included; 1 or more.
+  int max_patches = 5;  // Changes of the plan, the first one included; 1 or more.
 };
 
-// What the coordinator is asked: first about the goal, then about each task that failed.
+// A question to the coordinator: first about the goal, then about each failed task.
 struct TeamQuestion {
   Json goal{};           // The run's inputs.
-  std::string failed{};  // A task; empty at first.
-  std::string why{};     // It failed.
+  std::string failed{};  // A task; empty in the first question.
+  std::string why{};     // The reason for the failure.
   std::vector<TaskOutput> done{};
 };
 
 // The coordinator answers with a patch: {"add": [{"id", "description", "depends_on", "assignee"}],
-// "retarget": {TASK: AGENT}, "supersede": [TASK]}. A patch that names what is not there, makes a
-// circle, touches a task that has begun or goes beyond the limits fails the run, and nothing of it
-// is done. An accepted one is stored before what it adds begins.
+// "retarget": {TASK: AGENT}, "supersede": [TASK]}. The run fails, and nothing of the patch is
+// applied, if it names unknown things, makes a cycle, touches a task that has started or exceeds
+// the limits. An accepted patch is stored before its tasks start.
 class Team {
  public:
   using Coordinator = std::function<Json(const TeamQuestion&, Context&)>;
@@ -36,7 +36,7 @@ class Team {
 
   explicit Team(std::string id, TeamLimits limits = {}) : id_(std::move(id)), limits_(limits) {}
 
-  // An agent does one task at a time; different ones work at once.
+  // Each agent does one task at a time; several agents work in parallel.
   Team& agent(std::string name, Work work) {
     agents_.emplace_back(std::move(name), std::move(work));
     return *this;
@@ -45,9 +45,9 @@ class Team {
     coordinator_ = std::move(plan);
     return *this;
   }
-  // Makes the run's output of the outputs of all tasks. Without one the output is
-  // {"outputs": {TASK: OUTPUT}, "failed": {TASK: WHY}}; so it is, with "synthesis_failed", if this
-  // fails.
+  // Makes the run's output from the outputs of all tasks. Without a synthesis the output is
+  // {"outputs": {TASK: OUTPUT}, "failed": {TASK: WHY}}; if it fails, the same with
+  // "synthesis_failed".
   Team& synthesis(Synthesis synthesis) {
     synthesis_ = std::move(synthesis);
     return *this;

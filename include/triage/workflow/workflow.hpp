@@ -17,19 +17,19 @@
 namespace triage::inline v0_1::workflow {
 
 enum class Schedule : std::uint8_t {
-  // All that is ready runs, then what it sent is delivered.
+  // Runs everything that is ready, then delivers what it sent.
   supersteps,
-  // An executor runs as soon as its own input is there. Every executor has one way in, then: an
-  // edge, or a fan-in of kind `all`; so the order of its deliveries does not depend on time.
+  // Runs an executor as soon as its input is there. Each executor then has one way in, an edge or a
+  // fan-in of kind `all`, so that the order of its deliveries does not depend on time.
   eager,
 };
 
-// When a fan-in delivers one list of what its sources have sent, in the order of the sources.
+// When a fan-in delivers a list of its sources' messages, in the order of the sources.
 struct Join {
   enum class Kind : std::uint8_t {
-    all,    // One message of every source.
-    any,    // Each message, alone in its list.
-    count,  // As many sources as `count` says.
+    all,    // One message from every source.
+    any,    // Each message at once, as a list of one.
+    count,  // Messages from `count` sources.
   };
   Kind kind = Kind::all;
   std::size_t count = 0;
@@ -40,10 +40,10 @@ struct Join {
 };
 
 using Condition = std::function<bool(const Message&)>;
-// Which of the targets of a fan-out get a message.
+// Chooses the targets of a fan-out that get a message.
 using Selector = std::function<std::vector<std::string>(const Message&)>;
 
-// A condition on messages of one type; others do not pass.
+// A condition on messages of one type; other messages do not pass.
 template <class T, class F>
 [[nodiscard]] Condition when(F&& holds) {
   return [holds = std::forward<F>(holds)](const Message& message) {
@@ -57,19 +57,36 @@ struct Case {
 };
 
 struct EdgeOptions {
-  std::string name{};         // Empty: made of the ends, "a->b". Unique in the workflow.
+  std::string name{};         // Unique in the workflow; empty: made from the ends, "a->b".
   std::string version = "1";  // Part of the fingerprint: for conditions and selectors.
+};
+
+// What executors have that do not say otherwise; those of nested workflows have their own.
+struct ExecutorDefaults {
+  std::optional<FailurePolicy> policy{};
+  Duration timeout{0};
+  Duration idle_timeout{0};
+  std::optional<Limits> limits{};
 };
 
 struct WorkflowOptions {
   std::string version = "1";  // Part of the fingerprint.
   Schedule schedule = Schedule::supersteps;
   int max_supersteps = 100;  // 1 to 1,000,000. More end the run as `step_limit`.
-  // The starts get the run's inputs as their message; false: null, and Context::input has them.
+  // The run's inputs are the start executors' message; false: null, read them by Context::input.
   bool deliver_inputs = true;
   // When it makes checkpoints. A nested workflow that has none inherits those around it.
   std::optional<CheckpointPolicy> checkpoints{};
+  ExecutorDefaults defaults{};
 };
+
+// What is an executor's own.
+struct ExecutorState {
+  Json saved{};                 // What its save() gave last; null: nothing.
+  Json state = Json::object();  // What context.state() holds, by key.
+};
+// Makes of what one version has left behind what the next one can go on with.
+using Migrate = std::function<Result<ExecutorState>(ExecutorState)>;
 
 namespace detail {
 
@@ -78,10 +95,16 @@ struct EdgeSpec {
   Kind kind = Kind::direct;
   EdgeOptions options{};
   std::vector<std::string> sources{};
-  std::vector<std::string> targets{};  // choice: of the cases, then the default.
+  std::vector<std::string> targets{};  // choice: the cases' targets, then the default.
   std::vector<Condition> conditions{};
   Selector selector{};
   Join join{};
+};
+
+struct MigrationSpec {
+  std::string from{};
+  std::string to{};
+  Migrate change{};
 };
 
 class WorkflowBody;
@@ -90,8 +113,9 @@ struct NodeSpec {
   ExecutorType type{};
   ExecutorOptions options{};
   std::shared_ptr<const WorkflowBody> nested{};
+  std::vector<MigrationSpec> migrations{};
 };
-// How executors that write one key of shared state in one superstep agree.
+// Combines writes to one key of shared state in one superstep.
 using Reducer = std::function<Json(const Json& before, const Json& written)>;
 
 struct PortSpec {
@@ -99,7 +123,7 @@ struct PortSpec {
   std::function<Result<void>(const Json&)> check{};
 };
 
-// What a builder has gathered, checked or not.
+// A builder's content, not necessarily checked.
 struct WorkflowSpec {
   std::string id{};
   WorkflowOptions options{};
@@ -107,7 +131,8 @@ struct WorkflowSpec {
   std::vector<EdgeSpec> edges{};
   std::vector<std::string> starts{};
   std::map<std::string, PortSpec, std::less<>> ports{};
-  std::map<std::string, Reducer, std::less<>> reducers{};  // By key of the shared state.
+  std::map<std::string, Reducer, std::less<>> reducers{};           // By key of the shared state.
+  std::vector<std::pair<std::string, MigrationSpec>> migrations{};  // Until build(), by executor.
 };
 
 [[nodiscard]] Result<void> answers_as(const Json& answer, const std::function<void()>& convert);
@@ -118,10 +143,10 @@ struct WorkflowSpec {
 class Workflow {
  public:
   [[nodiscard]] const std::string& id() const noexcept;
-  // Names of parts ("executor plan", "edge a->b", "workflow") and what they are, hashed. Runs go on
-  // where these are equal.
+  // Hashes by part ("executor plan", "edge a->b", "workflow"). A run can only resume if they are
+  // equal.
   [[nodiscard]] const std::map<std::string, std::string>& fingerprint() const noexcept;
-  // The paths of all executors, nested ones as "outer/inner", in the order of their merging.
+  // The paths of all executors, nested ones as "outer/inner", in merge order.
   [[nodiscard]] std::vector<std::string> executors() const;
 
   [[nodiscard]] const std::shared_ptr<const detail::WorkflowBody>& body() const noexcept {
@@ -134,8 +159,8 @@ class Workflow {
   std::shared_ptr<const detail::WorkflowBody> body_;
 };
 
-// Gathers executors and edges; build() checks them. Ids have 1 to 128 of A-Z a-z 0-9 . _ : - and do
-// not begin with a dot.
+// Collects executors and edges; build() checks them. Ids have 1 to 128 of A-Z a-z 0-9 . _ : - and
+// do not begin with a dot.
 //
 //   auto graph = WorkflowBuilder("greet")
 //                    .executor("first", [](const std::string& name) { return "hello " + name; })
@@ -148,34 +173,34 @@ class WorkflowBuilder {
     spec_.options = std::move(options);
   }
 
-  // `call` takes (const In&, Context&) or (const In&) and returns nothing, a value that is sent, or
-  // a Result of either; or it is handlers(…) of several.
+  // `call` is handlers(…), or takes (const In&, Context&) or (const In&) and returns nothing, a
+  // value to send, or a Result of either.
   template <class F>
   WorkflowBuilder& executor(std::string id, F call, ExecutorOptions options = {}) {
     spec_.nodes.push_back(
         {std::move(id), detail::executor_type(std::move(call)), std::move(options), nullptr});
     return *this;
   }
-  // A workflow as an executor: what reaches it starts it, what it outputs it sends. Its executors
-  // run in this workflow's supersteps, and its state is its own.
+  // A workflow as an executor: messages to it start it, its outputs are sent. Its executors run in
+  // this workflow's supersteps; its state is separate.
   WorkflowBuilder& executor(std::string id, const Workflow& nested, ExecutorOptions options = {});
-  // Where the run's inputs are delivered. At least one.
+  // Receives the run's inputs. At least one.
   WorkflowBuilder& start(std::string id);
 
   WorkflowBuilder& edge(std::string from, std::string to, Condition condition = {},
                         EdgeOptions options = {});
   // a → b → c.
   WorkflowBuilder& chain(const std::vector<std::string>& executors);
-  // The first case that holds gets the message, else `otherwise`.
+  // Sends the message to the first case that holds, else to `otherwise`.
   WorkflowBuilder& choice(std::string from, std::vector<Case> cases, std::string otherwise,
                           EdgeOptions options = {});
-  // All targets, or those that the selector names, get the message.
+  // Sends the message to all targets, or to those that the selector names.
   WorkflowBuilder& fan_out(std::string from, std::vector<std::string> to, Selector selector = {},
                            EdgeOptions options = {});
   WorkflowBuilder& fan_in(std::vector<std::string> from, std::string to, Join join = {},
                           EdgeOptions options = {});
 
-  // Declares what Context::request may ask for.
+  // Declares a port for Context::request.
   template <JsonReadable Answer>
   WorkflowBuilder& port(std::string name) {
     return add_port(std::move(name), {type_name<Answer>(), [](const Json& answer) {
@@ -184,14 +209,18 @@ class WorkflowBuilder {
                                         });
                                       }});
   }
-  // How several writers of one key of the shared state agree; without one they are a conflict.
+  // Combines several writers' values of one key of shared state, else a conflict.
   WorkflowBuilder& reducer(std::string key, detail::Reducer reduce);
 
-  // Errors: Errc::invalid_argument, naming the part, its value and what is allowed: ids that are
-  // empty, twice there or reserved; edges from or to nothing, or from an executor to itself without
-  // a condition; executors that nothing reaches; a fan-in of one source or with a count that it
-  // cannot reach; a choice without cases or default; nothing to start; in an eager workflow, an
-  // executor with two ways in.
+  // Lets runs continue that finished something in version `from` of an executor whose version is
+  // now `to`, or leads to it through other migrations. Called once for each such run, before its
+  // first handler.
+  WorkflowBuilder& migrate(std::string executor, std::string from, std::string to, Migrate change);
+
+  // Errors: Errc::invalid_argument, naming the part, its value and what is allowed: empty,
+  // duplicate or reserved ids; edges with an unknown end, or from an executor to itself without a
+  // condition; unreachable executors; a fan-in of one source or with an unreachable count; a choice
+  // without cases or default; no start; in an eager workflow, an executor with two ways in.
   [[nodiscard]] Result<Workflow> build() const;
 
  private:
@@ -199,8 +228,8 @@ class WorkflowBuilder {
   detail::WorkflowSpec spec_{};
 };
 
-// Reducers. append: lists and values to one list; sum: numbers; max: numbers or texts; merge:
-// objects, key by key, the later one wins.
+// Reducers. append: joins lists and values into one list; sum: numbers; max: numbers or texts;
+// merge: objects, key by key, the later value wins.
 namespace reduce {
 [[nodiscard]] detail::Reducer append();
 [[nodiscard]] detail::Reducer sum();

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// triage workflow show: how far a run of a workflow has come, and what happened in it.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/workflow/inspect.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+using workflow::CheckpointView;
+using workflow::StoredDelivery;
+using workflow::WorkflowEvent;
+
+constexpr std::size_t longest_value = 100;
+
+struct ShowArguments {
+  StoreArgument where{};
+  bool json = false;
+};
+
+struct Shown {
+  RunInfo run{};
+  CheckpointView view{};
+  std::vector<WorkflowEvent> events{};
+};
+
+Result<Shown> gather(const StoreAndRun& meant) {
+  TRIAGE_TRY(store, open_store(meant.store));
+  TRIAGE_TRY(view, workflow::inspect(*store, meant.run));
+  TRIAGE_TRY(run, store->run(view.id.run));
+  TRIAGE_TRY(events, workflow::events(*store, view.id.run));
+  // What came later is no part of this checkpoint.
+  if (meant.run.find('@') != std::string::npos) {
+    std::erase_if(events,
+                  [&](const WorkflowEvent& one) { return one.sequence > view.id.sequence; });
+  }
+  return outcome::success(Shown{std::move(run), std::move(view), std::move(events)});
+}
+
+Json delivery_json(const StoredDelivery& one) {
+  Json json{{"executor", one.executor},
+            {"occurrence", one.occurrence},
+            {"superstep", one.superstep},
+            {"sent", one.sent},
+            {"outputs", one.outputs}};
+  if (!one.failed.empty()) json["failed"] = one.failed;
+  if (one.edited) json["edited"] = true;
+  return json;
+}
+
+Json event_json(const WorkflowEvent& one) {
+  Json json{
+      {"sequence", one.sequence}, {"time", iso_time(one.time)}, {"kind", to_string(one.kind)}};
+  if (!one.executor.empty()) json["executor"] = one.executor;
+  if (one.occurrence != 0) json["occurrence"] = one.occurrence;
+  if (one.superstep != 0) json["superstep"] = one.superstep;
+  if (!one.request.empty()) json["request"] = one.request;
+  if (!one.value.is_null()) json["value"] = one.value;
+  if (one.checkpoint) json["checkpoint"] = to_string(one.checkpoint->id);
+  return json;
+}
+
+Json shown_json(const Shown& shown) {
+  Json deliveries = Json::array();
+  for (const StoredDelivery& one : shown.view.deliveries) deliveries.push_back(delivery_json(one));
+  Json pending = Json::array();
+  for (const auto& one : shown.view.pending) {
+    pending.push_back(
+        {{"id", one.id}, {"executor", one.executor}, {"port", one.port}, {"payload", one.payload}});
+  }
+  Json events = Json::array();
+  for (const WorkflowEvent& one : shown.events) events.push_back(event_json(one));
+  return {{"run", shown.run.id},
+          {"workflow", shown.view.workflow},
+          {"status", to_string(shown.run.status)},
+          {"checkpoint", to_string(shown.view.id)},
+          {"inputs", shown.view.inputs},
+          {"deliveries", std::move(deliveries)},
+          {"pending", std::move(pending)},
+          {"events", std::move(events)}};
+}
+
+std::string gave(const StoredDelivery& one) {
+  if (!one.failed.empty()) return "failed: " + one.failed;
+  std::string text;
+  for (const auto* values : {&one.sent, &one.outputs}) {
+    for (const Json& value : *values) text += (text.empty() ? "" : ", ") + show(value);
+  }
+  return text;
+}
+
+void print_for_people(const Shown& shown) {
+  print("Run         " + printable(shown.run.id) + ", " + std::string(to_string(shown.run.status)) +
+        (shown.run.label.empty() ? "" : ", label " + printable(shown.run.label)) + "\n");
+  print("Workflow    " + printable(shown.view.workflow) + "\n");
+  print("Inputs      " + shorten(show(shown.view.inputs), longest_value) + "\n");
+  print("Checkpoint  " + printable(to_string(shown.view.id)) + "\n\n");
+  Table table({"EXECUTOR", "N", "SUPERSTEP", "GAVE"});
+  for (const StoredDelivery& one : shown.view.deliveries) {
+    table.add({one.executor + (one.edited ? " (edited)" : ""), std::to_string(one.occurrence),
+               std::to_string(one.superstep), gave(one)});
+  }
+  print(table.text());
+  for (const auto& one : shown.view.pending) {
+    print("Waits for an answer: " + printable(one.id) + ", " +
+          shorten(show(one.payload), longest_value) + "\n");
+  }
+  print("\nWhat happened:\n");
+  for (const WorkflowEvent& one : shown.events) {
+    std::string what(to_string(one.kind));
+    if (!one.executor.empty()) what += " " + one.executor;
+    if (one.occurrence > 1) what += " (" + std::to_string(one.occurrence) + ")";
+    if (!one.request.empty()) what += " " + one.request;
+    if (one.checkpoint) what += " " + to_string(one.checkpoint->id);
+    if (!one.value.is_null()) what += " " + show(one.value);
+    print("  " + time_of_day(one.time) + "  " + shorten(what, longest_value) + "\n");
+  }
+}
+
+}  // namespace
+
+std::function<ExitStatus()> workflow_show(CLI::App& arguments) {
+  auto given = std::make_shared<ShowArguments>();
+  declare_store(arguments, given->where, "A run of a workflow, or a checkpoint as RUN@SEQUENCE.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  return [given] {
+    const auto meant = meant_run(given->where);
+    if (!meant) return report(meant.error());
+    const auto shown = gather(meant.value());
+    if (!shown) return report(shown.error());
+    if (given->json) {
+      print_json(shown_json(shown.value()));
+    } else {
+      print_for_people(shown.value());
+    }
+    return ExitStatus::done;
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

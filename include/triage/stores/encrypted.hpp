@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Encryption at rest: a decorator of any store, which then never sees a body in clear text.
+
+#include "triage/forwarding_store.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+// A key: 32 secret bytes, and a name that is stored in clear text beside the encrypted data.
+struct StoreKey {
+  std::string id{};      // 1 to 64 of A-Z a-z 0-9 . _ : -
+  std::string secret{};  // 32 bytes.
+};
+
+// "ID HEX", where HEX is 64 hexadecimal digits, as printed by `openssl rand -hex 32`; surrounding
+// whitespace is ignored. No error quotes the text.
+// Errors: Errc::invalid_argument (wrong length or format).
+[[nodiscard]] Result<StoreKey> parse_store_key(std::string_view text);
+// Reads the key from a file. Errors: those of parse_store_key(), also if others than the owner may
+// read the file; Errc::not_found, Errc::io.
+[[nodiscard]] Result<StoreKey> store_key_in_file(const std::string& path);
+// Reads the key from an environment variable. Errors: those of parse_store_key(); Errc::not_found.
+[[nodiscard]] Result<StoreKey> store_key_in_environment(const char* variable);
+
+struct EncryptionOptions {
+  StoreKey key{};                 // Encrypts what is written.
+  std::vector<StoreKey> older{};  // Other keys, for reading only.
+  // Called with the id of any other key; null: there are none. Called from several threads, once
+  // for each id that it knows.
+  std::function<Result<StoreKey>(const std::string& id)> find{};
+};
+
+// Encrypts the bodies of all records and the values of the key space (XChaCha20-Poly1305). A
+// record's run, sequence, kind and time are authenticated with its body, so a changed or moved
+// record counts as damaged; so does data that is not encrypted or whose key is unknown. Ids,
+// agents, labels, kinds, times, key names and sizes stay in clear text. Deterministic: equal
+// records give equal bytes, so a repeated append is recognised.
+//
+// Thread-safety: that of the inner store.
+class EncryptedStore : public ForwardingStore {
+ public:
+  // Errors: Errc::invalid_argument (no store; a key with a wrong length or name; duplicate names).
+  [[nodiscard]] static Result<std::shared_ptr<EncryptedStore>> around(
+      std::shared_ptr<CheckpointStore> inner, EncryptionOptions options);
+
+ protected:
+  using ForwardingStore::ForwardingStore;
+};
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Runs as JSON Lines: export from any store, import into any other.
+
+#include "triage/checkpoint_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1 {
+
+struct ExportOptions {
+  // Leaves out what fails verification and reports how much; otherwise that is Errc::corrupt.
+  bool leave_out_damaged = false;
+};
+
+struct ImportOptions {
+  // Skips a run that exists with the same records; otherwise that is Errc::conflict. A run that
+  // exists with other records always is.
+  bool leave_same = false;
+};
+
+struct Interchanged {
+  std::vector<RunId> runs{};  // In the order of the file.
+  std::uint64_t records = 0;
+  std::uint64_t left_out = 0;  // Export: damaged records. Import: runs that existed already.
+};
+
+// Writes runs to `out`, one JSON object per line: a header; for each run its facts, its records and
+// its keys (hashes of tokens, signals, its label); and a trailer with the totals and a checksum of
+// all bytes before it. Records are kept byte for byte. Takes no lock: a run that is being written
+// to is exported as of some moment. `runs`: which; empty: all.
+// Errors: Errc::not_found, Errc::corrupt, Errc::io, the store's.
+[[nodiscard]] Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> runs,
+                                               std::ostream& out,
+                                               const ExportOptions& options = {});
+
+// Reads the output of export_runs(), twice: `in` must be at its beginning and seekable. Writes only
+// once the whole file is known to be intact and free of conflicts; if the store then fails, erases
+// the runs it created. Imported runs have no owner.
+// Errors: Errc::corrupt (truncated, changed, or not an export), Errc::unsupported (a newer format),
+// Errc::conflict, Errc::io, the store's.
+[[nodiscard]] Result<Interchanged> import_runs(CheckpointStore& to, std::istream& in,
+                                               const ImportOptions& options = {});
+
+}  // namespace triage::inline v0_1

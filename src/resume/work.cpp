@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Workers: runs whose owner is gone, and those whose time has come, until a stop is requested.
+#include "triage/detail/work.hpp"
+
+#include "base/shield.hpp"
+#include "resume/continuation.hpp"
+#include "run/agent_core.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/orphans.hpp"
+
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t most_threads = 1'000;
+
+Result<void> check_work(const AgentCore& core, std::size_t threads, const WorkOptions& options) {
+  if (core.problem) return *core.problem;
+  if (threads == 0 || threads > most_threads) {
+    return Error{Errc::invalid_argument, "allowed are 1 to 1000 threads"};
+  }
+  if (options.poll < Duration(1) || options.poll > std::chrono::hours(1)) {
+    return Error{Errc::invalid_argument, "allowed is a poll of 1 ms to 1 h"};
+  }
+  if (store_of(core, options.run)) return outcome::success();
+  return Error{Errc::not_found, "there is no store to work off"};
+}
+
+// What the threads of one work() share.
+class Work {
+ public:
+  Work(const AgentCore& core, const std::stop_token& stop, const WorkOptions& options,
+       const TakeUp& take_up)
+      : core_(core), stop_(stop), options_(options), take_up_(take_up) {}
+
+  // One thread's share of it. Errors: the store's, if `first` and it fails at the first look.
+  Result<void> go(bool first) {
+    while (!stop_.stop_requested()) {
+      const Result<bool> found = take_up_one();
+      if (!found && first) return found.error();
+      first = false;
+      if (found && found.value()) continue;
+      core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);
+    }
+    return outcome::success();
+  }
+  [[nodiscard]] const WorkDone& done() const noexcept { return done_; }
+
+ private:
+  Result<bool> take_up_one() {
+    TRIAGE_TRY(lease, claim_one(core_, options_.run, refused()));
+    if (lease) {
+      take_up(lease->run,
+              open_claimed(core_, *lease,
+                           {.accept_changed = options_.accept_changed, .run = options_.run}));
+      return outcome::success(true);
+    }
+    TRIAGE_TRY(due, due_runs(core_, options_.run, Duration::zero()));
+    for (const DueRun& run : due) {
+      if (stop_.stop_requested() || refused().contains(run.run)) continue;
+      bool gone = false;
+      auto opened = open_due(
+          core_, run, {.accept_changed = options_.accept_changed, .run = options_.run}, &gone);
+      if (gone) continue;
+      take_up(run.run, std::move(opened));
+      return outcome::success(true);
+    }
+    return outcome::success(false);
+  }
+
+  // A run that cannot be taken up is left alone from then on.
+  void take_up(const RunId& run, Result<ContinuationPtr> opened) {
+    const bool taken = opened.has_value();
+    WorkDone one;
+    take_up_(std::move(opened), one);
+    const std::scoped_lock here(mutex_);
+    if (!taken) refused_.insert(run);
+    done_.finished += one.finished;
+    done_.ended += one.ended;
+    done_.refused += one.refused;
+  }
+  std::set<RunId> refused() {
+    const std::scoped_lock here(mutex_);
+    return refused_;
+  }
+
+  const AgentCore& core_;
+  const std::stop_token stop_;
+  const WorkOptions& options_;
+  const TakeUp& take_up_;
+  std::mutex mutex_;  // Guards what follows.
+  WorkDone done_{};
+  std::set<RunId> refused_{};
+};
+
+}  // namespace
+
+Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& options,
+                                       const std::set<RunId>& refused) {
+  const auto store = store_of(core, options);
+  // The refused ones may come first.
+  TRIAGE_TRY(claimed, shielded([&] {
+               return claim_orphans(*store, core.options.name, refused.size() + 1);
+             }));
+  std::optional<Lease> one;
+  for (Lease& lease : claimed) {
+    if (!one && !refused.contains(lease.run)) {
+      one = std::move(lease);
+    } else {
+      static_cast<void>(shielded([&] { return store->release(lease); }));
+    }
+  }
+  return outcome::success(std::move(one));
+}
+
+Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,
+                                     const ResumeOptions& options) {
+  auto opened = open_stored(core, lease.run, options, Asked::for_what_fits, lease);
+  if (opened) return opened;
+  // Harmless if it has been released already.
+  const auto store = store_of(core, options.run);
+  static_cast<void>(shielded([&] { return store->release(lease); }));
+  return opened;
+}
+
+Result<WorkDone> work(const AgentCore& core, std::size_t threads, const std::stop_token& stop,
+                      const WorkOptions& options, const TakeUp& take_up) {
+  TRIAGE_TRYV(check_work(core, threads, options));
+  std::stop_source enough;  // A failure of the first look ends the others, too.
+  const std::stop_callback stopped(stop, [&] { enough.request_stop(); });
+  Work work(core, enough.get_token(), options, take_up);
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < threads; ++i) {
+    helpers.emplace_back([&] { static_cast<void>(work.go(false)); });
+  }
+  const Result<void> looked = work.go(true);
+  if (!looked) enough.request_stop();
+  helpers.clear();
+  if (!looked) return looked.error();
+  return outcome::success(work.done());
+}
+
+}  // namespace triage::inline v0_1::detail

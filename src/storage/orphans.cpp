@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "triage/orphans.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+// Null: somebody else has it, or it has ended between the two looks. Errors: the store's.
+Result<std::optional<Lease>> claim(CheckpointStore& store, const RunId& run) {
+  auto lease = store.acquire(run);
+  if (!lease) {
+    const Errc code = lease.error().code;
+    const bool passed = code == Errc::busy || code == Errc::not_found || code == Errc::corrupt;
+    if (!passed) return lease.error();
+    return outcome::success(std::optional<Lease>());
+  }
+  const auto now = store.run(run);
+  if (now && now.value().status == RunStatus::running) {
+    return outcome::success(std::optional<Lease>(std::move(lease).value()));
+  }
+  static_cast<void>(store.release(lease.value()));
+  return outcome::success(std::optional<Lease>());
+}
+
+}  // namespace
+
+Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_view agent,
+                                         std::size_t most) {
+  std::vector<Lease> claimed;
+  if (most == 0) return outcome::success(std::move(claimed));
+  if (auto* const at_once = dynamic_cast<ClaimsOrphans*>(&store)) {
+    return at_once->claim_orphans(agent, most);
+  }
+  TRIAGE_TRY(found,
+             store.runs({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
+  for (auto run = found.rbegin(); run != found.rend() && claimed.size() < most; ++run) {
+    if (run->owned || run->damaged) continue;
+    auto lease = claim(store, run->id);
+    // What has been claimed is the caller's; the next claim meets the error again.
+    if (!lease && claimed.empty()) return lease.error();
+    if (!lease) break;
+    if (lease.value()) claimed.push_back(*std::move(lease).value());
+  }
+  return outcome::success(std::move(claimed));
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What must hold of a store behind a server whatever gets lost on the way.
+
+#include "support/catch.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/result.hpp"
+#include "triage/checkpoint_store.hpp"
+#include "triage/json.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace triage::test {
+
+inline Record lost_answer_record(Sequence seq) {
+  return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(1'000 + seq)),
+          std::make_shared<const Json>(Json{{"page", seq}})};
+}
+
+// A run from its start to its end, and a key. Every call is to succeed: what got lost is asked for
+// again. Then nothing is missing and nothing is there twice.
+inline void tell_and_check(CheckpointStore& store, const RunId& run) {
+  const std::vector<Record> first{lost_answer_record(1)};
+  const auto lease = store.start({.id = run, .agent = "worker"}, first);
+  REQUIRE_OK(lease);
+  for (Sequence seq = 2; seq <= 4; ++seq) {
+    const std::vector<Record> next{lost_answer_record(seq)};
+    REQUIRE_OK(store.append(lease.value(), next, RunStatus::running));
+  }
+  REQUIRE_OK(store.renew(lease.value()));
+  REQUIRE_OK(store.release(lease.value()));
+  const auto again = store.acquire(run);
+  REQUIRE_OK(again);
+  CHECK(again.value().epoch == 2);
+  const std::vector<Record> last{lost_answer_record(5)};
+  REQUIRE_OK(store.append(again.value(), last, RunStatus::finished));
+  const std::vector<Record> stale{lost_answer_record(6)};
+  CHECK_ERRC(Errc::fenced, store.append(lease.value(), stale, RunStatus::running));
+  CHECK(store.put_if("s", run, 0, "one").value() == 1);
+  CHECK(store.put_if("s", run, 1, "two").value() == 2);
+  CHECK(store.get("s", run).value()->bytes == "two");
+  REQUIRE_OK(store.erase_if("s", run, 2));
+  CHECK_FALSE(store.get("s", run).value());
+  REQUIRE_OK(store.release(again.value()));
+  const auto reading = store.read(run, {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().damaged.empty());
+  CHECK(reading.value().info.status == RunStatus::finished);
+  REQUIRE(reading.value().records.size() == 5);
+  for (Sequence seq = 1; seq <= 5; ++seq) CHECK(reading.value().records[seq - 1].seq() == seq);
+}
+
+// Cuts the 1st, 2nd, 3rd … question, and answer, until none is left to cut.
+inline void lose_every_one(FaultProxy& proxy, CheckpointStore& store) {
+  for (const auto which : {FaultProxy::Cut::question, FaultProxy::Cut::answer}) {
+    int n = 0;
+    do {
+      ++n;
+      const std::string run = (which == FaultProxy::Cut::answer ? "a" : "q") + std::to_string(n);
+      INFO(run);
+      proxy.cut_nth(n, which);
+      tell_and_check(store, run);
+    } while (proxy.fired());
+    proxy.heal();
+    CHECK(n > 15);
+  }
+}
+
+}  // namespace triage::test

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Workers that share a store.
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "support/temp_folder.hpp"
+#include "triage/stores/interchange.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/stores/sqlite.hpp"
+#include "triage/testing/flaky_store.hpp"
+#include "triage/testing/simulated_clock.hpp"
+#include "triage/triage.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Runs of agent "worker" as a process leaves them that dies in their first attempt, behind a
+// labelled checkpoint.
+void leave_behind(CheckpointStore& store, int runs) {
+  const auto source = MemoryStore::create();
+  std::string text;
+  TriageAgent agent{[&](int task, Attempt& attempt) {
+                      attempt.record_step({.action = "begin"});
+                      attempt.update_state({{"begun", task}});
+                      REQUIRE_OK(attempt.checkpoint("begun"));
+                      std::ostringstream out;
+                      const std::vector<RunId> run{attempt.run_id()};
+                      REQUIRE_OK(export_runs(*source, run, out));
+                      text = out.str();
+                      return task;
+                    },
+                    FailurePolicy().otherwise(escalate()),
+                    {.name = "worker", .store = source}};
+  for (int i = 0; i < runs; ++i) {
+    REQUIRE_OK(agent.run(i, {.run_id = "run-" + std::to_string(i)}));
+    std::istringstream in(text);
+    REQUIRE_OK(import_runs(store, in));
+  }
+}
+
+AgentOptions worker_on(std::shared_ptr<CheckpointStore> store) {
+  return {.name = "worker", .store = std::move(store)};
+}
+
+}  // namespace
+
+TEST_CASE("workers take up what a dead process left, each run once", "[work]") {
+  const TempFolder folder;
+  const auto one = SqliteStore::open(folder.file("runs.db")).value();
+  const auto two = SqliteStore::open(folder.file("runs.db")).value();
+  constexpr int runs = 20;
+  leave_behind(*one, runs);
+  std::stop_source enough;
+  std::mutex mutex;
+  std::multiset<int> served;
+  const auto make = [&](const std::shared_ptr<CheckpointStore>& store) {
+    return TriageAgent{[&](int task, Attempt& attempt) {
+                         CHECK(attempt.state().value("begun", -1) == task);
+                         const std::scoped_lock here(mutex);
+                         served.insert(task);
+                         if (served.size() == runs) enough.request_stop();
+                         return task;
+                       },
+                       FailurePolicy().otherwise(escalate()), worker_on(store)};
+  };
+  const auto first = make(one);
+  const auto second = make(two);
+  Result<WorkDone> other = WorkDone{};
+  std::thread helper([&] { other = second.work(2, enough.get_token(), {.poll = Duration(1)}); });
+  const auto done = first.work(2, enough.get_token(), {.poll = Duration(1)});
+  helper.join();
+  REQUIRE_OK(done);
+  REQUIRE_OK(other);
+  CHECK(done.value().finished + other.value().finished == runs);
+  CHECK(std::set<int>(served.begin(), served.end()).size() == runs);
+  CHECK(one->runs({.status = RunStatus::finished, .limit = 0}).value().size() == runs);
+}
+
+TEST_CASE("a worker takes up suspended runs when their time comes", "[work]") {
+  const TempFolder folder;
+  const auto store = SqliteStore::open(folder.file("runs.db")).value();
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  options.clock = clock;
+  const TriageAgent agent{[&](int task, Attempt& attempt) {
+                            attempt.sleep_for("night", std::chrono::hours(8));
+                            enough.request_stop();
+                            return task;
+                          },
+                          FailurePolicy().otherwise(escalate()), options};
+  CHECK_ERRC(Errc::suspended, agent.run(7, {.run_id = "sleeps"}));
+  const auto done = agent.work(1, enough.get_token(), {.poll = std::chrono::minutes(10)});
+  REQUIRE_OK(done);
+  CHECK(done.value().finished == 1);
+  CHECK(store->run("sleeps").value().status == RunStatus::finished);
+}
+
+TEST_CASE("a run that cannot be taken up is refused once and keeps no worker from the others",
+          "[work]") {
+  const auto store = MemoryStore::create();
+  leave_behind(*store, 3);
+  std::stop_source enough;
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  clock->on_wait([&](TimePoint) { enough.request_stop(); });  // It has found nothing more to do.
+  AgentOptions changed = worker_on(store);
+  changed.version = "2";
+  changed.clock = clock;
+  const auto serve = [](int task) { return task; };
+  const TriageAgent agent{serve, FailurePolicy().otherwise(escalate()), changed};
+  const auto done = agent.work(1, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().refused == 3);
+  for (const RunInfo& run : store->runs({}).value()) {
+    CHECK(run.status == RunStatus::running);
+    CHECK_FALSE(run.owned);
+  }
+  std::stop_source again;
+  clock->on_wait([&](TimePoint) { again.request_stop(); });
+  const auto accepted = agent.work(1, again.get_token(), {.accept_changed = true});
+  REQUIRE_OK(accepted);
+  CHECK(accepted.value().finished == 3);
+}
+
+TEST_CASE("work needs a store that answers, threads and a poll", "[work]") {
+  const auto serve = [](int task) { return task; };
+  const auto store = MemoryStore::create();
+  const auto flaky = testing::FlakyStore::around(store);
+  flaky->fail_until_healed();
+  const FailurePolicy policy = FailurePolicy().otherwise(escalate());
+  const TriageAgent agent{serve, policy, worker_on(store)};
+  CHECK_ERRC(Errc::invalid_argument, agent.work(0, {}));
+  CHECK_ERRC(Errc::invalid_argument, agent.work(1, {}, {.poll = Duration(0)}));
+  CHECK_ERRC(Errc::not_found, TriageAgent(serve, policy, worker_on(nullptr)).work(1, {}));
+  CHECK_ERRC(Errc::io, TriageAgent(serve, policy, worker_on(flaky)).work(3, {}));
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Stands between a store and its server, and cuts the connection when it is told to.
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace triage::test {
+
+// Passes bytes on in both directions, one connection at a time, in their order.
+class FaultProxy {
+ public:
+  // port: of the server, on 127.0.0.1.
+  explicit FaultProxy(int port);
+  ~FaultProxy();
+  FaultProxy(const FaultProxy&) = delete;
+  FaultProxy& operator=(const FaultProxy&) = delete;
+
+  [[nodiscard]] int port() const noexcept { return own_port_; }
+  // The n-th piece of bytes from now on is not passed on, and its connection is cut: once, or from
+  // then on. Of answers, the server has done what was asked for; of questions, it has not.
+  enum class Cut : std::uint8_t { question, answer };
+  void cut_nth(std::int64_t n, Cut which, bool once = true);
+  void heal();
+  [[nodiscard]] bool fired() const noexcept { return fired_; }
+
+ private:
+  void serve();
+  void pass_on(int client);
+  [[nodiscard]] bool cuts(Cut which);
+
+  const int server_port_;
+  int listener_ = -1;
+  int own_port_ = 0;
+  int ending_[2] = {-1, -1};  // A pipe: readable when this object ends.
+  std::atomic<std::int64_t> left_{0};
+  std::atomic<Cut> which_{Cut::answer};
+  std::atomic<bool> once_{true};
+  std::atomic<bool> fired_{false};
+  std::thread thread_{};
+};
+
+}  // namespace triage::test

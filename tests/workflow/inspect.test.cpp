@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/inspect.hpp"
+#include "kit.hpp"
+
+#include <mutex>
+#include <vector>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Kind = WorkflowEventKind;
+
+namespace {
+
+// plan -> left, right -> both; `right` asks how good it is.
+Workflow asking_graph() {
+  return built(
+      WorkflowBuilder("asks")
+          .port<int>("score")
+          .executor("plan", [](const Json& in) { return in.at("topic"); })
+          .executor("left", [](const std::string& topic) { return "left " + topic; })
+          .executor("right",
+                    [](const std::string& topic, Context& context) {
+                      return topic + std::to_string(context.request<int>("score", topic));
+                    })
+          .executor("both", [](const std::vector<std::string>& all) { return all[0] + all[1]; })
+          .start("plan")
+          .fan_out("plan", {"left", "right"})
+          .fan_in({"left", "right"}, "both"));
+}
+
+std::shared_ptr<CheckpointStore> finished_store() {
+  auto store = memory();
+  WorkflowRun run(asking_graph(), {.run_id = "w", .store = store});
+  CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
+  REQUIRE_OK(run.answer("right/1/score/1", 4));
+  REQUIRE_OK(run.resume());
+  return store;
+}
+
+std::vector<std::string> kinds(const std::vector<WorkflowEvent>& events) {
+  std::vector<std::string> names;
+  for (const auto& event : events) {
+    names.push_back(std::string(to_string(event.kind)) +
+                    (event.executor.empty() ? "" : " " + event.executor));
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("what happened in a run is read from its store, from any record on, in any process",
+          "[workflow][inspect]") {
+  const auto store = finished_store();
+  const WorkflowRun later(asking_graph(), {.run_id = "w", .store = store});
+  const auto all = later.events();
+  REQUIRE_OK(all);
+  CHECK(kinds(all.value()) ==
+        std::vector<std::string>{
+            "run_started", "checkpoint_saved", "executor_completed plan", "superstep_completed",
+            "executor_completed left", "request_opened right", "run_suspended", "run_resumed",
+            "request_answered", "executor_completed right", "superstep_completed",
+            "executor_completed both", "output both", "superstep_completed", "run_finished"});
+  const WorkflowEvent& middle = all.value()[6];
+  const auto rest = later.events(middle.sequence);
+  REQUIRE_OK(rest);
+  CHECK(rest.value().size() == all.value().size() - 6);
+  CHECK(rest.value().front().kind == Kind::run_suspended);
+  REQUIRE(all.value()[3].checkpoint.has_value());
+  CHECK(all.value()[3].checkpoint->label == "triage/superstep_ended/1");
+  CHECK(all.value()[8].value == 4);
+  CHECK_ERRC(Errc::not_found, WorkflowRun(asking_graph()).events());
+}
+
+TEST_CASE("a run that is watched tells what it does as it does it", "[workflow][inspect]") {
+  std::mutex mutex;
+  std::vector<WorkflowEvent> seen;
+  const auto watch = [&](const WorkflowEvent& event) {
+    const std::scoped_lock lock(mutex);
+    seen.push_back(event);
+  };
+  const auto store = memory();
+  WorkflowRun run(asking_graph(), {.run_id = "w", .store = store, .threads = 1, .on_event = watch});
+  CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
+  const auto first = kinds(seen);
+  CHECK(std::count(first.begin(), first.end(), "executor_started right") == 1);
+  CHECK(std::count(first.begin(), first.end(), "request_opened right") == 1);
+  REQUIRE_OK(run.answer("right/1/score/1", 4));
+  seen.clear();
+  REQUIRE_OK(run.resume());
+  const auto second = kinds(seen);
+  CHECK(std::count(second.begin(), second.end(), "executor_reused plan") == 1);
+  CHECK(std::count(second.begin(), second.end(), "executor_started plan") == 0);
+  CHECK(std::count(second.begin(), second.end(), "request_opened right") == 0);
+  CHECK(std::count(second.begin(), second.end(), "output both") == 1);
+}
+
+TEST_CASE("a checkpoint is looked at without the program that made it", "[workflow][inspect]") {
+  const auto store = finished_store();
+  const auto now = inspect(*store, "w");
+  REQUIRE_OK(now);
+  CHECK(now.value().workflow == "asks");
+  CHECK(now.value().inputs == Json{{"topic", "tea"}});
+  CHECK(now.value().deliveries.size() == 4);
+  CHECK(now.value().pending.empty());
+  CHECK(now.value().answers.at("right/1/score/1") == 4);
+  const WorkflowRun run(asking_graph(), {.run_id = "w", .store = store});
+  const auto checkpoints = run.checkpoints();
+  REQUIRE_OK(checkpoints);
+  const auto first = inspect(*store, to_string(checkpoints.value()[1].id));
+  REQUIRE_OK(first);
+  REQUIRE(first.value().deliveries.size() == 1);
+  CHECK(first.value().deliveries[0].executor == "plan");
+  CHECK(first.value().deliveries[0].sent == std::vector<Json>{"tea"});
+  CHECK_ERRC(Errc::not_found, inspect(*store, "nobody"));
+}
+
+TEST_CASE("branches are shown under their parents, with what became of each executor",
+          "[workflow][inspect]") {
+  const auto store = finished_store();
+  const std::string at = to_string([&] {
+    const auto all = WorkflowRun(asking_graph(), {.run_id = "w", .store = store}).checkpoints();
+    REQUIRE_OK(all);
+    return all.value().back().id;
+  }());
+  WorkflowRun branch(asking_graph(), {.run_id = "branch", .store = store});
+  REQUIRE_OK(
+      branch.fork(at, {.label = "what if", .outputs = {{"left", "right "}}, .author = "ann"}));
+  const auto family = branches(*store, "branch");
+  REQUIRE_OK(family);
+  REQUIRE(family.value().size() == 2);
+  CHECK(family.value()[0].run.id == "w");
+  CHECK(family.value()[0].parent.empty());
+  CHECK(family.value()[0].nodes.at("both") == NodeStatus::done);
+  const BranchView& child = family.value()[1];
+  CHECK(child.run.id == "branch");
+  CHECK(child.parent == at);
+  CHECK(child.author == "ann");
+  CHECK(child.nodes == std::map<std::string, NodeStatus>{{"plan", NodeStatus::skipped},
+                                                         {"left", NodeStatus::edited},
+                                                         {"right", NodeStatus::skipped},
+                                                         {"both", NodeStatus::invalidated}});
+}

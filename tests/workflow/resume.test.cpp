@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "kit.hpp"
+
+#include <atomic>
+#include <vector>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// a -> b, of which b asks; counts calls of both.
+struct Asking {
+  std::atomic<int> a{0};
+  std::atomic<int> b{0};
+  Workflow workflow = built(WorkflowBuilder("w")
+                                .port<int>("n")
+                                .executor("a", stateless([this](const int& n) {
+                                            ++a;
+                                            return n + 1;
+                                          }))
+                                .executor("b", stateless([this](const int& n, Context& context) {
+                                            ++b;
+                                            return n * context.request<int>("n", n);
+                                          }))
+                                .start("a")
+                                .edge("a", "b"));
+};
+
+std::string checkpoint_at(const WorkflowRun& run, const std::string& label) {
+  const auto all = run.checkpoints();
+  REQUIRE_OK(all);
+  for (const auto& one : all.value()) {
+    if (one.label == label) return to_string(one.id);
+  }
+  FAIL("no checkpoint " << label);
+  return "";
+}
+
+// Sums what it gets, in a member; the third message is too much for version 1.
+template <int version>
+struct Sum {
+  bool fails = false;
+  int sum = 0;
+
+  int operator()(const int& n, Context& context) {
+    const auto seen = context.state().value("seen", Json(0));
+    context.state().set("seen", version == 1 ? Json(seen.get<int>() + 1)
+                                             : Json{{"count", seen.at("count").get<int>() + 1}});
+    sum += n;
+    if (fails && n == 3) throw std::runtime_error("too much");
+    context.output(Json{{"sum", sum}, {"seen", *context.state().find("seen")}});
+    return n + 1;
+  }
+  [[nodiscard]] Json save() const { return version == 1 ? Json(sum) : Json{{"sum", sum}}; }
+  Result<void> restore(const Json& saved) {
+    sum = (version == 1 ? saved : saved.at("sum")).template get<int>();
+    return outcome::success();
+  }
+};
+
+WorkflowBuilder summing_with(const std::string& version, bool fails = false) {
+  const ExecutorOptions options{.version = version};
+  WorkflowBuilder builder("w");
+  if (version == "1") {
+    builder.executor("sum", Sum<1>{.fails = fails}, options);
+  } else {
+    builder.executor("sum", Sum<2>{.fails = fails}, options);
+  }
+  return builder.start("sum").edge("sum", "sum", when<int>([](int n) { return n <= 4; }));
+}
+
+Result<ExecutorState> to_two(ExecutorState old) {
+  return ExecutorState{Json{{"sum", old.saved}},
+                       Json{{"seen", Json{{"count", old.state.at("seen")}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("a live run goes back to a checkpoint, and answers given after it do not count",
+          "[workflow][resume]") {
+  Asking asking;
+  const auto store = memory();
+  WorkflowRun run(asking.workflow, {.run_id = "w", .store = store});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  REQUIRE_OK(run.answer("b/1/n/1", 10));
+  const auto first = run.resume();
+  REQUIRE_OK(first);
+  CHECK(first.value().value() == 20);
+
+  const std::string after_a = checkpoint_at(run, "triage/superstep_ended/1");
+  CHECK_ERRC(Errc::suspended, run.restore(after_a));
+  CHECK(run.pending_requests().value().size() == 1);
+  CHECK(asking.a == 1);
+  REQUIRE_OK(run.answer("b/1/n/1", 100));
+  const auto second = run.resume();
+  REQUIRE_OK(second);
+  CHECK(second.value().value() == 200);
+  CHECK(asking.a == 1);
+
+  // As often as one likes, and from the entry too.
+  CHECK_ERRC(Errc::suspended, run.restore(checkpoint_at(run, "triage/run_started")));
+  CHECK(asking.a == 2);
+  REQUIRE_OK(run.answer("b/1/n/1", 1000));
+  REQUIRE_OK(run.resume());
+  CHECK(run.resume().value().value() == 2000);
+
+  CHECK_ERRC(Errc::not_found, run.restore("w@999"));
+  CHECK_ERRC(Errc::invalid_argument, run.restore("other@3"));
+}
+
+TEST_CASE("a checkpoint is rehydrated twice in new objects, as branches side by side",
+          "[workflow][resume]") {
+  Asking asking;
+  const auto store = memory();
+  std::string at;
+  {
+    WorkflowRun origin(asking.workflow, {.run_id = "origin", .store = store});
+    CHECK_ERRC(Errc::suspended, origin.run(1));
+    at = checkpoint_at(origin, "triage/superstep_ended/1");
+    REQUIRE_OK(origin.answer("b/1/n/1", 5));
+    REQUIRE_OK(origin.resume());
+  }
+  const auto before = store->read("origin", {}).value().records.size();
+  for (const int answer : {7, 9}) {
+    auto branch = rehydrate(asking.workflow, at, store,
+                            {.checkpoints = CheckpointPolicy{.on = CheckpointTriggers::none()}});
+    REQUIRE_OK(branch);
+    WorkflowRun& run = branch.value();
+    CHECK_ERRC(Errc::suspended, run.resume());
+    REQUIRE_OK(run.answer("b/1/n/1", answer));
+    const auto done = run.resume();
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == 2 * answer);
+  }
+  CHECK(asking.a == 1);
+  CHECK(store->read("origin", {}).value().records.size() == before);
+  CHECK_ERRC(Errc::not_found, rehydrate(asking.workflow, "origin@999", store));
+}
+
+TEST_CASE("a workflow of which parts differ that had their turn is refused, and says which",
+          "[workflow][resume]") {
+  const auto build = [](const std::string& a, const std::string& b, bool more, bool fails) {
+    WorkflowBuilder builder("w");
+    builder.executor("a", [](const int& n) { return n; }, {.version = a})
+        .executor("b", stateless([fails](const int& n) {
+                    if (fails) throw std::runtime_error("no");
+                    return n;
+                  }),
+                  {.version = b})
+        .start("a")
+        .edge("a", "b");
+    if (more) builder.executor("c", [](const int& n) { return n + 100; }).edge("b", "c");
+    return built(builder);
+  };
+  const auto stopped = [&] {
+    const auto store = memory();
+    CHECK_FALSE(WorkflowRun(build("1", "1", false, true), {.run_id = "w", .store = store})
+                    .run(1)
+                    .has_value());
+    return store;
+  };
+  const auto store = stopped();
+  const auto go_on = [&](const Workflow& workflow, bool force = false) {
+    return WorkflowRun(workflow, {.run_id = "w", .store = store, .force = force})
+        .start_or_resume(1);
+  };
+  const auto refused = go_on(build("2", "2", false, false));
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("executor a (version 1, now 2)"));
+  CHECK_THAT(refused.error().detail, !ContainsSubstring("executor b"));
+
+  // b has not finished anything, and c is new behind it.
+  const auto done = go_on(build("1", "2", true, false));
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 101);
+  // From now on those are the parts of the run.
+  REQUIRE_OK(go_on(build("1", "2", true, false)));
+
+  const auto other = stopped();
+  REQUIRE_OK(
+      WorkflowRun(build("2", "2", false, false), {.run_id = "w", .store = other, .force = true})
+          .start_or_resume(1));
+}
+
+TEST_CASE("a new version of an executor takes over what the old one left behind, once",
+          "[workflow][resume]") {
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(summing_with("1", true)), {.run_id = "w", .store = store})
+                  .run(1)
+                  .has_value());
+  const auto two = built(summing_with("2"));
+  CHECK_ERRC(Errc::conflict, WorkflowRun(two, {.run_id = "w", .store = store}).resume());
+
+  std::atomic<int> migrations{0};
+  const auto migrating = [&](bool fails) {
+    return built(summing_with("2", fails).migrate("sum", "1", "2", [&](ExecutorState old) {
+      ++migrations;
+      return to_two(std::move(old));
+    }));
+  };
+  CHECK_FALSE(WorkflowRun(migrating(true), {.run_id = "w", .store = store}).resume().has_value());
+  const auto done = WorkflowRun(migrating(false), {.run_id = "w", .store = store}).resume();
+  REQUIRE_OK(done);
+  CHECK(migrations == 1);
+  REQUIRE(done.value().outputs.size() == 4);
+  CHECK(done.value().value() == Json{{"sum", 10}, {"seen", {{"count", 4}}}});
+}
+
+TEST_CASE("a migration that fails, or leads nowhere, changes nothing", "[workflow][resume]") {
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(summing_with("1", true)), {.run_id = "w", .store = store})
+                  .run(1)
+                  .has_value());
+  const auto failing =
+      built(summing_with("2").migrate("sum", "1", "2", [](ExecutorState) -> Result<ExecutorState> {
+        throw std::runtime_error("lost");
+      }));
+  const auto refused = WorkflowRun(failing, {.run_id = "w", .store = store}).resume();
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("from version 1 to 2: lost"));
+  REQUIRE_OK(WorkflowRun(built(summing_with("2").migrate("sum", "1", "2", to_two)),
+                         {.run_id = "w", .store = store})
+                 .resume());
+
+  CHECK_ERRC(Errc::invalid_argument, summing_with("2").migrate("sun", "1", "2", to_two).build());
+  CHECK_ERRC(Errc::invalid_argument, summing_with("2").migrate("sum", "2", "2", to_two).build());
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "compatible.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+// What a run has done so far, as far as parts of its workflow are concerned.
+struct Activated {
+  std::set<std::string, std::less<>> executors{};  // That have finished something: their paths.
+  std::set<std::string, std::less<>> edges{};      // That a message went along.
+
+  // An executor, or one in a nested workflow of this path.
+  [[nodiscard]] bool within(const std::string& path) const {
+    const auto found = executors.lower_bound(path);
+    if (found != executors.end() && *found == path) return true;
+    const auto inner = executors.lower_bound(path + "/");
+    return inner != executors.end() && inner->compare(0, path.size() + 1, path + "/") == 0;
+  }
+};
+
+Activated activated_in(const State& state) {
+  Activated found;
+  if (state.empty()) return found;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(finished_prefix);
+       one != values.end() && one->first.rfind(finished_prefix, 0) == 0; ++one) {
+    if (!one->second->is_object()) continue;
+    const std::string rest = one->first.substr(finished_prefix.size());
+    found.executors.insert(rest.substr(0, rest.rfind('/')));
+    for (const Json& sent : one->second->value("sent", Json::array())) {
+      for (const Json& along : sent.value("to", Json::array())) {
+        found.edges.insert(along.at(0).get<std::string>());
+      }
+    }
+  }
+  return found;
+}
+
+bool had_its_turn(const Plan& plan, const Activated& activated, const std::string& part) {
+  const auto after = [&](std::string_view kind) { return part.substr(kind.size()); };
+  if (part.rfind("executor ", 0) == 0) return activated.within(after("executor "));
+  if (part.rfind("workflow ", 0) == 0) return activated.within(after("workflow "));
+  if (part.rfind("edge ", 0) != 0) return true;
+  const std::string name = after("edge ");
+  const auto known = plan.edge_of.find(name);
+  if (known == plan.edge_of.end()) return activated.edges.contains(name);
+  // What has finished has sent its messages without this edge, or by another condition.
+  const std::size_t slash = name.size() - plan.edges[known->second].spec->options.name.size();
+  const std::string scope = name.substr(0, slash);  // "outer/" or nothing.
+  const auto& sources = plan.edges[known->second].spec->sources;
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const std::string& source) { return activated.within(scope + source); });
+}
+
+bool migrates(const Plan& plan, const std::string& part, const Json& known) {
+  if (part.rfind("executor ", 0) != 0) return false;
+  const auto node = plan.node_of.find(part.substr(9));
+  if (node == plan.node_of.end()) return false;
+  const PlanNode& now = plan.nodes[node->second];
+  return !migrations(now, version_in(known, now.path)).empty();
+}
+
+}  // namespace
+
+Json known_parts(const Json& started_with, const State& state) {
+  const Json* newer = state.find(parts_key);
+  return newer != nullptr && newer->is_object() ? *newer : started_with;
+}
+
+std::string version_in(const Json& parts, const std::string& path) {
+  const auto found = parts.find("executor " + path);
+  if (found == parts.end() || !found->is_string()) return "";
+  const auto mark = found->get<std::string>();
+  const std::size_t at = mark.rfind('@');
+  return at == std::string::npos ? std::string() : mark.substr(0, at);
+}
+
+std::vector<const MigrationSpec*> migrations(const PlanNode& node, const std::string& from) {
+  const std::string& to = node.spec->options.version;
+  std::vector<const MigrationSpec*> way;
+  std::string at = from;
+  while (at != to && way.size() < node.spec->migrations.size()) {
+    const auto& all = node.spec->migrations;
+    const auto step = std::find_if(all.begin(), all.end(),
+                                   [&](const MigrationSpec& one) { return one.from == at; });
+    if (step == all.end()) return {};
+    way.push_back(&*step);
+    at = step->to;
+  }
+  return at == to ? way : std::vector<const MigrationSpec*>{};
+}
+
+Result<void> check_parts(const RunId& run, const Json& started_with, const State& state,
+                         const Workflow& workflow) {
+  const Json known = known_parts(started_with, state);
+  const auto& parts = workflow.fingerprint();
+  if (known == Json(parts)) return outcome::success();
+  const Plan& plan = workflow.body()->plan();
+  const Activated activated = activated_in(state);
+  std::string differing;
+  const auto differs = [&](const std::string& part, const std::string& how) {
+    if (!had_its_turn(plan, activated, part) || migrates(plan, part, known)) return;
+    differing += (differing.empty() ? "" : ", ") + part + " (" + how + ")";
+  };
+  for (const auto& [part, mark] : parts) {
+    const auto found = known.find(part);
+    if (found == known.end()) {
+      differs(part, "new");
+    } else if (*found != mark) {
+      const std::string path = part.substr(part.find(' ') + 1);
+      const std::string before = version_in(known, path);
+      const std::string now = version_in(parts, path);
+      const bool version = part.rfind("executor ", 0) == 0 && before != now;
+      differs(part, version ? "version " + before + ", now " + now : "changed");
+    }
+  }
+  for (const auto& [part, mark] : known.items()) {
+    if (!parts.contains(part)) differs(part, "gone");
+  }
+  if (differing.empty()) return outcome::success();
+  return Error{Errc::conflict,
+               "run \"" + run +
+                   "\" was made by another workflow, or another version: " + differing +
+                   "; only parts that have not had their turn may differ (else see "
+                   "WorkflowBuilder::migrate and WorkflowRunOptions::force)"};
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

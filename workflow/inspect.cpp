@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/inspect.hpp"
+#include "base/shield.hpp"
+#include "branch.hpp"
+#include "compatible.hpp"
+#include "driver.hpp"
+#include "stored_run.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+using triage::detail::shielded;
+
+// "triage/done/PATH/N" without what it begins with, as PATH and N.
+std::pair<std::string, int> delivery_of(std::string_view rest) {
+  const std::size_t slash = rest.rfind('/');
+  int occurrence = 0;
+  for (const char digit : rest.substr(slash == std::string_view::npos ? rest.size() : slash + 1)) {
+    if (digit < '0' || digit > '9' || occurrence > 100'000'000) return {std::string(rest), 0};
+    occurrence = occurrence * 10 + (digit - '0');
+  }
+  return {std::string(rest.substr(0, slash)), occurrence};
+}
+
+std::vector<Json> values_of(const Json& stored, const char* field) {
+  std::vector<Json> values;
+  for (const Json& message : stored.value(field, Json::array())) {
+    values.push_back(message.value("v", Json()));
+  }
+  return values;
+}
+
+StoredDelivery delivery_from(std::string_view rest, const Json& stored) {
+  auto [executor, occurrence] = delivery_of(rest);
+  return {.executor = std::move(executor),
+          .occurrence = occurrence,
+          .superstep = stored.value("step", 0),
+          .sent = values_of(stored, "sent"),
+          .outputs = values_of(stored, "out"),
+          .failed = stored.value("failed", std::string()),
+          .edited = stored.value("edited", false)};
+}
+
+bool begins(const std::string& key, std::string_view prefix) { return key.rfind(prefix, 0) == 0; }
+
+// What one key of a state patch tells.
+void add_events(const std::string& key, const Json& value, WorkflowEvent at,
+                std::vector<WorkflowEvent>& events) {
+  using Kind = WorkflowEventKind;
+  if (value.is_null()) return;
+  if (begins(key, detail::finished_prefix) && value.is_object()) {
+    const StoredDelivery done =
+        delivery_from(std::string_view(key).substr(detail::finished_prefix.size()), value);
+    at.executor = done.executor;
+    at.occurrence = done.occurrence;
+    at.superstep = done.superstep;
+    at.kind = done.failed.empty() ? Kind::executor_completed : Kind::executor_failed;
+    at.value = done.failed.empty() ? Json(done.sent) : Json(done.failed);
+    events.push_back(at);
+    for (const Json& output : done.outputs) {
+      at.kind = Kind::output;
+      at.value = output;
+      events.push_back(at);
+    }
+  } else if (begins(key, detail::request_prefix) && value.is_object()) {
+    at.kind = Kind::request_opened;
+    at.executor = value.value("executor", std::string());
+    at.request = key.substr(detail::request_prefix.size());
+    at.value = value.value("payload", Json());
+    events.push_back(std::move(at));
+  } else if (begins(key, detail::answer_prefix) && value.is_object()) {
+    at.kind = Kind::request_answered;
+    at.request = key.substr(detail::answer_prefix.size());
+    at.value = value.value("value", Json());
+    events.push_back(std::move(at));
+  }
+}
+
+void add_checkpoint(const RunId& run, const Record& record, const Json& body, WorkflowEvent at,
+                    std::vector<WorkflowEvent>& events) {
+  if (body.value("withdrawn", false)) return;
+  const auto label = body.value("label", std::string());
+  at.checkpoint = CheckpointInfo{.id = {run, record.seq()}, .label = label, .time = record.time()};
+  constexpr std::string_view ended = "triage/superstep_ended/";
+  at.kind = WorkflowEventKind::checkpoint_saved;
+  if (begins(label, ended)) {
+    at.kind = WorkflowEventKind::superstep_completed;
+    at.superstep = delivery_of(label).second;
+  }
+  events.push_back(std::move(at));
+}
+
+}  // namespace
+
+Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoint) {
+  const bool newest = checkpoint.find('@') == std::string_view::npos;
+  CheckpointView view;
+  if (newest) {
+    view.id.run = checkpoint;
+  } else {
+    TRIAGE_TRY(id, parse_checkpoint_id(checkpoint));
+    view.id = std::move(id);
+  }
+  TRIAGE_TRY(info, shielded([&] { return store.run(view.id.run); }));
+  TRIAGE_TRY(task, detail::stored_task(store, view.id.run));
+  State state;
+  if (newest) {
+    TRIAGE_TRY(latest, shielded([&] { return store.latest(view.id.run); }));
+    view.id = latest.info.id;
+    state = std::move(latest.state);
+  } else {
+    TRIAGE_TRY(loaded, shielded([&] { return store.load_state(view.id); }));
+    state = std::move(loaded);
+  }
+  view.workflow = info.agent;
+  view.inputs = detail::edited_inputs(task.at("inputs"), state);
+  view.parts = detail::known_parts(task.at("parts"), state);
+  if (state.empty()) return outcome::success(std::move(view));
+  for (const auto& [key, value] : *state.values()) {
+    if (begins(key, detail::finished_prefix) && value->is_object()) {
+      view.deliveries.push_back(
+          delivery_from(std::string_view(key).substr(detail::finished_prefix.size()), *value));
+    } else if (begins(key, detail::answer_prefix) && value->is_object()) {
+      view.answers[key.substr(detail::answer_prefix.size())] = value->value("value", Json());
+    } else if (begins(key, detail::request_prefix) && value->is_object() &&
+               !state.contains(std::string(detail::answer_prefix) +
+                               key.substr(detail::request_prefix.size()))) {
+      detail::Asked one = detail::asked_from(key.substr(detail::request_prefix.size()), *value);
+      view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
+                              std::move(one.payload), one.expires});
+    }
+  }
+  return outcome::success(std::move(view));
+}
+
+Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run, Sequence from) {
+  TRIAGE_TRYV(detail::stored_task(store, run));
+  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {from, SequenceRange{}.last}); }));
+  std::vector<WorkflowEvent> events;
+  using Kind = WorkflowEventKind;
+  for (const Record& record : reading.records) {
+    WorkflowEvent at{.sequence = record.seq(), .time = record.time()};
+    const auto plain = [&](Kind kind) {
+      at.kind = kind;
+      events.push_back(at);
+    };
+    const RecordKind kind = record.kind();
+    if (kind == RecordKind::run_started) plain(Kind::run_started);
+    if (kind == RecordKind::resumed || kind == RecordKind::forked) plain(Kind::run_resumed);
+    if (kind == RecordKind::suspended) plain(Kind::run_suspended);
+    if (kind == RecordKind::finished) plain(Kind::run_finished);
+    if (kind == RecordKind::stopped) plain(Kind::run_stopped);
+    if (kind != RecordKind::state_changed && kind != RecordKind::checkpoint_labelled) continue;
+    TRIAGE_TRY(body, record.body());
+    if (kind == RecordKind::checkpoint_labelled) {
+      add_checkpoint(run, record, body, at, events);
+      continue;
+    }
+    for (const auto& [key, value] : body.items()) add_events(key, value, at, events);
+  }
+  return outcome::success(std::move(events));
+}
+
+}  // namespace triage::inline v0_1::workflow
