@@ -27,6 +27,8 @@ std::function<ExitStatus()> completion(CLI::App& arguments);
 std::function<ExitStatus()> doctor(CLI::App& arguments);
 std::function<ExitStatus()> fork(CLI::App& arguments);
 std::function<ExitStatus()> man(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);

@@ -3,6 +3,7 @@
 // From a store URL to a store that is opened for reading.
 
 #include "triage/checkpoint_store.hpp"
+#include "triage/stores/open_store.hpp"
 
 #include <memory>
 #include <string>
@@ -11,7 +12,8 @@ namespace triage::inline v0_1::cli {
 
 // What --help says about store URLs.
 inline constexpr const char* store_help =
-    "Where the checkpoints are: sqlite:PATH, file:FOLDER, or just PATH.";
+    "Where the checkpoints are: sqlite:PATH, file:FOLDER, redis://HOST, postgresql://HOST, or just "
+    "PATH.";
 
 // Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);

@@ -3,6 +3,7 @@
 
 #include "failure_json.hpp"
 #include "open_store.hpp"
+#include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
@@ -59,6 +60,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .clock = real_clock(),
                                    .read_policy = &read_policy,
                                    .read_contract = &read_contract_text,
+                                   .read_document = &read_adapter_text,
+                                   .adapter_folder = supervise::adapter_folder(),
                                    .on_trouble =
                                        [quiet = given.quiet](const std::string& text) {
                                          if (!quiet) warn(text);

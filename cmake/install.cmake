@@ -1,27 +1,17 @@
 # What `cmake --install` puts where, and the package that find_package(triage) finds.
-# The SQLite store has an export set of its own: who does not ask for it needs no SQLiteCpp.
+# What needs a library of its own has an export set of its own: who does not ask for it needs no such library.
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 
-install(TARGETS triage triage_json_file triage_lab triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
-if(TARGET triage_sqlite)
-  install(TARGETS triage_stores EXPORT triageSqliteTargets FILE_SET HEADERS)
-else()
-  install(TARGETS triage_stores EXPORT triageTargets FILE_SET HEADERS)
-endif()
+install(TARGETS triage triage_encrypted triage_json_file triage_lab triage_testing triage_workflow EXPORT triageTargets FILE_SET HEADERS)
 install(EXPORT triageTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
-if(TARGET triage_sqlite)
-  install(TARGETS triage_sqlite EXPORT triageSqliteTargets FILE_SET HEADERS)
-  install(EXPORT triageSqliteTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
-endif()
-if(TARGET triage_yaml)
-  install(TARGETS triage_yaml EXPORT triageYamlTargets FILE_SET HEADERS)
-  install(EXPORT triageYamlTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
-endif()
-if(TARGET triage_llm)
-  install(TARGETS triage_llm EXPORT triageLlmTargets FILE_SET HEADERS)
-  install(EXPORT triageLlmTargets NAMESPACE triage:: DESTINATION ${triage_package_dir})
-endif()
+foreach(part Sqlite Redis Postgres Stores Yaml Llm)
+  string(TOLOWER ${part} name)
+  if(TARGET triage_${name})
+    install(TARGETS triage_${name} EXPORT triage${part}Targets FILE_SET HEADERS)
+    install(EXPORT triage${part}Targets NAMESPACE triage:: DESTINATION ${triage_package_dir})
+  endif()
+endforeach()
 
 configure_package_config_file(cmake/triageConfig.cmake.in ${PROJECT_BINARY_DIR}/triageConfig.cmake
   INSTALL_DESTINATION ${triage_package_dir} NO_SET_AND_CHECK_MACRO)
@@ -56,6 +46,8 @@ if(TARGET triage_cli)
   configure_file(data/systemd/triage-resume.service.in triage-resume.service @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/triage-resume.service data/systemd/triage-resume.timer DESTINATION lib/systemd/user)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
+  # Beside bin/, wherever data goes otherwise: the command looks there.
+  install(DIRECTORY data/adapters DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/triage)
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
 set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)

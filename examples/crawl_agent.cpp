@@ -11,7 +11,7 @@
 #include "crawl/oracle.hpp"
 #include "crawl/tools.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/stores/sqlite.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/triage.hpp"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ int run(const Options& options) {
   Oracle oracle;
   Oracle* const known_faults = options.arm == "oracle" ? &oracle : nullptr;
   std::shared_ptr<triage::CheckpointStore> store;
-  if (!options.store.empty()) store = triage::SqliteStore::open(options.store).value();
+  if (!options.store.empty()) store = triage::open_store(options.store).value();
 
   Json summary{{"arm", options.arm}, {"attempts", 0}, {"failures", Json::object()}};
   const auto observer = triage::observe([&](const triage::Event& event) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,8 @@ struct Settings {
   std::string docs{};
   std::string
       out{};  // Folder for everything that is written; what an earlier demo left is removed.
+  std::string store{};  // Where the arm "triage" keeps its checkpoints; empty: a file in `out`.
+  std::string runs{};   // How the names of its runs begin: others may have runs there.
   int seeds = 50;
   int max_pages = 30;
   unsigned jobs = 2;
@@ -56,13 +59,15 @@ std::vector<std::string> agent_command(const Settings& settings, const std::stri
                                        std::uint64_t seed, const std::string& run,
                                        const site::FaultySite& server) {
   const std::string folder = settings.out + "/" + run;
+  const bool own = arm == "triage" && !settings.store.empty();
   return {(fs::read_symlink("/proc/self/exe").parent_path() / "crawl_agent").string(),
           "--start",
           server.url() + "/index.html",
           "--store",
-          settings.out + "/" + (arm == "triage" ? "checkpoints.db" : arm + ".db"),
+          own ? settings.store
+              : settings.out + "/" + (arm == "triage" ? "checkpoints.db" : arm + ".db"),
           "--run-id",
-          run,
+          (own ? settings.runs : "") + run,
           "--report",
           folder + "/report",
           "--pages",
@@ -209,6 +214,9 @@ Settings parse(int argc, char** argv) {
       settings.docs = value;
     } else if (name == "--out") {
       settings.out = value;
+    } else if (name == "--store") {
+      settings.store = value;
+      settings.runs = "demo-" + std::to_string(std::time(nullptr)) + "-";
     } else if (name == "--seeds") {
       settings.seeds = std::atoi(value.c_str());
     } else if (name == "--max-pages") {
@@ -220,7 +228,8 @@ Settings parse(int argc, char** argv) {
   if (argc % 2 == 0 || settings.docs.empty() || settings.out.empty() || settings.seeds < 1 ||
       settings.seeds > 10'000 || settings.max_pages < 4) {
     throw std::invalid_argument(
-        "usage: demo_crawl --docs FOLDER --out FOLDER [--seeds 1..10000] [--max-pages 4..]");
+        "usage: demo_crawl --docs FOLDER --out FOLDER [--store URL] [--seeds 1..10000] "
+        "[--max-pages 4..]");
   }
   return settings;
 }
@@ -295,6 +304,9 @@ int demonstrate(const Settings& settings) {
                           "reports.\n"
                         : ("\nFAILED:\n" + problems).c_str());
   // One page may have arrived when the process died before it could record that.
+  if (!settings.runs.empty()) {
+    std::printf("\nThe names of its runs in the store begin with %s\n", settings.runs.c_str());
+  }
   const bool resumed = killed.finished && killed.resumed_at > 0 && killed.sent_again <= 1;
   return problems.empty() && resumed ? 0 : 1;
 }

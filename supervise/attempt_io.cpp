@@ -192,6 +192,7 @@ std::optional<TimePoint> AttemptIo::next_moment() const {
   };
   consider(started_, spec_.timeout);
   if (idle_held_ == 0) consider(active_, spec_.idle_timeout);
+  if (dismiss_at_) next = std::min(next.value_or(*dismiss_at_), *dismiss_at_);
   return next;
 }
 
@@ -206,7 +207,9 @@ void AttemptIo::keep_time() {
     kill_at_ = now + spec_.kill_after;  // Again, if that did not help.
     return;
   }
-  if (spec_.timeout > Duration::zero() && now >= started_ + spec_.timeout) {
+  if (dismiss_at_ && now >= *dismiss_at_) {
+    dismiss();
+  } else if (spec_.timeout > Duration::zero() && now >= started_ + spec_.timeout) {
     stop(ChildEnd::Cause::timeout);
   } else if (idle_held_ == 0 && spec_.idle_timeout > Duration::zero() &&
              now >= active_ + spec_.idle_timeout) {

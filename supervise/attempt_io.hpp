@@ -59,6 +59,8 @@ class AttemptIo {
   }
   // Ends the child: it has done what it had to do, or the run cannot go on.
   void dismiss() { stop(ChildEnd::Cause::dismissed); }
+  // The same, if it does not end by itself within this time.
+  void dismiss_after(Duration length) { dismiss_at_ = clock_->now() + length; }
   // For further files that belong to this attempt.
   [[nodiscard]] Loop& loop() noexcept { return loop_; }
 
@@ -86,6 +88,7 @@ class AttemptIo {
   TimePoint started_{};
   TimePoint active_{};
   std::optional<TimePoint> kill_at_{};
+  std::optional<TimePoint> dismiss_at_{};
 };
 
 }  // namespace triage::inline v0_1::supervise

@@ -41,7 +41,10 @@ struct RunSpec {
   int max_attempts = 0;                          // 0: what the policy says.
   int start_ups = 3;      // Attempts in a row that may fail before they did anything. 1 or more.
   std::string policy{};   // The text of a policy document; empty: the policy of `triage run`.
-  std::string adapter{};  // Name or path; empty: chosen by the command's name.
+  std::string adapter{};  // Name, or the text of one; empty: chosen by the command's name.
+  // Whether an adapter's program goes on with its session after a failure: "auto" (as the adapter
+  // says), "resume" (always), "fresh" (never).
+  std::string session = "auto";
   ChildLimits limits{};
   std::string contract{};  // The text of a contract, in JSON; empty: none.
   bool guard = false;      // Steps that are proposed are judged by their risk.

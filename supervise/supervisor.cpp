@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/supervisor.hpp"
 
+#include "supervise/adapters/adapted_attempt.hpp"
+#include "supervise/adapters/find_adapter.hpp"
 #include "supervise/leftovers.hpp"
 #include "supervise/recovery_file.hpp"
 #include "supervise/verdict.hpp"
@@ -80,11 +82,12 @@ Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
 }
 
 Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                                   const std::string& token) {
+                                   AdaptedAttempt& adapted, const std::string& token) {
   ChildPlan plan;
-  TRIAGE_TRY(program, find_program(spec.command.front(), spec.folder));
+  TRIAGE_TRY(command, adapted.command());
+  TRIAGE_TRY(program, find_program(command.front(), spec.folder));
   plan.program = std::move(program);
-  plan.arguments = spec.command;
+  plan.arguments = std::move(command);
   plan.folder = spec.folder;
   plan.limits = spec.limits;
   plan.inherited = protocol.pipe_for_child();
@@ -112,12 +115,22 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   run_ = attempt.run_id();
   TRIAGE_TRY(spec, spec_from_json(task));
   TRIAGE_TRYV(end_former(attempt));
+  TRIAGE_TRY(found, find_adapter(spec.adapter, spec.command.front(), options_.adapter_folder,
+                                 options_.read_document));
+  const Adapter none;
+  AdaptedAttempt adapted(
+      spec, found ? *found : none, attempt,
+      {.store = options_.store.get(), .clock = options_.clock, .on_trouble = options_.on_trouble});
   if (folder_.path().empty()) {
     TRIAGE_TRY(made, PrivateFolder::make());
     folder_ = std::move(made);
   }
   TRIAGE_TRYV(promise(spec, attempt));
-  AttemptIo io(spec, {.signals = options_.signals, .clock = options_.clock});
+  std::function<void(Duration)> dismiss;
+  AttemptIo io(spec, {.signals = options_.signals,
+                      .clock = options_.clock,
+                      .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); }});
+  dismiss = [&io](Duration linger) { io.dismiss_after(linger); };
   Protocol protocol(io.loop(), attempt,
                     {.on_activity = [&io] { io.note_activity(); },
                      .on_trouble = options_.on_trouble,
@@ -128,7 +141,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                      .max_wait = spec.max_wait});
   TRIAGE_TRYV(protocol.open(folder_.path()));
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
-  TRIAGE_TRY(planned, plan(spec, attempt, protocol, token));
+  TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
   TRIAGE_TRYV(io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
@@ -140,19 +153,23 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   protocol.close_pipe_for_child();
   const ChildEnd end = io.serve();
   protocol.finish();
-  status_ = shell_status(end.status);
+  adapted.finish();
+  const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
+  status_ = dismissed && adapted.finished() ? 0 : shell_status(end.status);
   if (protocol.stopped()) return *protocol.stopped();
-  if (succeeded(end)) return outcome::success(Json{{"exit_status", *status_}});
+  if (adapted.finished() || (succeeded(end) && !adapted.unfinished())) {
+    return outcome::success(Json{{"exit_status", *status_}});
+  }
   if (interrupted(end)) options_.signals->stop();
-  return failed(spec, attempt, end, protocol);
+  return failed(spec, attempt, end, protocol, adapted);
 }
 
 Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
-                         const Protocol& protocol) {
+                         const Protocol& protocol, const AdaptedAttempt& adapted) {
   *state_ = attempt.state().json();
-  Failure failure = failure_of(end, base_name(spec.command.front()));
+  Failure failure = adapted.failure(end, base_name(spec.command.front()));
   // What the program says itself is better than what its streams hold; what is known is known.
-  if (protocol.failure() && !failure.type) failure = *protocol.failure();
+  if (protocol.failure() && !failure.type && !adapted.unfinished()) failure = *protocol.failure();
   const bool began = end.printed || protocol.spoke();
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;

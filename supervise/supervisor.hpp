@@ -2,6 +2,7 @@
 #pragma once
 // Runs of programs: the agent whose callable supervises a child.
 
+#include "supervise/adapters/adapter_document.hpp"
 #include "supervise/attempt_io.hpp"
 #include "supervise/guard.hpp"
 #include "supervise/private_folder.hpp"
@@ -22,6 +23,7 @@ namespace triage::inline v0_1::supervise {
 
 // Reads a contract in JSON. Injected, as reading a policy is.
 using ReadContract = Result<AgentContract> (*)(const std::string& text);
+class AdaptedAttempt;
 
 struct SupervisorOptions {
   std::shared_ptr<CheckpointStore> store{};
@@ -31,6 +33,8 @@ struct SupervisorOptions {
   std::shared_ptr<Random> random{};  // Null: the operating system's.
   ReadPolicy read_policy = nullptr;
   ReadContract read_contract = nullptr;
+  ReadDocument read_document = nullptr;  // Adapters.
+  std::string adapter_folder{};
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
   std::function<void(const std::string&)> on_status{};   // What the child says that it is doing.
 };
@@ -60,9 +64,9 @@ class Supervisor {
   Result<void> end_former(Attempt& attempt);
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                         const std::string& token);
-  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
-               const Protocol& protocol);
+                         AdaptedAttempt& adapted, const std::string& token);
+  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
+               const AdaptedAttempt& adapted);
 
   SupervisorOptions options_;
   std::set<RunId> looked_after_{};  // Runs whose former processes are known to be gone.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/digest.hpp"
+#include "checkpointer.hpp"
 #include "plan.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/workflow.hpp"
@@ -109,7 +110,9 @@ WorkflowBuilder& WorkflowBuilder::reducer(std::string key, detail::Reducer reduc
 
 Result<Workflow> WorkflowBuilder::build() const {
   TRIAGE_TRYV(detail::check_workflow(spec_));
-  return outcome::success(Workflow(std::make_shared<const detail::WorkflowBody>(spec_)));
+  auto body = std::make_shared<const detail::WorkflowBody>(spec_);
+  TRIAGE_TRYV(detail::policies_of(body->plan(), spec_.options.schedule, std::nullopt));
+  return outcome::success(Workflow(std::move(body)));
 }
 
 const std::string& Workflow::id() const noexcept { return body_->spec().id; }

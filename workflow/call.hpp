@@ -47,6 +47,10 @@ class Call {
   [[nodiscard]] virtual Error fail(Failure failure) = 0;
   // The first error sticks: the call fails with it, whatever its handler returns.
   virtual void stick(Error error) = 0;
+  // A step was recorded, of a tool or a model perhaps.
+  virtual void stepped(bool tool, bool model) = 0;
+  virtual void before_effect() = 0;
+  virtual void plan_patched() = 0;
   virtual void park() = 0;  // The handler is to be called again when there is an answer.
 
  protected:

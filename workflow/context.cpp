@@ -65,8 +65,13 @@ std::string Context::effect_key(std::string_view key) const {
 
 void Context::record_step(Step step) {
   if (!step.agent_id) step.agent_id = call_->executor();
+  const bool tool = step.tool_called.has_value();
+  const bool model = step.llm_output.has_value();
   call_->inner_attempt().record_step(std::move(step));
+  call_->stepped(tool, model);
 }
+void Context::plan_patched() { call_->plan_patched(); }
+void Context::before_effect() { call_->before_effect(); }
 void Context::record_usage(const Usage& usage) { call_->inner_attempt().record_usage(usage); }
 std::stop_token Context::stop_token() const { return call_->stop_token(); }
 std::optional<TimePoint> Context::deadline() const { return call_->deadline(); }

@@ -142,6 +142,32 @@ std::optional<TimePoint> DeliveryCall::deadline() const {
   return until;
 }
 
+void DeliveryCall::stepped(bool tool, bool model) {
+  around_.checkpoints.recorded(delivery_.node, 1, 0);
+  const auto happened = [&](CheckpointTrigger trigger) {
+    around_.checkpoints.happened(trigger, delivery_.node, delivery_.occurrence);
+  };
+  happened(CheckpointTrigger::agent_step);
+  if (model) happened(CheckpointTrigger::llm_call_completed);
+  if (tool) happened(CheckpointTrigger::tool_call_completed);
+}
+
+void DeliveryCall::before_effect() {
+  around_.checkpoints.happened(CheckpointTrigger::before_effect, delivery_.node,
+                               delivery_.occurrence);
+  around_.checkpoints.recorded(delivery_.node, 0, 0);
+}
+
+void DeliveryCall::plan_patched() {
+  if (node_.spec->options.patches_plan) {
+    patched_ = true;
+  } else {
+    stick({Errc::invalid_argument, "executor \"" + node_.path +
+                                       "\" has changed a plan without having said that it may "
+                                       "(ExecutorOptions::patches_plan)"});
+  }
+}
+
 void DeliveryCall::stick(Error error) {
   const std::scoped_lock lock(mutex_);
   if (!sticky_) sticky_ = std::move(error);

@@ -3,6 +3,7 @@
 // One call of a handler for one delivery: gathers what it sends, reads and writes.
 
 #include "call.hpp"
+#include "checkpointer.hpp"
 #include "finished.hpp"
 #include "triage/failure.hpp"
 
@@ -32,6 +33,7 @@ struct Surroundings {
   Clock& clock;
   Values& values;
   const std::map<std::string, Json, std::less<>>& answers;
+  Checkpointer& checkpoints;
   bool stored = false;  // There is a store: what is read is noted.
 };
 
@@ -46,6 +48,7 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Finished& finished() noexcept { return finished_; }
   [[nodiscard]] bool parked() const noexcept { return parked_; }
   [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
+  [[nodiscard]] bool patched() const noexcept { return patched_; }
 
   [[nodiscard]] const std::string& executor() const noexcept override { return node_.path; }
   [[nodiscard]] int occurrence() const noexcept override { return delivery_.occurrence; }
@@ -67,6 +70,9 @@ class DeliveryCall final : public Call {
   [[nodiscard]] std::stop_token stop_token() const override { return inner_.stop_token(); }
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
+  void stepped(bool tool, bool model) override;
+  void before_effect() override;
+  void plan_patched() override;
   void park() override { parked_ = true; }
 
  private:
@@ -85,6 +91,7 @@ class DeliveryCall final : public Call {
   std::map<std::string, int, std::less<>> requests_{};  // By port, how many there were.
   std::optional<Error> sticky_{};
   bool parked_ = false;
+  bool patched_ = false;
   std::mutex mutex_{};  // For stick() on threads of the handler.
 };
 

@@ -48,8 +48,8 @@ Asked asked_from(const std::string& id, const Json& json) {
   return asked;
 }
 
-Driver::Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
-               const DriverOptions& options)
+Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
+               Attempt& attempt, const DriverOptions& options)
     : body_(body),
       plan_(body.plan()),
       inputs_(inputs),
@@ -57,7 +57,11 @@ Driver::Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
       options_(options),
       values_(plan_, body.spec().options.schedule),
       scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
-      around_{body, inputs, attempt, *options_.clock, values_, answers_, options.store != nullptr},
+      policies_(policies),
+      checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
+                   options.on_event),
+      around_{body,    inputs,   attempt,      *options_.clock,
+              values_, answers_, checkpoints_, options.store != nullptr},
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {}
 
@@ -86,18 +90,23 @@ Result<void> Driver::load() {
   each(answer_prefix, [&](const std::string& id, const Json& answer) {
     answers_.emplace(id, answer.at("value"));
   });
-  each(request_prefix, [&](const std::string& id, const Json&) {
+  each(request_prefix, [&](const std::string& id, const Json& asked) {
     if (answers_.contains(id)) return;
     const auto sent = attempt_.received(answer_signal(id));
     if (!sent || !sent->contains("value")) return;
     answers_.emplace(id, sent->at("value"));
     attempt_.update_state(
         Json{{std::string(answer_prefix) + id, Json{{"value", sent->at("value")}}}});
+    const auto node = plan_.node_of.find(asked_from(id, asked).executor);
+    if (node == plan_.node_of.end()) return;
+    checkpoints_.recorded(node->second, 0, 0);
+    checkpoints_.happened(CheckpointTrigger::response_accepted, node->second, 0);
   });
   return outcome::success();
 }
 
 Result<Json> Driver::run(Driven& driven) {
+  if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
   TRIAGE_TRYV(load());
   scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
@@ -105,6 +114,8 @@ Result<Json> Driver::run(Driven& driven) {
     work_.help();
     if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
   }
+  if (attempt_.stop_token().stop_requested())
+    checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
   driven.asked = asked_;
   driven.deliveries = std::move(views_);
@@ -140,15 +151,14 @@ Result<void> Driver::drive() {
     }
     if (!failed_.empty() || attempt_.stop_token().stop_requested() || scheduler_.left() > 0) break;
     TRIAGE_TRYV(values_.commit());
-    if (called_) save_checkpoint("triage/superstep/" + std::to_string(scheduler_.superstep()));
-    called_ = false;
+    superstep_ended();
     if (!scheduler_.advance()) break;
   }
   return outcome::success();
 }
 
 void Driver::begin(Delivery delivery) {
-  called_ = true;
+  called_.push_back(delivery.node);
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
     perform(ended);
@@ -158,6 +168,8 @@ void Driver::begin(Delivery delivery) {
 }
 
 void Driver::perform(Ended& ended) {
+  checkpoints_.happened(CheckpointTrigger::task_started, ended.delivery.node,
+                        ended.delivery.occurrence);
   if (plan_.nodes[ended.delivery.node].spec->options.policy) {
     call_under_policy(ended);
   } else {
@@ -165,7 +177,7 @@ void Driver::perform(Ended& ended) {
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
   if (ended.status == Status::failed) take_instead(ended);
-  store_finished(ended);
+  store_ended(ended);
 }
 
 Result<Instance*> Driver::instance_of(std::size_t node) {
@@ -190,6 +202,7 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     auto instance = instance_of(ended.delivery.node);
     Result<void> done = instance ? call.perform(*instance.value()) : instance.error();
     ended.asked = call.asked();
+    ended.patched = call.patched();
     if (!done) {
       ended.error = std::move(done).error();
       kept_[ended.delivery.node].instance.reset();
@@ -209,25 +222,6 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     ended.status = Status::failed;
     ended.thrown = std::current_exception();
     kept_[ended.delivery.node].instance.reset();
-  }
-}
-
-void Driver::store_finished(const Ended& ended) {
-  if (!options_.store) return;
-  const std::string& path = plan_.nodes[ended.delivery.node].path;
-  if (ended.status == Status::done) {
-    attempt_.update_state(
-        Json{{finished_key(path, ended.delivery.occurrence), to_stored(plan_, ended.finished)}});
-    if (body_.spec().options.schedule == Schedule::eager) {
-      save_checkpoint("triage/task/" + path + "/" + std::to_string(ended.delivery.occurrence));
-    }
-  } else if (ended.status == Status::parked) {
-    Json patch = Json::object();
-    for (const Asked& asked : ended.asked) {
-      const std::string key = std::string(request_prefix) + asked.id;
-      if (!before_.contains(key)) patch[key] = asked_json(asked);
-    }
-    attempt_.update_state(std::move(patch));
   }
 }
 

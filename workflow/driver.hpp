@@ -3,6 +3,7 @@
 // Drives one run of a workflow inside one attempt of one run of an agent: delivers, stores what has
 // finished, and leaves out what had.
 
+#include "checkpointer.hpp"
 #include "delivery_call.hpp"
 #include "triage/workflow/run.hpp"
 #include "work.hpp"
@@ -46,6 +47,7 @@ struct DriverOptions {
   std::shared_ptr<Clock> clock{};
   std::atomic<std::size_t>* calls = nullptr;
   bool retry_failed = true;  // Tries again what had failed and was recorded as that.
+  WorkflowObserver on_event{};
 };
 
 // The name of the signal that answers a request.
@@ -55,7 +57,7 @@ struct DriverOptions {
 
 class Driver {
  public:
-  Driver(const WorkflowBody& body, const Json& inputs, Attempt& attempt,
+  Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs, Attempt& attempt,
          const DriverOptions& options);
 
   // Where the outputs are: [path, occurrence, index] each. Errors: to be returned by the callable.
@@ -71,6 +73,7 @@ class Driver {
     std::optional<Error> error{};
     std::exception_ptr thrown{};
     bool reused = false;
+    bool patched = false;  // It has changed a plan.
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
@@ -83,14 +86,17 @@ class Driver {
   [[nodiscard]] bool still_true(const Delivery& delivery, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
   void take_instead(Ended& ended);
-  void save_checkpoint(const std::string& label);
   void note(const Ended& ended, Ran how);
   [[nodiscard]] Error failed_tasks() const;
   void begin(Delivery delivery);
   void perform(Ended& ended);
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
+  void store_ended(const Ended& ended);
+  [[nodiscard]] Json stored_form(const Ended& ended) const;
   void store_finished(const Ended& ended);
+  void store_asked(const Ended& ended);
+  void superstep_ended();
   [[nodiscard]] Result<void> collect();
   [[nodiscard]] Result<void> settle(Ended ended);
   [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
@@ -108,6 +114,8 @@ class Driver {
   std::map<std::string, Json, std::less<>> answers_{};
   Values values_;
   Scheduler scheduler_;
+  const Policies& policies_;
+  Checkpointer checkpoints_;
   Surroundings around_;
   std::vector<Kept> kept_;
   std::vector<Emitted> outputs_{};
@@ -115,8 +123,8 @@ class Driver {
   std::vector<Ended> failed_{};
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<DeliveryView> views_{};
-  bool called_ = false;  // Something was called in this superstep.
-  bool verify_ = false;  // Some of what is stored may not be true any more.
+  std::vector<std::size_t> called_{};  // In this superstep.
+  bool verify_ = false;                // Some of what is stored may not be true any more.
   std::mutex mutex_{};
   std::vector<Ended> ended_{};  // By workers; under mutex_.
   Work work_;                   // Last: its jobs see all of the above.

@@ -29,12 +29,14 @@ RunId inner_run_id(const RunId& run, const std::string& what) {
 // result is what the delivery has left behind, so that it is not run again if only that was stored.
 void Driver::call_under_policy(Ended& ended) {
   const PlanNode& node = plan_.nodes[ended.delivery.node];
+  bool called = false;
   const Inner try_once = [&](const Json&, Attempt& inner) -> Result<Json> {
+    called = true;
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
     if (ended.status == Status::parked) return Json();
-    return to_stored(plan_, ended.finished);
+    return stored_form(ended);
   };
   const TriageAgent<Inner> agent(try_once, *node.spec->options.policy,
                                  {.name = node.spec->id,
@@ -62,7 +64,7 @@ void Driver::call_under_policy(Ended& ended) {
     ended.error = std::move(done).error();
     return;
   }
-  if (ended.status == Status::parked) return;
+  if (ended.status == Status::parked || called) return;
   const std::string key = finished_key(node.path, ended.delivery.occurrence);
   auto finished = from_stored(plan_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;

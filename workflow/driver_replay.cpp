@@ -86,9 +86,53 @@ void Driver::take_instead(Ended& ended) {
   }
 }
 
-// Best-effort: what the store does not take now, the next one carries.
-void Driver::save_checkpoint(const std::string& label) {
-  if (options_.store) static_cast<void>(attempt_.checkpoint(label.substr(0, 256)));
+// What an executor that is left out of checkpoints keeps to itself is not stored.
+Json Driver::stored_form(const Ended& ended) const {
+  const std::size_t node = ended.delivery.node;
+  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished);
+  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)));
+}
+
+void Driver::store_finished(const Ended& ended) {
+  const std::size_t node = ended.delivery.node;
+  const std::string& path = plan_.nodes[node].path;
+  Json stored = stored_form(ended);
+  const std::size_t bytes = checkpoints_.counts_bytes() ? show(stored).size() : 0;
+  attempt_.update_state(Json{{finished_key(path, ended.delivery.occurrence), std::move(stored)}});
+  checkpoints_.recorded(node, 0, bytes);
+}
+
+void Driver::store_asked(const Ended& ended) {
+  Json patch = Json::object();
+  for (const Asked& asked : ended.asked) {
+    const std::string key = std::string(request_prefix) + asked.id;
+    if (!before_.contains(key)) patch[key] = asked_json(asked);
+  }
+  if (patch.empty()) return;
+  attempt_.update_state(std::move(patch));
+  checkpoints_.recorded(ended.delivery.node, 0, 0);
+  checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
+                        ended.delivery.occurrence);
+}
+
+void Driver::store_ended(const Ended& ended) {
+  if (!options_.store) return;
+  const std::size_t node = ended.delivery.node;
+  const auto happened = [&](CheckpointTrigger trigger) {
+    checkpoints_.happened(trigger, node, ended.delivery.occurrence);
+  };
+  if (ended.status == Status::parked) return store_asked(ended);
+  const bool failed = ended.thrown != nullptr || ended.error.has_value();
+  if (ended.status == Status::done) store_finished(ended);
+  happened(failed ? CheckpointTrigger::task_failed : CheckpointTrigger::task_completed);
+  if (ended.patched && !failed) happened(CheckpointTrigger::plan_patched);
+}
+
+void Driver::superstep_ended() {
+  if (!called_.empty() && body_.spec().options.schedule == Schedule::supersteps) {
+    checkpoints_.superstep_ended(scheduler_.superstep(), called_);
+  }
+  called_.clear();
 }
 
 void Driver::note(const Ended& ended, Ran how) {

@@ -108,6 +108,16 @@ Json to_stored(const Plan& plan, const Finished& finished) {
   return stored;
 }
 
+Finished without_private(Finished finished, const std::string& scope) {
+  finished.saved.reset();
+  std::erase_if(finished.writes, [&](const Write& write) { return write.scope == scope; });
+  const std::string of_scope = read_name(scope, "");
+  std::erase_if(finished.reads, [&](const auto& read) {
+    return read.first.compare(0, of_scope.size(), of_scope) == 0;
+  });
+  return finished;
+}
+
 Result<Finished> from_stored(const Plan& plan, const std::string& key, const Json& stored) {
   try {
     return parse(plan, stored);

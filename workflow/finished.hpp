@@ -30,6 +30,9 @@ inline constexpr std::string_view answer_prefix = "triage/answer/";
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
+// Without the values of this scope, and without what a hook gave.
+[[nodiscard]] Finished without_private(Finished finished, const std::string& scope);
+
 // Of a value of the state: the length of the scope tells where the key begins.
 [[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
 [[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);

@@ -47,7 +47,8 @@ void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
                             .parent = static_cast<std::ptrdiff_t>(scope),
                             .starts = {},
                             .edges = {},
-                            .spec = &below});
+                            .spec = &below,
+                            .node = &node});
     lay_out(below, plan_.scopes.size() - 1);
   }
 }

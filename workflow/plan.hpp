@@ -31,6 +31,7 @@ struct PlanScope {
   std::vector<std::size_t> starts{};  // Nodes.
   std::vector<Exit> edges{};          // That lead from it as an executor of its parent.
   const WorkflowSpec* spec = nullptr;
+  const NodeSpec* node = nullptr;  // What it is to its parent; null for the workflow itself.
 };
 
 struct PlanEdge {

@@ -2,12 +2,14 @@
 #include "triage/workflow/run.hpp"
 #include "base/shield.hpp"
 #include "branch.hpp"
+#include "checkpointer.hpp"
 #include "driver.hpp"
 #include "stored_run.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -94,11 +96,12 @@ class WorkflowRun::Body {
     return Error{Errc::not_found, "the run has not been gone on with in this process"};
   }
   Result<std::vector<CheckpointInfo>> checkpoints() const;
+  Result<CheckpointId> checkpoint(std::string_view label);
   [[nodiscard]] const RunId& id() const noexcept { return id_; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
 
  private:
-  Result<void> check() const;
+  Result<void> check();
   [[nodiscard]] Json task(const Json& inputs) const {
     return {{"inputs", inputs}, {"parts", workflow_.fingerprint()}};
   }
@@ -115,20 +118,41 @@ class WorkflowRun::Body {
     driven_ = {};
     const auto& own = workflow_.body()->spec().options;
     const Json inputs = detail::edited_inputs(task.at("inputs"), attempt.state());
-    detail::Driver driver(*workflow_.body(), inputs, attempt,
+    const UnderWay under_way(*this, attempt);
+    detail::Driver driver(*workflow_.body(), policies_, inputs, attempt,
                           {.threads = options_.threads,
                            .pool = options_.pool,
                            .max_supersteps = options_.max_supersteps.value_or(own.max_supersteps),
                            .store = options_.store,
                            .clock = options_.clock,
                            .calls = &calls_,
-                           .retry_failed = options_.retry_failed});
+                           .retry_failed = options_.retry_failed,
+                           .on_event = options_.on_event});
     return driver.run(driven_);
   }
   Result<WorkflowResult> finish(Result<Json> done);
 
+  // While the callable is at work, other threads may make checkpoints through its attempt.
+  class UnderWay {
+   public:
+    UnderWay(Body& body, Attempt& attempt) : body_(body) { set(&attempt); }
+    ~UnderWay() { set(nullptr); }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    void set(Attempt* attempt) {
+      const std::scoped_lock lock(body_.mutex_);
+      body_.attempt_ = attempt;
+    }
+    Body& body_;
+  };
+
   Workflow workflow_;
   WorkflowRunOptions options_;
+  detail::Policies policies_{};
+  std::mutex mutex_{};
+  Attempt* attempt_ = nullptr;  // Under mutex_.
   RunId id_;
   detail::Driven driven_{};
   bool looked_ = false;
@@ -136,10 +160,16 @@ class WorkflowRun::Body {
   TriageAgent<Callable> agent_;
 };
 
-Result<void> WorkflowRun::Body::check() const {
-  if (options_.threads >= 1 && options_.threads <= 256) return outcome::success();
-  return Error{Errc::invalid_argument,
-               "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+Result<void> WorkflowRun::Body::check() {
+  if (options_.threads < 1 || options_.threads > 256) {
+    return Error{Errc::invalid_argument,
+                 "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+  }
+  const detail::WorkflowBody& body = *workflow_.body();
+  TRIAGE_TRY(policies,
+             detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));
+  policies_ = std::move(policies);
+  return outcome::success();
 }
 
 Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
@@ -158,12 +188,24 @@ Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, cons
 
 Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
   if (!options_.store || id_.empty()) return Error{Errc::not_found, "the run has no store"};
-  TRIAGE_TRY(all, triage::detail::shielded([&] { return options_.store->checkpoints(id_); }));
-  std::vector<CheckpointInfo> ours;
-  for (CheckpointInfo& one : all) {
-    if (one.label.rfind("triage/", 0) == 0) ours.push_back(std::move(one));
+  const auto& own = workflow_.body()->spec().options.checkpoints;
+  const auto policy = options_.checkpoints ? options_.checkpoints : own;
+  return detail::stored_checkpoints(*options_.store, id_, policy ? policy->max_checkpoints : 0);
+}
+
+Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
+  if (label.rfind("triage/", 0) == 0) {
+    return Error{Errc::invalid_argument, "label \"" + printable(label) +
+                                             "\" is not allowed: those that begin with "
+                                             "\"triage/\" are the library's"};
   }
-  return outcome::success(std::move(ours));
+  const std::scoped_lock lock(mutex_);
+  if (attempt_ == nullptr || !options_.store) {
+    return Error{Errc::not_found, attempt_ == nullptr
+                                      ? "the run is not under way in this object"
+                                      : "there is no store to keep a checkpoint in"};
+  }
+  return attempt_->checkpoint(label);
 }
 
 Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
@@ -245,6 +287,14 @@ Result<Json> WorkflowRun::state() const { return body_->state(); }
 Result<std::vector<DeliveryView>> WorkflowRun::deliveries() const { return body_->deliveries(); }
 Result<std::vector<CheckpointInfo>> WorkflowRun::checkpoints() const {
   return body_->checkpoints();
+}
+Result<CheckpointId> WorkflowRun::checkpoint(std::string_view label) {
+  return body_->checkpoint(label);
+}
+std::future<Result<CheckpointId>> WorkflowRun::checkpoint_async(std::string label) {
+  return std::async(std::launch::async, [body = body_.get(), label = std::move(label)] {
+    return body->checkpoint(label);
+  });
 }
 std::size_t WorkflowRun::handler_calls() const noexcept { return body_->calls(); }
 const RunId& WorkflowRun::id() const noexcept { return body_->id(); }

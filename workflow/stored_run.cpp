@@ -12,6 +12,8 @@ namespace {
 
 using triage::detail::shielded;
 
+constexpr std::string_view entry_label = "triage/run_started";
+
 // run_started is the first record of every run.
 Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, shielded([&] { return store.read(run, {1, 1}); }));
@@ -142,6 +144,26 @@ Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& 
     outputs.push_back({path, finished.outputs[index].type, finished.outputs[index].json()});
   }
   return outcome::success(std::move(outputs));
+}
+
+Result<std::vector<CheckpointInfo>> stored_checkpoints(CheckpointStore& store, const RunId& run,
+                                                       std::size_t most) {
+  TRIAGE_TRY(all, shielded([&] { return store.checkpoints(run); }));
+  const auto automatic = [](const CheckpointInfo& one) {
+    return one.label.rfind("triage/", 0) == 0 && one.label != entry_label;
+  };
+  const auto made = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), automatic));
+  std::size_t hidden = most == 0 || made <= most ? 0 : made - most;
+  std::vector<CheckpointInfo> listed;
+  for (CheckpointInfo& one : all) {
+    if (one.label.empty()) continue;
+    if (automatic(one) && hidden > 0) {
+      --hidden;
+    } else {
+      listed.push_back(std::move(one));
+    }
+  }
+  return outcome::success(std::move(listed));
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

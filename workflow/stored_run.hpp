@@ -18,6 +18,11 @@ namespace triage::inline v0_1::workflow::detail {
 // Where two values differ first, as a JSON pointer; the whole is "/".
 [[nodiscard]] std::string first_difference(const Json& one, const Json& other);
 
+// The entry, those with a label, and the newest `most` (0: all) of the others. Errors: the store's.
+[[nodiscard]] Result<std::vector<CheckpointInfo>> stored_checkpoints(CheckpointStore& store,
+                                                                     const RunId& run,
+                                                                     std::size_t most);
+
 // The requests without an answer. Errors: the store's.
 [[nodiscard]] Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run);
 // Errors: Errc::invalid_argument.

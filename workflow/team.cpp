@@ -104,6 +104,7 @@ Result<Workflow> Team::build() const {
     PlanBoard board(context, names, limits);
     if (news.contains("patch")) {
       TRIAGE_TRYV(board.apply(news.at("patch")));
+      context.plan_patched();
     } else if (news.contains("failed")) {
       const auto task = news.at("task").get<std::string>();
       const auto why = news.at("failed").get<std::string>();
@@ -119,7 +120,8 @@ Result<Workflow> Team::build() const {
     give_work(board, synthesises, context);
     return outcome::success();
   };
-  builder.executor("board", stateless(board_handler)).edge("coordinator", "board");
+  builder.executor("board", stateless(board_handler), {.patches_plan = true})
+      .edge("coordinator", "board");
   std::vector<std::string> targets = names;
   targets.emplace_back("coordinator");
   if (synthesises) {

@@ -70,7 +70,8 @@ ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
   if (arguments.json) {
     Json all = Json::array();
     for (const RunInfo& run : runs) all.push_back(run_json(run));
-    print_json(Json{{"store", arguments.store}, {"runs", std::move(all)}, {"more", more}});
+    print_json(Json{
+        {"store", without_secrets(arguments.store)}, {"runs", std::move(all)}, {"more", more}});
     return warn_of_damaged_runs(runs);
   }
   if (runs.empty()) {
@@ -137,7 +138,7 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
                info.label, short_time(info.time), current[i] ? "" : "yes"});
   }
   if (arguments.json) {
-    print_json(Json{{"store", arguments.store},
+    print_json(Json{{"store", without_secrets(arguments.store)},
                     {"run", run_json(reading.value().info)},
                     {"checkpoints", std::move(all)},
                     {"more", skipped > 0},

@@ -91,7 +91,7 @@ void print_as_json(const Shown& shown) {
     effects.push_back(std::move(entry));
   }
   const CheckpointInfo& info = shown.checkpoint.info;
-  Json document{{"store", shown.arguments->store},
+  Json document{{"store", without_secrets(shown.arguments->store)},
                 {"run", run_json(shown.reading.info)},
                 {"task", shown_task(shown.narrative)},
                 {"checkpoint",

@@ -137,7 +137,7 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
     const Verified& verified = result.value();
     const bool intact = verified.damaged_runs == 0 && verified.store_problems.empty();
     if (given->json) {
-      print_json(Json{{"store", given->store},
+      print_json(Json{{"store", without_secrets(given->store)},
                       {"intact", intact},
                       {"runs", verified.runs},
                       {"damaged_runs", verified.damaged_runs},

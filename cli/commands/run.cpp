@@ -3,6 +3,7 @@
 
 #include "command.hpp"
 #include "failure_json.hpp"
+#include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "run_session.hpp"
 #include "triage/detail/try.hpp"
@@ -28,6 +29,8 @@ struct Arguments {
   std::string contract{};
   std::string budget{};
   bool guard = false;
+  std::string adapter{};
+  std::string own_session = "auto";
   std::string timeout{};
   std::string idle_timeout{};
   std::string kill_after = "5s";
@@ -77,6 +80,9 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   spec.budget = budget;
   TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
   spec.max_wait = max_wait;
+  TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
+  spec.adapter = std::move(adapter);
+  spec.session = given.own_session;
   return outcome::success(std::move(spec));
 }
 
@@ -158,6 +164,14 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   arguments.add_flag("--guard", given->guard,
                      "Steps that the program proposes are judged by their risk: allowed, denied, "
                      "or the run waits until somebody decides.");
+  arguments.add_option("--adapter", given->adapter,
+                       "How the program's events are read and its session is gone on with: a name "
+                       "(claude, codex, generic) or a file. Default: by the program's name.");
+  arguments
+      .add_option("--session", given->own_session,
+                  "Whether the program goes on with its own session after a failure: auto (the "
+                  "default: as its adapter says), resume, fresh.")
+      ->check(CLI::IsMember({"auto", "resume", "fresh"}));
   arguments.add_option("--label", given->label, "A name to find the run by.");
   arguments.add_option("--run", given->run,
                        "The run's id. One that exists goes on; one that has finished is not run "

@@ -126,7 +126,7 @@ ExitStatus list_runs(const Arguments& given) {
   }
   Json all = Json::array();
   for (const RunInfo& run : runs.value()) all.push_back(line_of(*store.value(), run));
-  print_json(Json{{"store", meant.value().store}, {"runs", std::move(all)}});
+  print_json(Json{{"store", without_secrets(meant.value().store)}, {"runs", std::move(all)}});
   return ExitStatus::done;
 }
 
@@ -166,7 +166,8 @@ ExitStatus list_suspended(const Arguments& given) {
     all.push_back(std::move(waiting));
   }
   if (given.json) {
-    print_json(Json{{"store", meant.value().store}, {"suspended", std::move(all)}});
+    print_json(
+        Json{{"store", without_secrets(meant.value().store)}, {"suspended", std::move(all)}});
   } else {
     print(all.empty() ? "No run waits.\n" : table.text());
   }

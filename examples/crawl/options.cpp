@@ -37,7 +37,7 @@ void split_url(const std::string& url, CrawlTask& task) {
 const char* const usage =
     "Usage: crawl_agent --start URL [OPTION VALUE]...\n"
     "  --goal TEXT        What is wanted, in words; quoted in the report\n"
-    "  --store PATH       SQLite file that keeps the checkpoints (default: none)\n"
+    "  --store URL        what keeps the checkpoints: PATH, redis://HOST, … (default: none)\n"
     "  --run-id ID        Start this run, or continue it, or print its recorded result\n"
     "  --report PATH      Write PATH.md and PATH.json\n"
     "  --pages FOLDER     Save pages here (default: crawl_pages)\n"

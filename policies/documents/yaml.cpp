@@ -120,23 +120,29 @@ Error at_line(int line, const std::string& text) {
   return {Errc::invalid_argument, "line " + std::to_string(line) + ": " + text};
 }
 
-}  // namespace
-
-Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyRegistry& registry,
-                                          std::shared_ptr<KeySpace> shared) {
-  Converter converter;
-  Json document;
+// Converts the one document of the text. Errors name it as `what`.
+Result<Json> convert_text(std::string_view text, std::string_view what, Converter& converter) {
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {
       return at_line(documents[1].Mark().line + 1, "a second document begins; allowed is one");
     }
+    Json document;
     if (!documents.empty()) document = converter.convert(documents[0], "", 0);
+    return outcome::success(std::move(document));
   } catch (const BadYaml& bad) {
-    return at_line(bad.line, "the policy document " + bad.why);
+    return at_line(bad.line, std::string(what) + " " + bad.why);
   } catch (const YAML::Exception& error) {
-    return at_line(error.mark.line + 1, "the policy document is no YAML: " + printable(error.msg));
+    return at_line(error.mark.line + 1, std::string(what) + " is no YAML: " + printable(error.msg));
   }
+}
+
+}  // namespace
+
+Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyRegistry& registry,
+                                          std::shared_ptr<KeySpace> shared) {
+  Converter converter;
+  TRIAGE_TRY(document, convert_text(text, "the policy document", converter));
   auto made = document_from_json(document, registry, std::move(shared));
   if (made) return made;
   std::string all;
@@ -145,6 +151,11 @@ Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyR
     detail::add_problems(all, at_line(converter.line_of(line), line).detail);
   });
   return Error{Errc::invalid_argument, all};
+}
+
+Result<Json> json_from_yaml(std::string_view text, std::string_view what) {
+  Converter converter;
+  return convert_text(text, what, converter);
 }
 
 }  // namespace triage::inline v0_1

@@ -99,9 +99,11 @@ void Journal::doubt_effect(std::string_view key) {
   const auto found = effects_.find(key);
   if (found == effects_.end()) return;
   EffectState& effect = found->second;
-  const bool compensation =
-      effect.status == Status::compensating || effect.status == Status::compensated;
-  effect.status = compensation ? Status::compensating : Status::intended;
+  // If a compensation was begun, the effect itself has happened, whatever else could not be stored.
+  const bool undoing = !effect.compensation_key.empty() || effect.status == Status::compensating ||
+                       effect.status == Status::compensated;
+  effect.status = undoing ? Status::compensating : Status::intended;
+  if (undoing) undone_.emplace(effect.intended_at, last_);
 }
 
 // --- What damage may have taken.

@@ -3,6 +3,7 @@
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -39,10 +40,26 @@ Result<void> check_task(const Journal& journal) {
                                       "had no conversion to JSON"};
 }
 
+// Whether a process that died was about to undo an effect that was intended before this position.
+static bool will_claim_undone(const Journal& journal, Sequence seq) {
+  using Status = EffectState::Status;
+  const auto& undoing = journal.compensating_after();
+  if (!undoing) return false;
+  const auto& effects = journal.effects();
+  return std::any_of(effects.begin(), effects.end(), [&](const auto& known) {
+    const EffectState& effect = known.second;
+    const bool in_place = effect.status == Status::intended || effect.status == Status::completed ||
+                          effect.status == Status::compensating;
+    return in_place && effect.compensation && effect.intended_at > *undoing &&
+           effect.intended_at < seq;
+  });
+}
+
 Result<void> check_claims(const Journal& journal, std::size_t position) {
   const Sequence seq = journal.positions()[position].seq;
-  const auto& undoing = journal.compensating_after();
-  if (!journal.claims_undone(position) && !(undoing && seq > *undoing)) return outcome::success();
+  if (!journal.claims_undone(position) && !will_claim_undone(journal, seq)) {
+    return outcome::success();
+  }
   return Error{Errc::conflict,
                "checkpoint " + to_string(CheckpointId{journal.run(), seq}) +
                    " is behind an effect that has been undone since, so its state claims what is "

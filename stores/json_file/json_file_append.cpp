@@ -37,11 +37,18 @@ LeaseKey key_of(std::uint64_t birth, std::uint64_t epoch) {
   return {static_cast<std::int64_t>(birth), epoch};
 }
 
-Lease lease_of(const RunId& run, std::uint64_t birth, std::uint64_t epoch) {
-  return {.run = run, .epoch = epoch, .handle = static_cast<std::int64_t>(birth)};
-}
-
 }  // namespace
+
+// Gives the lease out. Who holds it is known from then on: a lease whose answer gets lost is free.
+Lease JsonFileJournals::lend(Held& held) {
+  std::shared_ptr<const void> holder = held.holder.lock();
+  if (!holder) holder = std::make_shared<char>();
+  held.holder = holder;
+  return {.run = held.head.info.id,
+          .epoch = held.stand.epoch,
+          .handle = static_cast<std::int64_t>(held.head.birth),
+          .holder = std::move(holder)};
+}
 
 Result<FileLock> JsonFileJournals::lock(const RunId& run, bool shared) const {
   const std::string number = std::to_string(crc32c(run) % lock_files);
@@ -58,7 +65,8 @@ bool JsonFileJournals::owned(const RunStand& stand, std::uint64_t birth,
   if (stand.owner.empty()) return false;
   if (stand.owner == mark_.text()) {  // Our own: nobody knows better whether a run holds it.
     return std::any_of(held_.begin(), held_.end(), [&](const auto& one) {
-      return one.second.head.birth == birth && one.second.stand.epoch == stand.epoch;
+      return one.second.head.birth == birth && one.second.stand.epoch == stand.epoch &&
+             !one.second.holder.expired();
     });
   }
   switch (check_owner(stand.owner, mark_.text(), key_of(birth, stand.epoch))) {
@@ -181,9 +189,9 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   if (::stat(path.c_str(), &status) != 0) return file_error("looking at", path);
   held.file = status.st_ino;
   held.end = text.size();
-  const Lease lease = lease_of(run.id, held.head.birth, 1);
+  Lease lease = lend(held);
   held_[run.id] = std::move(held);
-  return outcome::success(lease);
+  return outcome::success(std::move(lease));
 }
 
 // The lease of a run that was started just so: the answer got lost.
@@ -191,7 +199,7 @@ Result<Lease> JsonFileJournals::started_before(const RunId& run, std::span<const
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto held = held_.find(run);
   if (held == held_.end() || held->second.stand.epoch != 1 || records.empty()) return conflict;
-  const Lease lease = lease_of(run, held->second.head.birth, 1);
+  Lease lease = lend(held->second);
   if (!check_held(lease)) return conflict;
   TRIAGE_TRY(scan, scan_run(runs_folder(), run));
   const bool same = scan.records.size() == records.size() && scan.damaged.empty() &&
@@ -199,7 +207,7 @@ Result<Lease> JsonFileJournals::started_before(const RunId& run, std::span<const
                       return is_stored(scan.records, record);
                     });
   if (!same) return conflict;
-  return outcome::success(lease);
+  return outcome::success(std::move(lease));
 }
 
 Result<Lease> JsonFileJournals::acquire(const RunId& run) {
@@ -229,9 +237,9 @@ Result<Lease> JsonFileJournals::acquire(const RunId& run) {
                " bytes of an append that was cut off before it was acknowledged; they are removed";
   }
   mark_.forget(key_of(seen.head.birth, seen.stand.epoch));
-  const Lease lease = lease_of(run, held.head.birth, held.stand.epoch);
+  Lease lease = lend(held);
   held_[run] = std::move(held);
-  return outcome::success(lease);
+  return outcome::success(std::move(lease));
 }
 
 Result<void> JsonFileJournals::renew(const Lease& lease) {

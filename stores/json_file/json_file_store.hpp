@@ -49,6 +49,7 @@ class JsonFileJournals final : public JsonFileStore {
     RunStand stand{};
     std::uint64_t file = 0;
     std::uint64_t end = 0;
+    std::weak_ptr<const void> holder{};  // Nobody has the lease any more when it is gone.
   };
 
   [[nodiscard]] std::string runs_folder() const { return folder_ + "/runs"; }
@@ -56,6 +57,7 @@ class JsonFileJournals final : public JsonFileStore {
   [[nodiscard]] Result<void> usable() const;    // Errc::unsupported after fork().
   [[nodiscard]] Result<void> writable() const;  // And if it is read_only.
   [[nodiscard]] Result<FileLock> lock(const RunId& run, bool shared = false) const;
+  [[nodiscard]] static Lease lend(Held& held);
   [[nodiscard]] bool owned(const RunStand& stand, std::uint64_t birth,
                            std::int64_t unseen_ms) const;
   [[nodiscard]] RunInfo info_of(const RunGlance& seen);

@@ -4,6 +4,12 @@
 #include "triage/detail/try.hpp"
 #include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
+#ifdef TRIAGE_HAS_POSTGRES
+#include "triage/stores/postgres.hpp"
+#endif
+#ifdef TRIAGE_HAS_REDIS
+#include "triage/stores/redis.hpp"
+#endif
 #ifdef TRIAGE_HAS_SQLITE
 #include "triage/stores/sqlite.hpp"
 #endif
@@ -47,9 +53,26 @@ Opened open_sqlite(const std::string& path, const OpenStoreOptions& options) {
 }
 #endif
 
+#ifdef TRIAGE_HAS_REDIS
+Opened open_redis(const std::string& rest, const OpenStoreOptions& options) {
+  return as_store(RedisStore::open(
+      "redis://" + rest, {.durability = options.durability, .read_only = options.read_only}));
+}
+Opened open_rediss(const std::string& rest, const OpenStoreOptions&) {
+  return as_store(RedisStore::open("rediss://" + rest));  // Says why there is none.
+}
+#endif
+
+#ifdef TRIAGE_HAS_POSTGRES
+Opened open_postgres(const std::string& rest, const OpenStoreOptions& options) {
+  return as_store(PostgresStore::open(
+      "postgresql://" + rest, {.durability = options.durability, .read_only = options.read_only}));
+}
+#endif
+
 struct Kind {
   std::string_view scheme{};
-  std::string_view shown{};
+  std::string_view shown{};  // Empty: not offered.
   Opened (*open)(const std::string& rest, const OpenStoreOptions& options) = nullptr;
 };
 constexpr Kind kinds[] = {
@@ -58,6 +81,14 @@ constexpr Kind kinds[] = {
 #endif
     {"file", "file:FOLDER", open_json_file},
     {"memory", "memory:", open_memory},
+#ifdef TRIAGE_HAS_REDIS
+    {"redis", "redis://HOST", open_redis},
+    {"rediss", "", open_rediss},
+#endif
+#ifdef TRIAGE_HAS_POSTGRES
+    {"postgresql", "postgresql://HOST", open_postgres},
+    {"postgres", "", open_postgres},
+#endif
 };
 
 // Without the colon; empty for a plain path, such as "a/b:c" or "c:d.db".
@@ -118,7 +149,9 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
 
 std::string known_store_urls() {
   std::string all;
-  for (const Kind& kind : kinds) all += (all.empty() ? "" : ", ") + std::string(kind.shown);
+  for (const Kind& kind : kinds) {
+    if (!kind.shown.empty()) all += (all.empty() ? "" : ", ") + std::string(kind.shown);
+  }
   return all;
 }
 
@@ -127,9 +160,8 @@ std::string without_secrets(std::string_view url) {
   const std::size_t slashes = text.find("://");
   if (slashes == text.npos) return text;
   const std::size_t begin = slashes + 3;
-  // A password may hold any character, so the last "@" before the query ends it.
-  const std::size_t query = std::min(text.find('?', begin), text.size());
-  const std::size_t at = text.substr(0, query).rfind('@');
+  // A password may hold any character, "?" and "/" too, so the last "@" of all ends it.
+  const std::size_t at = text.rfind('@');
   if (at != text.npos && at >= begin) {
     const std::size_t colon = text.find(':', begin);
     if (colon < at) text.replace(colon + 1, at - colon - 1, "***");

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t format = 1;
 constexpr std::size_t head_of_content = 9;  // Kind and time, in front of the body.
+constexpr std::size_t page = 1'000;         // Records, or runs, in one answer.
 
 template <class T>
 T number(std::string_view text) {
@@ -91,7 +92,7 @@ RedisJournals::RedisJournals(RedisAddress address, RedisOptions options)
     : options_(std::move(options)),
       pid_(::getpid()),
       connection_(std::move(address), options_.timeout),
-      mark_(real_random()->next(), true) {}
+      mark_(real_random()->next(), !options_.read_only) {}
 
 RedisJournals::~RedisJournals() {
   if (::getpid() != pid_) connection_.abandon();
@@ -104,14 +105,26 @@ Result<void> RedisJournals::usable() const {
                "there"};
 }
 
+Result<void> RedisJournals::writable() const {
+  if (!options_.read_only) return outcome::success();
+  return Error{Errc::unsupported, "this Redis store is opened for reading only"};
+}
+
 Result<RedisReply> RedisJournals::ask(const RedisWords& words) {
   TRIAGE_TRYV(usable());
   const std::scoped_lock here(mutex_);
   return connection_.ask(words);
 }
 
+Result<RedisConnection::Replies> RedisJournals::ask_all(const std::vector<RedisWords>& questions) {
+  TRIAGE_TRYV(usable());
+  const std::scoped_lock here(mutex_);
+  return connection_.ask_all(questions);
+}
+
 Result<RedisJournals::Answer> RedisJournals::run_script(const char* script, const RedisWords& keys,
                                                         const RedisWords& arguments) {
+  TRIAGE_TRYV(writable());
   RedisWords words{"EVAL", script, std::to_string(keys.size())};
   words.insert(words.end(), keys.begin(), keys.end());
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -129,13 +142,16 @@ Result<void> RedisJournals::look() {
     return reply->elements == 2 ? text_of(reply->element[1]) : std::string();
   };
   TRIAGE_TRYV(ask({"PING"}));
-  const auto scripts = ask({"EVAL", "return 1", "0"});
-  if (!scripts) {
-    return Error{scripts.error().code,
-                 "this store needs the right to run scripts: " + scripts.error().detail};
+  if (!options_.read_only) {
+    const auto scripts = ask({"EVAL", "return 1", "0"});
+    if (!scripts) {
+      return Error{scripts.error().code,
+                   "this store needs the right to run scripts: " + scripts.error().detail};
+    }
   }
   const auto policy = setting("maxmemory-policy");
-  if (policy && policy.value().starts_with("allkeys")) {
+  const bool evicts = policy && policy.value().starts_with("allkeys");
+  if (evicts && !options_.read_only) {
     return Error{Errc::unsupported,
                  "the Redis server may drop journals when it is full "
                  "(maxmemory-policy " +
@@ -156,8 +172,14 @@ Result<void> RedisJournals::look() {
                      " is asked for; set appendonly yes, and appendfsync everysec (process) or "
                      "always (power)"};
   }
-  TRIAGE_TRYV(ask({"SET", options_.prefix + "format", std::to_string(format), "NX"}));
+  if (!options_.read_only) {
+    TRIAGE_TRYV(ask({"SET", options_.prefix + "format", std::to_string(format), "NX"}));
+  }
   TRIAGE_TRY(stored, ask({"GET", options_.prefix + "format"}));
+  if (stored->type == REDIS_REPLY_NIL) {
+    return Error{Errc::not_found,
+                 "no Redis store lies under the prefix \"" + printable(options_.prefix) + "\""};
+  }
   if (number<std::uint64_t>(text_of(stored.get())) != format) {
     return Error{Errc::unsupported, "what lies under the prefix \"" + printable(options_.prefix) +
                                         "\" has format " + printable(text_of(stored.get())) +
@@ -185,6 +207,12 @@ std::string RedisJournals::space_key(std::string_view space) const {
 Result<RedisJournals::RunFacts> RedisJournals::facts_of(const RunId& run) {
   TRIAGE_TRYV(check_run_id(run));
   TRIAGE_TRY(reply, ask({"HGETALL", facts_key(run)}));
+  return facts_in(run, *reply);
+}
+
+Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
+                                                        const redisReply& stored) {
+  const redisReply* const reply = &stored;
   std::map<std::string, std::string> said;
   for (std::size_t i = 0; i + 1 < reply->elements; i += 2) {
     said[text_of(reply->element[i])] = text_of(reply->element[i + 1]);
@@ -236,11 +264,23 @@ Result<RunInfo> RedisJournals::run(const RunId& id) {
 
 Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range) {
   TRIAGE_TRY(facts, facts_of(run));
-  TRIAGE_TRY(reply, ask({"XRANGE", log_key(run), std::to_string(range.first) + "-0",
-                         std::to_string(range.last) + "-0"}));
   JournalReading reading{.info = std::move(facts.info)};
-  for (std::size_t i = 0; i < reply->elements; ++i) {
-    take_entry(run, *reply->element[i], reading);
+  std::string from = std::to_string(range.first) + "-0";
+  const std::string till = std::to_string(range.last) + "-0";
+  bool more = true;
+  for (std::size_t pages = 1; more; ++pages) {
+    TRIAGE_TRY(reply, ask({"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)}));
+    for (std::size_t i = 0; i < reply->elements; ++i) {
+      take_entry(run, *reply->element[i], reading);
+    }
+    more = reply->elements == page;
+    if (more) from = "(" + text_of(reply->element[page - 1]->element[0]);
+    if (more || pages == 1) continue;
+    // Nobody has put another run in its place meanwhile.
+    TRIAGE_TRY(again, facts_of(run));
+    if (again.birth != facts.birth) {
+      return Error{Errc::busy, "run \"" + run + "\" was erased and made anew while it was read"};
+    }
   }
   return outcome::success(std::move(reading));
 }
@@ -248,11 +288,22 @@ Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range
 Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
   TRIAGE_TRY(reply, ask({"SMEMBERS", options_.prefix + "runs"}));
   std::vector<RunInfo> found;
-  for (std::size_t i = 0; i < reply->elements; ++i) {
-    auto info = run(text_of(reply->element[i]));
-    if (!info && info.error().code == Errc::not_found) continue;  // Erased, or past its time.
-    if (!info) return info.error();
-    if (matches(info.value(), query)) found.push_back(std::move(info).value());
+  for (std::size_t first = 0; first < reply->elements; first += page) {
+    const std::size_t end = std::min(first + page, reply->elements);
+    std::vector<RedisWords> questions;
+    std::vector<RunId> ids;
+    for (std::size_t i = first; i < end; ++i) {
+      ids.push_back(text_of(reply->element[i]));
+      questions.push_back({"HGETALL", facts_key(ids.back())});
+    }
+    TRIAGE_TRY(answers, ask_all(questions));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      TRIAGE_TRY(stored, std::move(answers[i]));
+      auto facts = facts_in(ids[i], *stored);
+      if (!facts && facts.error().code == Errc::not_found) continue;  // Erased, or past its time.
+      if (!facts) return facts.error();
+      if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
+    }
   }
   std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
     return a.started != b.started ? a.started > b.started : a.id > b.id;
@@ -322,7 +373,9 @@ Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
                  "allowed are timeout 10 ms to 10 min, lease_timeout 1 s to 1 day, ttl 0 and more"};
   }
   TRIAGE_TRY(address, detail::parse_redis_url(url));
-  auto store = std::make_shared<detail::RedisJournals>(std::move(address), options);
+  RedisOptions own = options;
+  if (!address.prefix.empty()) own.prefix = address.prefix;
+  auto store = std::make_shared<detail::RedisJournals>(std::move(address), std::move(own));
   TRIAGE_TRYV(store->look());
   return outcome::success(std::shared_ptr<RedisStore>(std::move(store)));
 }

@@ -61,6 +61,7 @@ Result<void> RedisJournals::add_records(const Lease& lease, std::span<const Reco
 
 Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> records) {
   TRIAGE_TRYV(check_run_id(run.id));
+  TRIAGE_TRYV(writable());
   const std::string birth = std::to_string(real_random()->next() >> 1U);
   const Lease lease = lease_of(run.id, birth, 1);
   const WallTime updated = records.empty() ? run.updated : records.back().time();

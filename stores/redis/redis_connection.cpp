@@ -5,14 +5,18 @@
 #include "triage/json.hpp"
 
 #include <hiredis/hiredis.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
+#include <thread>
 
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr int most_tries = 3;
+constexpr std::chrono::milliseconds first_pause{5};
+constexpr std::chrono::milliseconds longest_pause{200};
 
 std::optional<int> number(std::string_view text, int most) {
   int value = 0;
@@ -33,6 +37,59 @@ Error refused(const redisReply& reply) {
   return {Errc::io, "the Redis server says: " + text};
 }
 
+// hiredis writes without MSG_NOSIGNAL: a server that went away must not end the process.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    sigset_t waiting;
+    sigpending(&waiting);
+    was_waiting_ = sigismember(&waiting, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipe() {
+    const timespec at_once{};
+    if (!was_waiting_) {
+      while (sigtimedwait(&pipe_, nullptr, &at_once) == SIGPIPE) {}
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_waiting_ = false;
+};
+
+constexpr std::string_view loading = "the Redis server says: LOADING";
+bool is_starting(const Error& error) { return error.detail.starts_with(loading); }
+bool refuses_us(const Error& error) {
+  return error.detail.starts_with("the Redis server says: ") && !is_starting(error);
+}
+
+// Errors: nothing, if a "%" is not followed by two hexadecimal digits.
+std::optional<std::string> decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain.push_back(text[i]);
+      continue;
+    }
+    unsigned value = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const char* const end = digits.data() + digits.size();
+    if (digits.size() != 2 || std::from_chars(digits.data(), end, value, 16).ptr != end) {
+      return std::nullopt;
+    }
+    plain.push_back(static_cast<char>(value));
+    i += 2;
+  }
+  return plain;
+}
+
 }  // namespace
 
 void FreeReply::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
@@ -50,7 +107,7 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   const auto refuse = [](std::string_view why) {
     return Error{Errc::invalid_argument,
                  "the Redis URL " + std::string(why) +
-                     "; expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]"};
+                     "; expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT]"};
   };
   if (url.starts_with("rediss:")) {
     return Error{Errc::unsupported, "rediss: needs a hiredis with TLS, which this build has not"};
@@ -63,9 +120,21 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
     const std::string_view user = url.substr(0, at);
     const std::size_t colon = user.find(':');
     if (colon == user.npos) return refuse("has a user without a password");
-    address.user = user.substr(0, colon);
-    address.password = user.substr(colon + 1);
+    const auto name = decoded(user.substr(0, colon));
+    const auto password = decoded(user.substr(colon + 1));
+    if (!name || !password) return refuse("has a % without two hexadecimal digits");
+    address.user = *name;
+    address.password = *password;
     url.remove_prefix(at + 1);
+  }
+  if (const std::size_t query = url.find('?'); query != url.npos) {
+    constexpr std::string_view prefix = "prefix=";
+    const auto value = decoded(url.substr(query + 1));
+    if (!value || !value->starts_with(prefix) || value->size() == prefix.size()) {
+      return refuse("has another parameter than ?prefix=TEXT");
+    }
+    address.prefix = value->substr(prefix.size());
+    url = url.substr(0, query);
   }
   if (const std::size_t slash = url.find('/'); slash != url.npos) {
     if (slash + 1 < url.size()) {
@@ -104,12 +173,11 @@ Result<void> RedisConnection::connect() {
   }
   redisSetTimeout(context_.get(), limit);
   const auto greet = [&](const RedisWords& words) -> Result<void> {
-    auto reply = ask_once(words);
-    if (!reply) {
-      context_.reset();
-      return reply.error();
-    }
-    return outcome::success();
+    auto replies = ask_once({words});
+    const bool greeted = replies && replies.value().front();
+    if (greeted) return outcome::success();
+    context_.reset();
+    return replies ? replies.value().front().error() : replies.error();
   };
   if (!address_.password.empty()) {
     RedisWords words{"AUTH"};
@@ -123,36 +191,73 @@ Result<void> RedisConnection::connect() {
   return outcome::success();
 }
 
-Result<RedisReply> RedisConnection::ask_once(const RedisWords& words) {
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const std::string& word : words) {
-    texts.push_back(word.data());
-    sizes.push_back(word.size());
+Result<RedisConnection::Replies> RedisConnection::ask_once(
+    const std::vector<RedisWords>& questions) {
+  const NoBrokenPipe here;
+  for (const RedisWords& words : questions) {
+    std::vector<const char*> texts;
+    std::vector<std::size_t> sizes;
+    for (const std::string& word : words) {
+      texts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    if (redisAppendCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(),
+                               sizes.data()) != REDIS_OK) {
+      return lost(std::string_view(context_->errstr));
+    }
   }
-  RedisReply reply(static_cast<redisReply*>(redisCommandArgv(
-      context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data())));
-  if (!reply) return lost(std::string_view(context_->errstr));
-  if (reply->type == REDIS_REPLY_ERROR) return refused(*reply);
-  return outcome::success(std::move(reply));
+  Replies replies;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    void* answer = nullptr;
+    if (redisGetReply(context_.get(), &answer) != REDIS_OK) {
+      return lost(std::string_view(context_->errstr));
+    }
+    RedisReply reply(static_cast<redisReply*>(answer));
+    if (reply->type == REDIS_REPLY_ERROR) {
+      replies.emplace_back(refused(*reply));
+    } else {
+      replies.emplace_back(outcome::success(std::move(reply)));
+    }
+  }
+  return outcome::success(std::move(replies));
+}
+
+Result<RedisConnection::Replies> RedisConnection::ask_all(
+    const std::vector<RedisWords>& questions) {
+  using std::chrono::steady_clock;
+  const auto give_up = steady_clock::now() + timeout_;
+  std::chrono::milliseconds pause = first_pause;
+  while (true) {
+    std::optional<Error> error;
+    if (!context_) {
+      const Result<void> connected = connect();
+      if (!connected) error = connected.error();
+    }
+    if (context_) {
+      auto replies = ask_once(questions);
+      if (replies) {
+        was_there_ = true;
+        const bool starting =
+            std::any_of(replies.value().begin(), replies.value().end(),
+                        [](const auto& reply) { return !reply && is_starting(reply.error()); });
+        if (!starting || steady_clock::now() + pause >= give_up) return replies;
+      } else {
+        error = replies.error();
+        // What comes in later would be taken for the answer to another question.
+        context_.reset();
+      }
+    }
+    // Whoever has never been there, or refuses us, is not waited for.
+    if (error && (!was_there_ || refuses_us(*error))) return *std::move(error);
+    if (error && steady_clock::now() + pause >= give_up) return *std::move(error);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, longest_pause);
+  }
 }
 
 Result<RedisReply> RedisConnection::ask(const RedisWords& words) {
-  std::optional<Error> last;
-  for (int i = 0; i < most_tries; ++i) {
-    if (!context_) {
-      const Result<void> connected = connect();
-      if (!connected) {
-        last = connected.error();
-        continue;
-      }
-    }
-    auto reply = ask_once(words);
-    if (reply || context_->err == 0) return reply;  // An answer, though perhaps an error.
-    last = reply.error();
-    context_.reset();
-  }
-  return *std::move(last);
+  TRIAGE_TRY(replies, ask_all({words}));
+  return std::move(replies.front());
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -56,16 +56,19 @@ class RedisJournals final : public RedisStore {
   };
 
   [[nodiscard]] Result<void> usable() const;
+  [[nodiscard]] Result<void> writable() const;
   [[nodiscard]] std::string facts_key(const RunId& run) const;
   [[nodiscard]] std::string log_key(const RunId& run) const;
   [[nodiscard]] std::string space_key(std::string_view space) const;
   [[nodiscard]] Result<RedisReply> ask(const RedisWords& words);
+  [[nodiscard]] Result<RedisConnection::Replies> ask_all(const std::vector<RedisWords>& questions);
   [[nodiscard]] Result<Answer> run_script(const char* script, const RedisWords& keys,
                                           const RedisWords& arguments);
   [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease,
                                             RedisWords more);
   void forget(const Lease& lease);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
+  [[nodiscard]] Result<RunFacts> facts_in(const RunId& run, const redisReply& stored);
   [[nodiscard]] Result<bool> owned(const RunFacts& facts);
   [[nodiscard]] Result<void> add_records(const Lease& lease, std::span<const Record> records,
                                          RedisWords& words) const;

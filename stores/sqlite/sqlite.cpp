@@ -39,7 +39,7 @@ SqliteJournals::~SqliteJournals() {
       free_run.bind(1, run);
       database_->run(free_run);
     };
-    for (const auto& [run, renewed] : held_) free(run);
+    for (const auto& [run, held] : held_) free(run);
     for (const auto& [run, epoch] : mark_.given_up()) free(run);
     database_->commit();
   } catch (const std::exception&) {

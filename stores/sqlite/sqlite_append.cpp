@@ -199,23 +199,24 @@ std::optional<Error> SqliteJournals::settle_duplicate(const Row& row) {
 
 void SqliteJournals::note_commit(const Lease& lease, RunStatus stored, RunStatus status) {
   const auto now = std::chrono::steady_clock::now();
-  auto& [epoch, renewed] = held_[lease.handle];
-  if (epoch == lease.epoch && status == stored &&
-      now - renewed < lease_timeout_ / renewals_a_timeout) {
+  Held& held = held_[lease.handle];
+  if (held.epoch == lease.epoch && status == stored &&
+      now - held.renewed < lease_timeout_ / renewals_a_timeout) {
     return;
   }
   statements_->note_commit.bind(1, lease.handle);
   statements_->note_commit.bind(2, static_cast<int>(status));
   database_->run(statements_->note_commit);
-  epoch = lease.epoch;
-  renewed = now;
+  if (held.epoch != lease.epoch) held.holder = lease.holder;
+  held.epoch = lease.epoch;
+  held.renewed = now;
 }
 
 // What note_commit() remembered was rolled back with the rest: the next commit renews again.
 void SqliteJournals::forget_renewals(std::span<const AppendBatch> batches) {
   for (const AppendBatch& batch : batches) {
     if (const auto held = held_.find(batch.lease.handle); held != held_.end()) {
-      held->second.second = {};
+      held->second.renewed = {};
     }
   }
 }

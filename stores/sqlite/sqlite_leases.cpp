@@ -16,8 +16,18 @@ OwnerLife SqliteJournals::life_of_owner(const RunRow& row) const {
   if (row.owner.empty()) return OwnerLife::gone;
   if (row.owner != mark_.text()) return check_owner(row.owner, mark_.text(), {row.run, row.epoch});
   const auto held = held_.find(row.run);  // Our own: nobody knows better whether a run holds it.
-  return held != held_.end() && held->second.first == row.epoch ? OwnerLife::alive
-                                                                : OwnerLife::gone;
+  const bool is_held =
+      held != held_.end() && held->second.epoch == row.epoch && !held->second.holder.expired();
+  return is_held ? OwnerLife::alive : OwnerLife::gone;
+}
+
+// Gives a lease out. Who holds it is known from then on: a lease whose answer gets lost is free.
+Lease SqliteJournals::lend(Lease lease, std::chrono::steady_clock::time_point renewed) {
+  Held& held = held_[lease.handle];
+  if (held.epoch == lease.epoch) lease.holder = held.holder.lock();
+  if (!lease.holder) lease.holder = std::make_shared<char>();
+  held = {.epoch = lease.epoch, .renewed = renewed, .holder = lease.holder};
+  return lease;
 }
 
 bool SqliteJournals::owned(const RunRow& row) const {
@@ -56,9 +66,9 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
     if (auto refused = insert(lease, records)) return *std::move(refused);
     if (auto refused = insert_rows()) return *std::move(refused);
     database_->commit();
-    held_[lease.handle] = {lease.epoch, std::chrono::steady_clock::now()};
+    Lease lent = lend(lease, std::chrono::steady_clock::now());
     database_->fold_if_large();
-    return lease;
+    return outcome::success(std::move(lent));
   });
 }
 
@@ -73,8 +83,7 @@ Result<Lease> SqliteJournals::started_before(const RunId& run, std::span<const R
   if (auto refused = insert(lease, records)) return *std::move(refused);
   if (auto refused = insert_rows()) return *std::move(refused);
   database_->commit();
-  held_[lease.handle] = {lease.epoch, {}};
-  return outcome::success(std::move(lease));
+  return outcome::success(lend(std::move(lease), {}));
 }
 
 Result<Lease> SqliteJournals::acquire(const RunId& run) {
@@ -92,10 +101,8 @@ Result<Lease> SqliteJournals::acquire(const RunId& run) {
     bind_text(statements_->acquire, 2, mark_.text());
     database_->run(statements_->acquire);
     database_->commit();
-    const Lease lease{run, row.epoch + 1, row.run};
-    held_[lease.handle] = {lease.epoch, std::chrono::steady_clock::now()};
     mark_.forget({row.run, row.epoch});
-    return lease;
+    return outcome::success(lend({run, row.epoch + 1, row.run}, std::chrono::steady_clock::now()));
   });
 }
 
@@ -108,7 +115,7 @@ Result<void> SqliteJournals::renew(const Lease& lease) {
     database_->run(renew);
     if (database_->handle().getChanges() != 1) return fenced(lease, "a newer owner took the run");
     if (const auto held = held_.find(lease.handle); held != held_.end()) {
-      held->second.second = std::chrono::steady_clock::now();
+      held->second.renewed = std::chrono::steady_clock::now();
     }
     return outcome::success();
   });
@@ -118,7 +125,7 @@ Result<void> SqliteJournals::release(const Lease& lease) {
   return guarded_write("releasing run \"" + lease.run + "\"", [&]() -> Result<void> {
     // Given up from now on, even where that cannot be written.
     const auto held = held_.find(lease.handle);
-    const bool ours = held != held_.end() && held->second.first == lease.epoch;
+    const bool ours = held != held_.end() && held->second.epoch == lease.epoch;
     if (ours) {
       held_.erase(held);
       mark_.give_up({lease.handle, lease.epoch});

@@ -111,6 +111,11 @@ class SqliteJournals final : public SqliteStore {
     std::size_t size;
     std::uint32_t crc;
   };
+  struct Held {  // A lease of this object. Nobody has it any more when its holder is gone.
+    std::uint64_t epoch = 0;
+    std::chrono::steady_clock::time_point renewed{};  // When it was last renewed in the file.
+    std::weak_ptr<const void> holder{};
+  };
   struct Settled {  // What append_together() did with its batches.
     bool committed = false;
     std::optional<Error> error{};  // Why nothing was written.
@@ -194,6 +199,7 @@ class SqliteJournals final : public SqliteStore {
   [[nodiscard]] std::string_view body_of(const Row& row) const {
     return std::string_view(buffer_).substr(row.begin, row.size);
   }
+  [[nodiscard]] Lease lend(Lease lease, std::chrono::steady_clock::time_point renewed);
   void note_commit(const Lease& lease, RunStatus stored, RunStatus status);
   void forget_renewals(std::span<const AppendBatch> batches);
   [[nodiscard]] std::optional<Error> take_away(const RunId& run, std::size_t& room);
@@ -214,11 +220,9 @@ class SqliteJournals final : public SqliteStore {
   OwnerMark mark_;                            // This process and store object.
   std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
   std::unique_ptr<Statements> statements_;
-  std::vector<Row> rows_;  // Of one statement.
-  std::string buffer_;     // Their bodies, encoded.
-  // The leases of this object, by number of run: when each was last renewed in the file.
-  std::unordered_map<std::int64_t, std::pair<std::uint64_t, std::chrono::steady_clock::time_point>>
-      held_;
+  std::vector<Row> rows_;                        // Of one statement.
+  std::string buffer_;                           // Their bodies, encoded.
+  std::unordered_map<std::int64_t, Held> held_;  // The leases of this object, by number of run.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -211,9 +211,12 @@ void RunModel::reconciled(int effect, int answer, int result) {
     if (known.status != Effect::Status::doubt) return;
     if (!undoing && h.phase != Phase::in_attempt) return;
     ++begun_;
+    const auto kind = answer > 0 ? Fact::Kind::done : Fact::Kind::withdrawn;
+    const Fact settled{.kind = kind, .a = effect, .b = result};
     if (shaken_ || undoing) {  // An answer that cannot be stored is none.
       Hypothesis unheard = h;
-      unheard.if_shaken = undoing;
+      unheard.if_shaken = true;
+      if (answer >= 0) unheard.late.push_back(settled);
       if (undoing) {
         end_with(unheard, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
                  out);
@@ -223,8 +226,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
       }
     }
     if (answer >= 0) {
-      const auto kind = answer > 0 ? Fact::Kind::done : Fact::Kind::withdrawn;
-      const int durable = h.facts.settle({.kind = kind, .a = effect, .b = result}, h.durable);
+      const int durable = h.facts.settle(settled, h.durable);
       if (undoing && !shaken_) h.durable = durable;
     }
     if (!undoing) {
@@ -266,12 +268,12 @@ void RunModel::undo_called(int effect, int generation, int result) {
 void RunModel::undo_ended(int effect, CallEnd end) {
   each("a compensation ends", [&](Hypothesis& h, List& out) {
     if (end == CallEnd::returned) {
-      if (shaken_) {  // That it was undone may not have been stored.
-        Hypothesis unheard = h;
-        unheard.undo.erase(unheard.undo.begin());
-        unheard.undo_calls = 0;
-        finish_undo(std::move(unheard), out);
-      }
+      Hypothesis unheard = h;  // That it was undone may not be stored.
+      unheard.if_shaken = true;
+      unheard.late.push_back({.kind = Fact::Kind::undone, .a = effect});
+      unheard.undo.erase(unheard.undo.begin());
+      unheard.undo_calls = 0;
+      finish_undo(std::move(unheard), out);
       h.facts.add({.kind = Fact::Kind::undone, .a = effect});
       h.undo.erase(h.undo.begin());
       h.undo_calls = 0;
@@ -305,7 +307,13 @@ void RunModel::undo_settled(int effect, bool undone) {
     if (h.phase != Phase::undoing || asked == h.ask_undo.end()) return;
     ++begun_;
     h.ask_undo.erase(asked);
-    h.facts.add({.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up, .a = effect});
+    const Fact settled{.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up,
+                       .a = effect};
+    Hypothesis unheard = h;  // An answer that cannot be stored is none.
+    unheard.if_shaken = true;
+    unheard.late.push_back(settled);
+    finish_undo(std::move(unheard), out);
+    h.facts.add(settled);
     if (!undone) h.undo.push_back(effect);
     finish_undo(std::move(h), out);
   });

@@ -55,9 +55,14 @@ struct Hypothesis {
   int not_listed = 0;        // Positions that the store does not list, at the beginning.
   bool carried_out = false;  // in_attempt: an effect was, and has not given its result yet.
   std::shared_ptr<Hypothesis> stored{};  // What the store has, if the run goes on without it.
-  bool if_shaken = false;      // Possible only if the store fails before the call returns.
+  bool if_shaken = false;      // Possible only if the store fails before anything else is seen.
   bool asked_in_vain = false;  // in_attempt: nobody knows about the effect that is asked for.
   int heard = -1;  // in_attempt: the effect whose doubt an answer has settled; perhaps not durable.
+  // Answers that could not be stored when they were needed. The process goes on as if there were
+  // none, and the store may have them later.
+  std::vector<Fact> late{};
+  int chosen = no_choice;  // undoing: the position to go on from afterwards; -1: the start.
+  static constexpr int no_choice = -2;
 };
 
 // Everything so far is durable.
@@ -102,6 +107,8 @@ class RunModel {
   // It asked for something after the deadline, and was stopped.
   void attempt_too_late(int now);
   void label_refused(int label);
+  // The store failed while it waited. That there was an answer may be stored all the same.
+  void wait_broken(int signal, bool in_time);
   void waited(int signal, int value, bool in_time);
   void returned(Codes code, int value, const std::string& detail);
   // It may as well stand where the other one does.
@@ -116,7 +123,6 @@ class RunModel {
   [[nodiscard]] bool is_waiting_for_call() const;
   // Suspended by the policy, and not by a wait of its own.
   [[nodiscard]] bool wants_decision() const;
-  [[nodiscard]] bool is_undoing() const;
   [[nodiscard]] bool may_fork(int position) const;
   [[nodiscard]] int suspension() const;  // Of its only hypothesis, or the newest one's; 0: none.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -145,6 +151,8 @@ class RunModel {
   void return_with(Hypothesis h, Codes codes, List& out) const;
   void end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt, List& out) const;
   void attempt_next(Hypothesis h, List& out) const;
+  // As with the answers that came late, too, for as long as nothing else has settled them.
+  void learn_late(List& out) const;
   // The same if deadline and limits allow it.
   void start(Hypothesis h, int now, List& out) const;
   void begin(Hypothesis h, int now, List& out) const;  // A run that there was not.
@@ -165,6 +173,8 @@ class RunModel {
   // A wait that the store cannot keep is slept.
   void sleep_without_store(List& hypotheses) const;
   void note_drained(Hypothesis& h) const;
+  // What is to be undone lies before the position, so its state will claim what is not so.
+  [[nodiscard]] bool will_be_tainted(const Facts& facts, const Position& position) const;
   [[nodiscard]] Hypothesis detached(const Hypothesis& h) const;
   [[nodiscard]] bool is_due(const Hypothesis& h, int now) const;
 
@@ -183,7 +193,11 @@ template <class Turn>
 void RunModel::each(const std::string& seen, Turn turn) {
   if (!findings_->text.empty() || findings_->undecided) return;
   List next;
-  for (Hypothesis& h : hypotheses_) turn(h, next);
+  for (Hypothesis& h : hypotheses_) {
+    if (h.if_shaken && !shaken_) continue;
+    h.if_shaken = false;
+    turn(h, next);
+  }
   if (next.empty()) {
     std::string all;
     for (const Hypothesis& h : hypotheses_) {

@@ -100,6 +100,17 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
       return;
     }
     const Position& chosen = facts.positions[static_cast<std::size_t>(position)];
+    if (facts.is_undoing) {
+      if (will_be_tainted(facts, chosen)) {
+        return_with(h, bit(Errc::conflict) | bit(Errc::invalid_argument), out);
+        return;
+      }
+      if (!facts.is_tainted(chosen)) {
+        next.chosen = position;
+        go_on_undoing(std::move(next), out);
+        return;
+      }
+    }
     for (int i = 0; i <= position && facts.is_tainted(chosen); ++i) {
       if (facts.is_tainted(facts.positions[static_cast<std::size_t>(i)])) continue;
       Hypothesis earlier = next;
@@ -125,6 +136,18 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
     start(std::move(over), now, out);
   }
   start(std::move(next), now, out);
+}
+
+bool RunModel::will_be_tainted(const Facts& facts, const Position& position) const {
+  for (int e = 0; e < effect_count; ++e) {
+    const Effect& effect = facts.effects[static_cast<std::size_t>(e)];
+    const bool in_place = effect.status != Effect::Status::free && !effect.inherited;
+    if (in_place && plan(e).compensated && effect.first_intended > facts.at_of(facts.undo_target) &&
+        effect.first_intended < position.at) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void RunModel::decide(bool current, int choice, int now) {
@@ -257,11 +280,6 @@ bool RunModel::wants_decision() const {
 bool RunModel::is_detached() const {
   return std::any_of(hypotheses_.begin(), hypotheses_.end(),
                      [](const Hypothesis& h) { return h.stored != nullptr; });
-}
-
-bool RunModel::is_undoing() const {
-  return std::any_of(hypotheses_.begin(), hypotheses_.end(),
-                     [](const Hypothesis& h) { return h.phase == Hypothesis::Phase::undoing; });
 }
 
 }  // namespace triage::campaign

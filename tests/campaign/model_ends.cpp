@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace triage::campaign {
 namespace {
@@ -86,6 +87,18 @@ void RunModel::label_refused(int label) {
   });
 }
 
+void RunModel::wait_broken(int signal, bool in_time) {
+  List more;
+  for (const Hypothesis& h : hypotheses_) {
+    if (h.facts.answers[static_cast<std::size_t>(signal)] != -2) continue;
+    if (sent(signal) < 0 && in_time) continue;
+    Hypothesis answered = h;
+    answered.facts.add({.kind = Fact::Kind::signal, .a = signal, .b = sent(signal)});
+    more.push_back(std::move(answered));
+  }
+  for (Hypothesis& h : more) hypotheses_.push_back(std::move(h));
+}
+
 void RunModel::waited(int signal, int value, bool in_time) {
   each("signal " + std::to_string(signal) + " gives " + std::to_string(value),
        [&](Hypothesis& h, List& out) {
@@ -104,9 +117,8 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
   const std::string seen = "the call returns " + text_of(code) +
                            (code == success ? " " + std::to_string(value) : " (" + detail + ")");
   undo_refused(hypotheses_);
+  if (shaken_) learn_late(hypotheses_);
   each(seen, [&](Hypothesis& h, List& out) {
-    if (h.if_shaken && !shaken_) return;
-    h.if_shaken = false;
     const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
                       (code != success || h.value == value);
     // A store that failed may end the call at any place, with what had become durable by then.
@@ -154,6 +166,7 @@ void RunModel::merge() {
     } else {
       Hypothesis& other = kept[same->second];
       other.durable = std::min(other.durable, h.durable);
+      other.if_shaken = other.if_shaken && h.if_shaken;
     }
   }
   hypotheses_ = std::move(kept);
@@ -165,7 +178,26 @@ void RunModel::or_else(const RunModel& other) {
   merge();
 }
 
+// Of a process that is gone, or has told its end.
+void RunModel::learn_late(List& hypotheses) const {
+  List more;
+  for (Hypothesis& h : hypotheses) {
+    Hypothesis learnt = h;
+    for (const Fact& fact : std::exchange(h.late, {})) {
+      const auto status = h.facts.effects[static_cast<std::size_t>(fact.a)].status;
+      const bool compensation =
+          fact.kind == Fact::Kind::undone || fact.kind == Fact::Kind::undo_given_up;
+      if (status != (compensation ? Effect::Status::undo_doubt : Effect::Status::doubt)) continue;
+      learnt.facts.add(fact);
+    }
+    learnt.late.clear();
+    if (learnt.facts.size() > h.facts.size()) more.push_back(std::move(learnt));
+  }
+  for (Hypothesis& h : more) hypotheses.push_back(std::move(h));
+}
+
 void RunModel::owner_gone() {
+  learn_late(hypotheses_);
   each("the owner is gone", [&](Hypothesis& h, List& out) {
     if (h.stored) {
       out.push_back(*h.stored);

@@ -196,9 +196,14 @@ void RunModel::finish_undo(Hypothesis h, List& out) const {
   }
   const int status = h.facts.undo_status;
   if (status == 0) {
-    h.facts.add({.kind = Fact::Kind::rewound,
-                 .a = h.facts.undo_target,
-                 .b = h.facts.undo_by_default ? 1 : 0});
+    if (h.chosen != Hypothesis::no_choice) {
+      h.facts.add({.kind = Fact::Kind::rewound, .a = h.chosen});
+    } else {
+      h.facts.add({.kind = Fact::Kind::rewound,
+                   .a = h.facts.undo_target,
+                   .b = h.facts.undo_by_default ? 1 : 0});
+    }
+    h.chosen = Hypothesis::no_choice;
     attempt_next(std::move(h), out);
     return;
   }

@@ -88,13 +88,11 @@ const Ledger::Entry* Ledger::of_result(int result) const {
 
 // --- Effects
 
-int Play::run_of(const Process& process, const Ledger::Entry* entry) const {
+// A branch may undo what its origin's key stands for, so the key does not tell.
+int Play::run_of(const Process& process) const {
   if (process.run >= 0) return process.run;
-  // Of runs that are resumed one after another: a branch may undo what its origin's key stands for.
-  if (process.newest >= 0 && runs_[static_cast<std::size_t>(process.newest)].is_undoing()) {
-    return process.newest;
-  }
-  return entry == nullptr ? 0 : entry->run;
+  const auto newest = run_numbers_.find(process.mortal->newest());
+  return newest == run_numbers_.end() ? 0 : newest->second;
 }
 
 void Play::do_effect(Visit& visit, int effect, const std::vector<Trouble>& troubles) {
@@ -176,7 +174,7 @@ int Play::carry_out(Visit& visit, int effect, const EffectCall& call,
 Reconciled Play::answer(Process& process, int effect, const EffectCall& call) {
   if (process.dead || process.zombie || is_over()) return Reconciled::unknown("not here");
   const Ledger::Entry* entry = ledger_.find(call.idempotency_key);
-  const int run = run_of(process, entry);
+  const int run = run_of(process);
   const EffectPlan& plan = program_.effects[static_cast<std::size_t>(effect)];
   if (plan.reconcile == EffectPlan::Reconcile::unknown) {
     model(process, run).reconciled(effect, -1, 0);
@@ -195,7 +193,7 @@ void Play::undo(Process& process, int effect, const EffectCall& call) {
     return;
   }
   const int result = call.result.is_number() ? call.result.get<int>() : -1;
-  const int run = run_of(process, ledger_.of_result(result));
+  const int run = run_of(process);
   model(process, run).undo_called(effect, static_cast<int>(call.generation), result);
   if (is_over()) throw std::runtime_error("over");
   ++undo_calls_;
@@ -231,7 +229,7 @@ Reconciled Play::settle(Process& process, int effect, const EffectCall& call) {
     say("somebody asks whether an effect was undone that never happened");
     return Reconciled::unknown("never happened");
   }
-  model(process, run_of(process, entry)).undo_settled(effect, entry->undone);
+  model(process, run_of(process)).undo_settled(effect, entry->undone);
   return entry->undone ? Reconciled::done() : Reconciled::not_done();
 }
 

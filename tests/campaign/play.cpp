@@ -64,7 +64,6 @@ Result<int> Play::attempt(Attempt& attempt, Process& process) {
     throw Died();
   }
   Visit visit{attempt, process, number->second};
-  process.newest = visit.run;
   begin(visit);
   const int places = static_cast<int>(program_.plan.size());
   int place = std::max(0, values_of(attempt.state())[Key::pos]);
@@ -138,9 +137,12 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
     case Trouble::Kind::take_over: {
       if (depth_ > 1 || process.run < 0 || process.shaken()) return;  // One at a time.
       process.mortal->lose(visit.attempt.run_id());
-      if (const Result<Lease> lease = process.inner->acquire(visit.attempt.run_id())) {
-        static_cast<void>(process.inner->release(lease.value()));
+      const Result<Lease> taken = process.inner->acquire(visit.attempt.run_id());
+      if (!taken) {
+        say("nobody can take " + visit.attempt.run_id() + " over: " + taken.error().detail);
+        return;
       }
+      static_cast<void>(process.inner->release(taken.value()));
       model(process, visit.run).owner_gone();
       process.zombie = true;
       operate({.kind = Action::Kind::run_or_resume,
@@ -251,6 +253,7 @@ void Play::do_wait(Visit& visit, const Item& item) {
     run.waited(item.n, value, now() < item.seconds);
   } catch (const AttemptStopped&) {
     RunModel& run = model(visit.process, visit.run);
+    if (visit.process.shaken() && !nap) run.wait_broken(item.n, now() < item.seconds);
     if (program_.deadline > 0 && now() >= program_.deadline) {
       run.attempt_too_late(now());
     } else if (item.seconds - now() > program_.max_wait || visit.process.shaken()) {

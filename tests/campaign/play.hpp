@@ -41,7 +41,6 @@ struct Process {
   bool dead = false;
   bool zombie = false;      // It has lost its run and does not know.
   bool contending = false;  // Its call must not run anything.
-  int newest = -1;          // The run of its newest attempt.
   int run = -1;             // Which run its current call is about; -1: several.
 
   [[nodiscard]] bool shaken() const { return store->failures() > faults_before; }
@@ -119,7 +118,7 @@ class Play {
   Reconciled answer(Process& process, int effect, const EffectCall& call);
   void undo(Process& process, int effect, const EffectCall& call);
   Reconciled settle(Process& process, int effect, const EffectCall& call);
-  int run_of(const Process& process, const Ledger::Entry* entry) const;
+  int run_of(const Process& process) const;
 
   // --- operate.cpp: the operators.
   void make(Process& process);

@@ -33,6 +33,9 @@ class MortalStore final : public ForwardingStore {
     }
   }
 
+  // The run that was taken last. What is resumed one after another is taken one after another.
+  [[nodiscard]] const RunId& newest() const noexcept { return newest_; }
+
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override {
     return {.durability = Durability::process, .shared_by_processes = true};
   }
@@ -51,7 +54,7 @@ class MortalStore final : public ForwardingStore {
   Result<void> release(const Lease& lease) override {
     if (dead_) return gone();
     std::erase_if(leases_, [&](const Held& held) {
-      return held.run == lease.run && held.epoch == lease.epoch;
+      return held.run == lease.run && held.epoch == lease.epoch && held.handle == lease.handle;
     });
     return ForwardingStore::release(lease);
   }
@@ -98,11 +101,13 @@ class MortalStore final : public ForwardingStore {
     if (lease) {
       const Lease& given = lease.value();
       leases_.push_back({given.run, given.epoch, given.handle, given.holder});
+      newest_ = given.run;
     }
     return lease;
   }
 
   std::vector<Held> leases_{};
+  RunId newest_{};
   bool dead_ = false;
 };
 

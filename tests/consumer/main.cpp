@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Somebody else's program: an agent that fails once, on every store that was installed.
+#include <triage/stores/open_store.hpp>
 #include <triage/triage.hpp>
+#ifdef WITH_REDIS
+#include <triage/stores/redis.hpp>
+#endif
+#ifdef WITH_POSTGRES
+#include <triage/stores/postgres.hpp>
+#endif
 #ifdef WITH_SQLITE
 #include <triage/stores/sqlite.hpp>
 #endif
@@ -42,6 +49,15 @@ int main() {
   bool good = attempts_on(nullptr) == 2 && attempts_on(triage::MemoryStore::create()) == 2;
 #ifdef WITH_SQLITE
   good = good && attempts_on(triage::SqliteStore::open(":memory:").value()) == 2;
+#endif
+  good = good && attempts_on(triage::open_store("memory:").value()) == 2;
+#ifdef WITH_REDIS
+  // No server is here.
+  good = good && triage::RedisStore::open("redis://127.0.0.1:1").error().code == triage::Errc::io;
+#endif
+#ifdef WITH_POSTGRES
+  good = good &&
+         triage::PostgresStore::open("postgresql://127.0.0.1:1").error().code == triage::Errc::io;
 #endif
 #ifdef WITH_LLM
   // Made, and not asked: there is no model here.

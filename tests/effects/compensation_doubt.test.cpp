@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compensations of which nobody knows whether they happened.
 #include "support/crashed.hpp"
+#include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -94,6 +95,34 @@ TEST_CASE("a compensation that was cut off is made again only if it may be", "[c
     CHECK_ERRC(Errc::aborted, resumed);  // What was decided is carried out to its end.
     CHECK(calls == 2);
   }
+}
+
+TEST_CASE("an effect is not repeated when it cannot be stored that its undoing failed",
+          "[compensation]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int booked = 0;
+  int asked = 0;
+  const auto undo = [] { throw std::runtime_error("no answer"); };
+  const auto settle = [&] {  // It did not happen, but the first time nobody can write that down.
+    if (++asked == 1) store->fail_between(store->operations() + 1, store->operations() + 1);
+    return Reconciled::not_done();
+  };
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        const int room = attempt.effect(
+            "hotel", [&] { return ++booked; },
+            {.semantics = EffectSemantics::at_least_once, .compensate = {undo, Reconcile(settle)}});
+        if (attempt.number() == 1) throw std::runtime_error("timeout");
+        return room;
+      },
+      answers({RecoveryAction::rollback({.or_start = true})}), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(booked == 1);
+  CHECK(asked == 2);
+  CHECK(stored_journal(*kit.store, "r").effect("hotel").status == Status::completed);
 }
 
 TEST_CASE("a compensation that is tried a hundred times never waits for less than no time",

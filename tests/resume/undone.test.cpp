@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // No run goes on from a state that claims what has been undone.
+#include "support/crashed.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -124,6 +125,22 @@ TEST_CASE("resume_run with from behind an undone effect is refused, before it is
   }
   CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
   CHECK(shop.truthful());
+}
+
+TEST_CASE("a run goes on from before the effects whose undoing was cut off, and undoes them first",
+          "[undone]") {
+  Shop shop;
+  shop.failures = 1;
+  CHECK_ERRC(Errc::escalated, shop.agent({RecoveryAction::escalate()}).run("x", {.run_id = "r"}));
+  shop.kit.store = crashed_after(*shop.kit.store, "r",
+                                 sequence_of(*shop.kit.store, "r", RecordKind::action_taken));
+  shop.world = {"charge"};
+  const auto agent = shop.agent({});
+  CHECK_ERRC(Errc::conflict, agent.resume_run("r", {.from = "behind"}));
+  CHECK(shop.world == std::vector<std::string>{"charge"});
+  CHECK(agent.resume_run("r", {.from = "before"}).has_value());
+  CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
+  CHECK_FALSE(shop.claimed.back());
 }
 
 TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {

@@ -3,22 +3,14 @@
 #include "triage/stores/redis.hpp"
 
 #include "support/catch.hpp"
+#include "support/redis_server.hpp"
 #include "support/result.hpp"
-#include "support/temp_folder.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/testing/conformance.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <optional>
+#include <atomic>
 #include <string>
-#include <vector>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -26,80 +18,10 @@ using namespace triage::testing;
 
 namespace {
 
-int free_port() {
-  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = ::bind(probe, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(probe);
-  return bound ? ntohs(address.sin_port) : 0;
+Record step(Sequence seq) {
+  return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(1'000 + seq)),
+          std::make_shared<const Json>(Json{{"page", seq}})};
 }
-
-// A server that ends with this object; not there if the machine has none.
-class RedisServer {
- public:
-  explicit RedisServer(std::vector<std::string> settings) {
-    port_ = free_port();
-    std::vector<std::string> words{"redis-server",
-                                   "--port",
-                                   std::to_string(port_),
-                                   "--bind",
-                                   "127.0.0.1",
-                                   "--save",
-                                   "",
-                                   "--dir",
-                                   folder_.path().string()};
-    words.insert(words.end(), settings.begin(), settings.end());
-    std::array<int, 2> out{};
-    REQUIRE(::pipe(out.data()) == 0);
-    process_ = ::fork();
-    REQUIRE(process_ >= 0);
-    if (process_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::dup2(out[1], STDOUT_FILENO);
-      ::close(out[0]);
-      std::vector<char*> arguments;
-      for (std::string& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      ::execvp("redis-server", arguments.data());
-      ::_exit(127);
-    }
-    ::close(out[1]);
-    pipe_ = out[0];
-    std::string said;
-    std::array<char, 512> buffer{};
-    while (said.find("eady to accept connections") == said.npos) {
-      const ssize_t size = ::read(pipe_, buffer.data(), buffer.size());
-      if (size <= 0) return;  // It ended: it is not installed, or the port was taken meanwhile.
-      said.append(buffer.data(), static_cast<std::size_t>(size));
-    }
-    ready_ = true;
-  }
-  ~RedisServer() {
-    ::kill(process_, SIGKILL);
-    int status = 0;
-    ::waitpid(process_, &status, 0);
-    ::close(pipe_);
-  }
-  [[nodiscard]] bool ready() const noexcept { return ready_; }
-  [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
-
- private:
-  TempFolder folder_{};
-  int port_ = 0;
-  pid_t process_ = -1;
-  int pipe_ = -1;
-  bool ready_ = false;
-};
-
-#define NEEDS_SERVER(server)                                                     \
-  if (!(server).ready()) {                                                       \
-    WARN("redis-server is not installed, or does not start: nothing is tested"); \
-    return;                                                                      \
-  }
 
 }  // namespace
 
@@ -112,8 +34,15 @@ TEST_CASE("the Redis store does all that it claims", "[stores][redis][conformanc
         if (!store) return store.error();
         return std::shared_ptr<CheckpointStore>(store.value());
       },
-      {.name = "Redis"});
+      {.name = "Redis",
+       .damage = [&](const std::filesystem::path& folder, const RunId& run,
+                     Sequence seq) { return server.damage(folder.string() + ":", run, seq); },
+       .make_newer =
+           [&](const std::filesystem::path& folder) {
+             return server.ask({"SET", folder.string() + ":format", "99"});
+           }});
   INFO(report.text());
+  CHECK(report.count(ClauseOutcome::not_required) == 0);
   CHECK(report.capabilities.durability == Durability::process);
   CHECK(report.level() == ConformanceLevel::full);
 }
@@ -161,4 +90,114 @@ TEST_CASE("a Redis URL that cannot be used is refused", "[stores][redis]") {
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://host/x"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://me@host"));
   CHECK_ERRC(Errc::io, RedisStore::open("redis://127.0.0.1:1"));
+}
+
+TEST_CASE("a URL opens the Redis store, to write and to look only", "[stores][redis][open_store]") {
+  const RedisServer server({"--appendonly", "yes"});
+  NEEDS_SERVER(server)
+  const std::string url = server.url() + "/1?prefix=mine:";
+  CHECK_ERRC(Errc::not_found, open_store(url, {.read_only = true}));
+  {
+    const auto store = open_store(url);
+    REQUIRE_OK(store);
+    CHECK(store.value()->capabilities().durability == Durability::process);
+    REQUIRE_OK(store.value()->start({.id = "run-1", .agent = "crawler"}, {}));
+  }
+  CHECK_ERRC(Errc::unsupported, open_store(url, {.durability = Durability::power}));
+  const auto looked = open_store(url, {.read_only = true});
+  REQUIRE_OK(looked);
+  CHECK(looked.value()->run("run-1").value().agent == "crawler");
+  CHECK_ERRC(Errc::unsupported, looked.value()->put_if("s", "k", 0, "x"));
+  CHECK_ERRC(Errc::unsupported, looked.value()->start({.id = "run-2"}, {}));
+  CHECK(looked.value()->runs({}).value().size() == 1);
+  CHECK_ERRC(Errc::not_found, RedisStore::open(server.url(), {.read_only = true}));
+}
+
+TEST_CASE("a user without the right to run scripts is told so, and may still look",
+          "[stores][redis]") {
+  const RedisServer server({"--user", "clerk", "on", ">p@ss?", "~*", "+@all", "-eval", "-evalsha"});
+  NEEDS_SERVER(server)
+  REQUIRE_OK(RedisStore::open(server.url()));
+  const std::string url = "redis://clerk:p%40ss%3F@" + server.url().substr(8);
+  const auto refused = RedisStore::open(url);
+  CHECK_ERRC(Errc::unsupported, refused);
+  CHECK(refused.error().detail.find("right to run scripts") != std::string::npos);
+  CHECK(refused.error().detail.find("p@ss") == std::string::npos);
+  REQUIRE_OK(RedisStore::open(url, {.read_only = true}));
+}
+
+TEST_CASE("a Redis server that is killed and started again costs nothing and doubles nothing",
+          "[stores][redis]") {
+  RedisServer server({"--appendonly", "yes", "--appendfsync", "everysec"});
+  NEEDS_SERVER(server)
+  const auto opened = RedisStore::open(server.url(), {.timeout = std::chrono::seconds(20)});
+  REQUIRE_OK(opened);
+  CheckpointStore& store = *opened.value();
+  const std::vector<Record> first{step(1)};
+  const auto lease = store.start({.id = "run-1"}, first);
+  REQUIRE_OK(lease);
+  std::atomic<Sequence> stored{1};
+  std::atomic<bool> stop{false};
+  std::string problem;
+  std::thread writer([&] {
+    for (Sequence seq = 2; !stop; ++seq) {
+      const std::vector<Record> records{step(seq)};
+      const auto appended = store.append(lease.value(), records, RunStatus::running);
+      if (!appended) {
+        problem = appended.error().detail;
+        return;
+      }
+      stored = seq;
+    }
+  });
+  for (int restart = 0; restart < 5; ++restart) {
+    const Sequence before = stored;
+    while (stored < before + 50 && problem.empty()) std::this_thread::yield();
+    server.kill();
+    server.start();
+    REQUIRE(server.ready());
+  }
+  const Sequence before = stored;
+  while (stored < before + 50 && problem.empty()) std::this_thread::yield();
+  stop = true;
+  writer.join();
+  CHECK(problem.empty());
+  const auto reading = store.read("run-1", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().damaged.empty());
+  REQUIRE(reading.value().records.size() == stored);
+  for (std::size_t i = 0; i < reading.value().records.size(); ++i) {
+    CHECK(reading.value().records[i].seq() == i + 1);
+  }
+}
+
+TEST_CASE("a Redis server that is gone or hangs is waited for no longer than the timeout",
+          "[stores][redis]") {
+  RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto opened = RedisStore::open(server.url(), {.timeout = std::chrono::milliseconds(200)});
+  REQUIRE_OK(opened);
+  const auto begin = std::chrono::steady_clock::now();
+  server.pause();
+  CHECK_ERRC(Errc::io, opened.value()->run("run-1"));
+  server.go_on();
+  CHECK_ERRC(Errc::not_found, opened.value()->run("run-1"));
+  server.kill();
+  CHECK_ERRC(Errc::io, opened.value()->run("run-1"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+}
+
+TEST_CASE("a journal of several pages is read whole, and in part", "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto store = RedisStore::open(server.url());
+  REQUIRE_OK(store);
+  std::vector<Record> records;
+  for (Sequence seq = 1; seq <= 3'000; ++seq) records.push_back(step(seq));
+  REQUIRE_OK(store.value()->start({.id = "run-1"}, records));
+  CHECK(store.value()->read("run-1", {}).value().records.size() == 3'000);
+  const auto part = store.value()->read("run-1", {.first = 500, .last = 1'999});
+  REQUIRE_OK(part);
+  REQUIRE(part.value().records.size() == 1'500);
+  CHECK(part.value().records.back().seq() == 1'999);
 }

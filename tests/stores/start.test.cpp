@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run is begun in a store, once, even if the store's answer gets lost.
+// How a run is begun in a store, once, and taken, even if the store's answer gets lost.
 #include "stores/contract.hpp"
 
 #include "support/catch.hpp"
@@ -44,4 +44,22 @@ TEST_CASE("a start whose answer got lost may come again, until the run goes on",
     REQUIRE_OK(in.store->append(again.value(), {&next, 1}, RunStatus::running));
   }
   CHECK_ERRC(Errc::conflict, in.store->start(run_info("run-1"), first));
+}
+
+TEST_CASE("a lease whose answer got lost does not lock the run for its own process", "[stores]") {
+  Opened in(GENERATE(from_range(store_kinds())));
+  INFO(in.kind.name);
+  Journal journal("run-1");
+  const Record first = started(journal);
+  std::optional<Lease> lease = in.store->start(run_info("run-1"), {&first, 1}).value();
+  CHECK_ERRC(Errc::busy, in.store->acquire("run-1"));
+  const Record second = step(journal, "a");
+  REQUIRE_OK(in.store->append(*lease, {&second, 1}, RunStatus::running));
+  CHECK_ERRC(Errc::busy, in.store->acquire("run-1"));
+  lease.reset();  // Nobody has it any more.
+  CHECK(in.store->acquire("run-1"));
+  const auto newest = in.store->acquire("run-1");
+  REQUIRE(newest);
+  CHECK_ERRC(Errc::busy, in.store->acquire("run-1"));
+  CHECK(newest.value().epoch >= 3);
 }

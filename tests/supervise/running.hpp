@@ -73,15 +73,17 @@ class Workshop {
 // A command that runs beside the test.
 class Beside {
  public:
-  explicit Beside(const std::vector<std::string>& arguments) {
+  // out, error: files; what is printed goes nowhere by default.
+  explicit Beside(const std::vector<std::string>& arguments, const std::string& out = "/dev/null",
+                  const std::string& error = "/dev/null") {
     std::vector<char*> argv;
     for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
     argv.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    for (const int number : {0, 1, 2}) {
-      posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0);
-    }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, error.c_str(), O_WRONLY | O_CREAT, 0600);
     REQUIRE(::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
   }

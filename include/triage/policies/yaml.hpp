@@ -5,6 +5,8 @@
 
 #include "triage/policies/document.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <string_view>
 
@@ -18,5 +20,9 @@ namespace triage::inline v0_1 {
 [[nodiscard]] Result<PolicyDocument> document_from_yaml(std::string_view text,
                                                         const StrategyRegistry& registry,
                                                         std::shared_ptr<KeySpace> shared = {});
+
+// The same text as JSON, whatever it is about. what: names the document in errors ("the adapter").
+// Errors: Errc::invalid_argument, naming the line.
+[[nodiscard]] Result<nlohmann::json> json_from_yaml(std::string_view text, std::string_view what);
 
 }  // namespace triage::inline v0_1

@@ -17,16 +17,18 @@ struct OpenStoreOptions {
   std::optional<Durability> durability{};  // Empty: what the store gives by default.
 };
 
-// url: "sqlite:PATH", "file:FOLDER", "memory:", or a plain path: a folder that holds a JSON-file
-// store, or else a SQLite file. A text before a colon is a scheme if it has two or more letters,
-// digits, "+", "-" or "." and begins with a letter; two slashes behind the colon mean nothing.
+// url: "sqlite:PATH", "file:FOLDER", "memory:", "redis://HOST", "postgresql://HOST", or a plain
+// path: a folder that holds a JSON-file store, or else a SQLite file. A text before a colon is a
+// scheme if it has two or more letters, digits, "+", "-" or "." and begins with a letter; in front
+// of a path, two slashes behind the colon mean nothing.
 // Errors: Errc::unsupported for a scheme that this build does not know (the text names those that
 // it does); Errc::invalid_argument (an empty URL; read_only of a memory store); those of the store.
 // No error quotes a password.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(
     const std::string& url, const OpenStoreOptions& options = {});
 
-// "sqlite:PATH, file:FOLDER, memory:": what this build opens, for help and errors.
+// "sqlite:PATH, file:FOLDER, memory:, redis://HOST, postgresql://HOST": what this build opens, for
+// help and errors.
 [[nodiscard]] std::string known_store_urls();
 
 // The URL with *** for what may be secret: the password before the host, and the values of query

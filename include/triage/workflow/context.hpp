@@ -112,16 +112,21 @@ class Context {
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> triage::detail::effect_result_t<Fn> {
+    before_effect();
     return settled(attempt().try_effect(effect_key(key), std::forward<Fn>(fn), options));
   }
   template <EffectFunction Fn>
   auto effect(std::string_view key, const Json& arguments, Fn&& fn,
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    before_effect();
     return settled(attempt().try_effect(effect_key(key), arguments, std::forward<Fn>(fn), options));
   }
   // As Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);
   void record_usage(const Usage& usage);
+  // Says that the executor has changed the plan that others work on
+  // (CheckpointTrigger::plan_patched). It must have said so: ExecutorOptions::patches_plan.
+  void plan_patched();
   // Triggered when the run is cancelled or the executor has no time left.
   [[nodiscard]] std::stop_token stop_token() const;
   [[nodiscard]] std::optional<TimePoint> deadline() const;
@@ -135,6 +140,7 @@ class Context {
   explicit Context(detail::Call* call) noexcept : call_(call) {}
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
+  void before_effect();
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,
                                   const RequestOptions& options);
   [[noreturn]] void give_up(Error error);

@@ -4,6 +4,7 @@
 
 #include "triage/detail/call.hpp"
 #include "triage/policy.hpp"
+#include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/context.hpp"
 #include "triage/workflow/message.hpp"
 
@@ -27,6 +28,8 @@ struct ExecutorOptions {
   std::function<Message(const Error&)> instead{};
   bool instead_is_failure = true;  // The run fails all the same, when nothing else can run; trying
                                    // it again calls this executor again.
+  CheckpointChoice checkpoints{};  // Inherits, has a policy of its own, or is left out.
+  bool patches_plan = false;       // It may call Context::plan_patched().
 };
 
 // Says that a callable's members hold no state of the run: clients, settings, references.
@@ -73,6 +76,7 @@ class Instance {
 struct ExecutorType {
   std::vector<std::string> handles{};  // Names of types; "json" takes everything.
   std::function<std::unique_ptr<Instance>()> make{};
+  bool takes_context = true;  // Else it only takes messages, and gives values.
 };
 
 [[nodiscard]] Error unreadable(const Message& message, const std::string& why);
@@ -81,6 +85,9 @@ struct ExecutorType {
 
 template <class F>
 using input_of = typename triage::detail::FirstParameter<std::remove_cvref_t<F>>::type;
+
+template <class F>
+inline constexpr bool takes_context = std::is_invocable_v<F&, const input_of<F>&, Context&>;
 
 template <class F>
 Result<void> call_handler(F& call, const Message& message, Context& context) {
@@ -94,7 +101,7 @@ Result<void> call_handler(F& call, const Message& message, Context& context) {
   static_assert(std::is_invocable_v<F&, const In&, Context&> || std::is_invocable_v<F&, const In&>,
                 "triage: a handler takes (const In&, workflow::Context&) or (const In&)");
   const auto invoke = [&]() -> decltype(auto) {
-    if constexpr (std::is_invocable_v<F&, const In&, Context&>) {
+    if constexpr (takes_context<F>) {
       return call(*in, context);
     } else {
       return call(*in);
@@ -178,24 +185,29 @@ template <class F>
 [[nodiscard]] ExecutorType executor_type(F call) {
   require_no_lost_state<F>();
   return {{type_name<input_of<F>>()},
-          [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); }};
+          [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); },
+          takes_context<F>};
 }
 template <class F>
 [[nodiscard]] ExecutorType executor_type(Stateless<F> marked) {
   return {{type_name<input_of<F>>()},
-          [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); }};
+          [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); },
+          takes_context<F>};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Handlers<F...> pack) {
   (require_no_lost_state<F>(), ...);
   return {{type_name<input_of<F>>()...},
-          [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); }};
+          [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); },
+          (takes_context<F> || ...)};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Stateless<Handlers<F...>> marked) {
-  return {{type_name<input_of<F>>()...}, [calls = std::move(marked.call.calls)] {
+  return {{type_name<input_of<F>>()...},
+          [calls = std::move(marked.call.calls)] {
             return std::make_unique<PackInstance<F...>>(calls);
-          }};
+          },
+          (takes_context<F> || ...)};
 }
 
 }  // namespace detail

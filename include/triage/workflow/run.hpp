@@ -4,10 +4,12 @@
 
 #include "triage/agent_options.hpp"
 #include "triage/checkpoint.hpp"
+#include "triage/workflow/events.hpp"
 #include "triage/workflow/workflow.hpp"
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +42,9 @@ struct WorkflowRunOptions {
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
   std::shared_ptr<Random> random{};  // Null: seeded by the operating system.
   std::shared_ptr<Observer> observer{};
+  WorkflowObserver on_event{};
+  // Instead of the workflow's; executors that have a policy of their own, or none, keep that.
+  std::optional<CheckpointPolicy> checkpoints{};
   // For effects that name them: see AgentOptions.
   CompensationOptions compensation{};
   std::map<std::string, Compensation> compensations{};
@@ -140,9 +145,16 @@ class WorkflowRun {
   // What ran in the newest run(), start_or_resume(), resume() or fork() of this object, in the
   // order in which it ended. Errors: Errc::not_found before the first.
   [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
-  // Where branches may begin, oldest first: after each superstep, in an eager workflow after each
-  // executor, that has called a handler. Errors: the store's.
+  // Where branches may begin, oldest first: the run's entry ("triage/run_started"), what its
+  // checkpoint policies have made ("triage/TRIGGER/EXECUTOR/OCCURRENCE"), and those with a label.
+  // Errors: Errc::not_found, there is no store or no such run; the store's.
   [[nodiscard]] Result<std::vector<CheckpointInfo>> checkpoints() const;
+  // Makes one of what has finished, while the run is under way in this object. label: 1 to 256
+  // bytes that do not begin with "triage/". Errors: Errc::invalid_argument; Errc::not_found,
+  // nothing is under way or there is no store; the store's. Nothing else of the run is changed.
+  [[nodiscard]] Result<CheckpointId> checkpoint(std::string_view label);
+  // The same on a thread of its own. Get the result before this object is gone.
+  [[nodiscard]] std::future<Result<CheckpointId>> checkpoint_async(std::string label);
   // Calls of handlers that this object has made.
   [[nodiscard]] std::size_t handler_calls() const noexcept;
   [[nodiscard]] const RunId& id() const noexcept;  // Empty until it is known.

@@ -67,6 +67,8 @@ struct WorkflowOptions {
   int max_supersteps = 100;  // 1 to 1,000,000. More end the run as `step_limit`.
   // The starts get the run's inputs as their message; false: null, and Context::input has them.
   bool deliver_inputs = true;
+  // When it makes checkpoints. A nested workflow that has none inherits those around it.
+  std::optional<CheckpointPolicy> checkpoints{};
 };
 
 namespace detail {

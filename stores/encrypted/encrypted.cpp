@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "triage/stores/encrypted.hpp"
+
+#include "encrypted_sealing.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace detail {
+namespace {
+
+void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+// What is authenticated with a record's body. A run's id has no zero byte.
+std::string place_of(const RunId& run, const Record& record) {
+  std::string place = "record";
+  place.push_back('\0');
+  place += run;
+  place.push_back('\0');
+  put(place, record.seq());
+  put(place, static_cast<std::uint64_t>(record.kind()));
+  put(place, static_cast<std::uint64_t>(record.time().time_since_epoch().count()));
+  return place;
+}
+
+std::string place_of(std::string_view space, std::string_view key) {
+  std::string place = "key";
+  place.push_back('\0');
+  put(place, space.size());
+  place += space;
+  place += key;
+  return place;
+}
+
+class Encrypted final : public EncryptedStore {
+ public:
+  Encrypted(std::shared_ptr<CheckpointStore> store, EncryptionOptions options)
+      : EncryptedStore(std::move(store)), sealer_(std::move(options)) {}
+  ~Encrypted() override { stop_queue(); }
+
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+    TRIAGE_TRY(sealed, seal(run.id, records));
+    return inner().start(run, sealed);
+  }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    TRIAGE_TRY(sealed, seal(lease.run, records));
+    return inner().append(lease, sealed, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    std::vector<std::vector<Record>> sealed(batches.size());
+    std::vector<AppendBatch> passed;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      auto records = seal(batches[i].lease.run, batches[i].records);
+      if (!records) {
+        batches[i].outcome = records.error();
+        continue;
+      }
+      sealed[i] = std::move(records).value();
+      passed.push_back(
+          {.lease = batches[i].lease, .records = sealed[i], .status = batches[i].status});
+      which.push_back(i);
+    }
+    inner().append_group(passed);
+    for (std::size_t i = 0; i < which.size(); ++i) batches[which[i]].outcome = passed[i].outcome;
+  }
+
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override {
+    TRIAGE_TRY(reading, inner().read(run, range));
+    std::vector<Record> opened;
+    opened.reserve(reading.records.size());
+    for (const Record& record : reading.records) {
+      std::string sealed;
+      record.encode_body(sealed);
+      auto body = sealer_.open(sealed, place_of(run, record));
+      if (body) {
+        opened.emplace_back(record.seq(), record.kind(), record.time(),
+                            std::make_shared<const std::string>(std::move(body).value()));
+        continue;
+      }
+      const DamagedRecord damaged{
+          record.seq(),
+          {body.error().code, "record " + std::to_string(record.seq()) + " of run \"" + run +
+                                  "\": " + body.error().detail},
+          record.kind()};
+      const auto behind =
+          std::find_if(reading.damaged.begin(), reading.damaged.end(),
+                       [&](const DamagedRecord& other) { return other.seq > damaged.seq; });
+      reading.damaged.insert(behind, damaged);
+    }
+    reading.records = std::move(opened);
+    return outcome::success(std::move(reading));
+  }
+
+  // What the store behind makes of bodies, it cannot: from the opened ones instead.
+  Result<JournalReading> read_newest(const RunId& run) override {
+    return CheckpointStore::read_newest(run);
+  }
+  Result<Checkpoint> load(const CheckpointId& id) override { return CheckpointStore::load(id); }
+  Result<State> load_state(const CheckpointId& id) override {
+    return CheckpointStore::load_state(id);
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run) override {
+    return CheckpointStore::checkpoints(run);
+  }
+  Result<Checkpoint> latest(const RunId& run) override { return CheckpointStore::latest(run); }
+  Result<void> erase(const RunId& run) override {
+    TRIAGE_TRY(reading, read(run, {}));  // It names keys that the store behind cannot see.
+    TRIAGE_TRYV(inner().erase(run));
+    return erase_keys(reading);
+  }
+  Result<std::size_t> prune(const Retention& retention) override {
+    return CheckpointStore::prune(retention);
+  }
+  Result<std::size_t> erase_all(std::span<const RunId> runs) override {
+    return CheckpointStore::erase_all(runs);
+  }
+
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override {
+    TRIAGE_TRY(stored, inner().get(space, key));
+    if (!stored) return outcome::success(std::optional<VersionedValue>());
+    auto bytes = sealer_.open(stored->bytes, place_of(space, key));
+    if (!bytes) {
+      return Error{bytes.error().code,
+                   "the value of key \"" + printable(key) + "\": " + bytes.error().detail};
+    }
+    return outcome::success(
+        std::optional<VersionedValue>(VersionedValue{std::move(bytes).value(), stored->version}));
+  }
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override {
+    return inner().put_if(space, key, expected, sealer_.seal(bytes, place_of(space, key)));
+  }
+
+ private:
+  Result<std::vector<Record>> seal(const RunId& run, std::span<const Record> records) const {
+    std::vector<Record> sealed;
+    sealed.reserve(records.size());
+    for (const Record& record : records) {
+      std::string body;
+      record.encode_body(body);
+      // The store behind sees only a text.
+      if (!fits_in_memory(body)) {
+        return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) +
+                                                 " of run \"" + run +
+                                                 "\" is deeper or larger than what can be read "
+                                                 "back"};
+      }
+      sealed.emplace_back(
+          record.seq(), record.kind(), record.time(),
+          std::make_shared<const std::string>(sealer_.seal(body, place_of(run, record))));
+    }
+    return outcome::success(std::move(sealed));
+  }
+
+  Sealer sealer_;
+};
+
+}  // namespace
+}  // namespace detail
+
+Result<std::shared_ptr<EncryptedStore>> EncryptedStore::around(
+    std::shared_ptr<CheckpointStore> inner, EncryptionOptions options) {
+  if (inner == nullptr) return Error{Errc::invalid_argument, "there is no store to encrypt"};
+  TRIAGE_TRYV(detail::check_store_key(options.key));
+  std::set<std::string> ids{options.key.id};
+  for (const StoreKey& key : options.older) {
+    TRIAGE_TRYV(detail::check_store_key(key));
+    if (!ids.insert(key.id).second) {
+      return Error{Errc::invalid_argument, "two keys are called \"" + key.id + "\""};
+    }
+  }
+  return outcome::success(std::shared_ptr<EncryptedStore>(
+      std::make_shared<detail::Encrypted>(std::move(inner), std::move(options))));
+}
+
+}  // namespace triage::inline v0_1

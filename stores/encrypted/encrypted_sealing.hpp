@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Bytes under a key: sealed, and opened again.
+
+#include "triage/stores/encrypted.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::detail {
+
+// Errors: Errc::invalid_argument.
+[[nodiscard]] Result<void> check_store_key(const StoreKey& key);
+
+// Thread-safety: all members may be called from several threads at once.
+class Sealer {
+ public:
+  // The options have been checked.
+  explicit Sealer(EncryptionOptions options);
+  ~Sealer();
+  Sealer(const Sealer&) = delete;
+  Sealer& operator=(const Sealer&) = delete;
+
+  // A CBOR map of the key's id and the sealed bytes. `place`: what is authenticated with them. The
+  // same bytes in the same place give the same map.
+  [[nodiscard]] std::string seal(std::string_view bytes, std::string_view place) const;
+  // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
+  [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);
+
+ private:
+  // The key's own secret is used for nothing but these two.
+  struct Keys {
+    std::string sealing{};
+    std::string nonce{};
+  };
+  [[nodiscard]] static Keys derived(const StoreKey& key);
+  [[nodiscard]] Result<Keys> keys_of(const std::string& id);
+
+  const std::string id_;
+  const std::function<Result<StoreKey>(const std::string& id)> find_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::map<std::string, Keys> keys_{};
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// Starting, owning and appending to runs in the PostgreSQL store.
+#include "postgres_sql.hpp"
+#include "postgres_store.hpp"
+#include "triage/clock.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr Sequence largest_sequence = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
+std::int64_t random_number() { return static_cast<std::int64_t>(real_random()->next() >> 1U); }
+
+Lease lease_of(const RunId& run, std::int64_t birth, std::uint64_t epoch) {
+  return {.run = run, .epoch = epoch, .handle = birth};
+}
+
+Error fenced(const Lease& lease, std::string_view why) {
+  return {Errc::fenced, "the lease of run \"" + printable(lease.run) + "\" (epoch " +
+                            std::to_string(lease.epoch) + ") is lost: " + std::string(why)};
+}
+
+std::string encoded(const Record& record) {
+  std::string body;
+  record.encode_body(body);
+  return body;
+}
+
+bool same(const Record& stored, const Record& given) {
+  return stored.seq() == given.seq() && stored.kind() == given.kind() &&
+         stored.time() == given.time() && encoded(stored) == encoded(given);
+}
+
+}  // namespace
+
+// Records of one or more batches, a column each.
+struct PostgresJournals::RecordRows {
+  std::vector<std::int64_t> batch{}, seq{}, kind{}, time{}, crc{};
+  std::vector<std::string> body{};
+
+  // All of them or none.
+  [[nodiscard]] Result<void> add(const Lease& lease, std::span<const Record> records,
+                                 std::int64_t number_of_batch) {
+    const std::size_t before = seq.size();
+    Result<void> added = outcome::success();
+    for (const Record& record : records) {
+      if (added) added = add_one(lease, record, number_of_batch);
+    }
+    if (added) return added;
+    for (auto* column : {&batch, &seq, &kind, &time, &crc}) column->resize(before);
+    body.resize(before);
+    return added;
+  }
+
+ private:
+  [[nodiscard]] Result<void> add_one(const Lease& lease, const Record& record,
+                                     std::int64_t number_of_batch) {
+    if (record.seq() == 0 || record.seq() > largest_sequence) {
+      return Error{Errc::invalid_argument,
+                   "sequence " + std::to_string(record.seq()) + ": allowed are 1 to 2^63-1"};
+    }
+    std::string bytes = encoded(record);
+    if (!fits_in_memory(bytes)) {
+      return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) + " of run \"" +
+                                               lease.run +
+                                               "\" is deeper or larger than what can be read "
+                                               "back"};
+    }
+    batch.push_back(number_of_batch);
+    seq.push_back(static_cast<std::int64_t>(record.seq()));
+    kind.push_back(static_cast<std::int64_t>(record.kind()));
+    time.push_back(to_ms(record.time()));
+    crc.push_back(
+        record_checksum(lease.run, lease.epoch, record.seq(), record.kind(), record.time(), bytes));
+    body.push_back(std::move(bytes));
+    return outcome::success();
+  }
+};
+
+Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record> records) {
+  TRIAGE_TRYV(check_run_id(run.id));
+  const std::int64_t birth = random_number();
+  const Lease lease = lease_of(run.id, birth, 1);
+  RecordRows rows;
+  TRIAGE_TRYV(rows.add(lease, records, 1));
+  {
+    // Before the server knows it: it must not look given up.
+    const std::scoped_lock here(mutex_);
+    held_[birth] = 1;
+  }
+  auto there =
+      write(postgres_sql::start,
+            PgParameters()
+                .text(run.id)
+                .number(birth)
+                .text(mark_.text())
+                .number(options_.lease_timeout.count())
+                .bytes(run.agent)
+                .bytes(run.label)
+                .text(run.parent)
+                .text(std::string(to_string(run.status)))
+                .number(to_ms(run.started))
+                .number(to_ms(records.empty() ? run.updated : records.back().time()))
+                .number(records.empty() ? 0 : static_cast<std::int64_t>(records.back().seq()))
+                .numbers(rows.seq)
+                .numbers(rows.kind)
+                .numbers(rows.time)
+                .numbers(rows.crc)
+                .byte_strings(rows.body));
+  // With an error nobody knows: the run stays held, so that asking again finds it.
+  if (!there) return there.error();
+  if (!there.value().empty()) return outcome::success(lease);
+  forget(lease);
+  return started_before(run.id, records);
+}
+
+// The lease of a run that was started just so: the answer got lost.
+Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const Record> records) {
+  const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
+  const auto facts = facts_of(run);
+  if (!facts || facts.value().owner != mark_.text() || facts.value().epoch != 1 ||
+      !facts.value().info.owned || records.empty() ||
+      facts.value().info.last != records.back().seq()) {
+    return conflict;
+  }
+  TRIAGE_TRY(reading, read(run, {}));
+  if (reading.records.size() != records.size()) return conflict;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!same(reading.records[i], records[i])) return conflict;
+  }
+  return outcome::success(lease_of(run, facts.value().birth, 1));
+}
+
+Result<Lease> PostgresJournals::acquire(const RunId& run) {
+  // One at a time: between the server's answer and the note of it, the run looks given up.
+  const std::scoped_lock acquiring(acquiring_);
+  TRIAGE_TRY(facts, facts_of(run));
+  const Error busy{Errc::busy, "run \"" + run +
+                                   "\" is under way; its owner (host, process, start, store) is " +
+                                   printable(facts.owner)};
+  if (facts.info.owned) return busy;
+  TRIAGE_TRY(epoch, take(facts));
+  if (!epoch) {  // Somebody else was faster, or erased it.
+    TRIAGE_TRYV(facts_of(run));
+    return busy;
+  }
+  const std::scoped_lock here(mutex_);
+  held_[facts.birth] = *epoch;
+  return outcome::success(lease_of(run, facts.birth, *epoch));
+}
+
+// The new epoch; empty: the run does not stand as it was seen.
+Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen) {
+  TRIAGE_TRY(rows, write(postgres_sql::acquire, PgParameters()
+                                                    .text(seen.info.id)
+                                                    .number(seen.birth)
+                                                    .number(seen.epoch)
+                                                    .text(seen.owner)
+                                                    .text(mark_.text())
+                                                    .number(random_number())
+                                                    .number(options_.lease_timeout.count())));
+  std::optional<std::uint64_t> epoch;
+  if (!rows.empty()) epoch = static_cast<std::uint64_t>(rows.number(0, 0));
+  return outcome::success(epoch);
+}
+
+Result<void> PostgresJournals::check_held(const Lease& lease) {
+  TRIAGE_TRYV(check_run_id(lease.run));
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(lease.handle);
+  if (held != held_.end() && held->second == lease.epoch) return outcome::success();
+  return fenced(lease, "it was released, or belongs to another store");
+}
+
+void PostgresJournals::forget(const Lease& lease) {
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(lease.handle);
+  if (held != held_.end() && held->second == lease.epoch) held_.erase(held);
+}
+
+Result<void> PostgresJournals::append(const Lease& lease, std::span<const Record> records,
+                                      RunStatus status) {
+  AppendBatch batch{.lease = lease, .records = records, .status = status};
+  append_group({&batch, 1});
+  return batch.outcome;
+}
+
+void PostgresJournals::append_group(std::span<AppendBatch> batches) {
+  std::vector<std::size_t> which(batches.size());
+  std::iota(which.begin(), which.end(), std::size_t{0});
+  // A run that comes twice goes into one statement after the other: each sees what is before it.
+  for (bool last_try = false; !which.empty();) {
+    std::vector<std::size_t> now;
+    std::vector<std::size_t> later;
+    for (const std::size_t i : which) {
+      const bool twice = std::any_of(now.begin(), now.end(), [&](std::size_t j) {
+        return batches[j].lease.run == batches[i].lease.run;
+      });
+      (twice ? later : now).push_back(i);
+    }
+    auto doubtful = append_some(batches, now, last_try);
+    if (!doubtful) {
+      for (const std::size_t i : which) batches[i].outcome = doubtful.error();
+      return;
+    }
+    last_try = !doubtful.value().empty();
+    which = std::move(doubtful).value();
+    which.insert(which.end(), later.begin(), later.end());
+  }
+}
+
+// In one statement. Returns the batches that conflict with what the statement saw, but may not if
+// it is asked again: it does not see the records of another statement that it has waited for, such
+// as itself over a connection that was cut. On the last try these are conflicts.
+Result<std::vector<std::size_t>> PostgresJournals::append_some(
+    std::span<AppendBatch> batches, const std::vector<std::size_t>& which, bool last_try) {
+  std::vector<std::string> runs, statuses;
+  std::vector<std::int64_t> births, epochs, times, lasts;
+  std::vector<std::size_t> sent;
+  RecordRows rows;
+  for (const std::size_t i : which) {
+    AppendBatch& batch = batches[i];
+    batch.outcome = check_held(batch.lease);
+    if (!batch.outcome) continue;
+    batch.outcome =
+        rows.add(batch.lease, batch.records, static_cast<std::int64_t>(sent.size() + 1));
+    if (!batch.outcome) continue;
+    sent.push_back(i);
+    runs.push_back(batch.lease.run);
+    births.push_back(batch.lease.handle);
+    epochs.push_back(static_cast<std::int64_t>(batch.lease.epoch));
+    statuses.emplace_back(to_string(batch.status));
+    times.push_back(batch.records.empty() ? 0 : to_ms(batch.records.back().time()));
+    lasts.push_back(batch.records.empty() ? 0
+                                          : static_cast<std::int64_t>(batch.records.back().seq()));
+  }
+  std::vector<std::size_t> doubtful;
+  if (sent.empty()) return outcome::success(std::move(doubtful));
+  TRIAGE_TRY(answers, write(postgres_sql::append, PgParameters()
+                                                      .text(mark_.text())
+                                                      .number(options_.lease_timeout.count())
+                                                      .texts(runs)
+                                                      .numbers(births)
+                                                      .numbers(epochs)
+                                                      .texts(statuses)
+                                                      .numbers(times)
+                                                      .numbers(lasts)
+                                                      .numbers(rows.batch)
+                                                      .numbers(rows.seq)
+                                                      .numbers(rows.kind)
+                                                      .numbers(rows.time)
+                                                      .numbers(rows.crc)
+                                                      .byte_strings(rows.body)));
+  for (std::size_t row = 0; row < sent.size(); ++row) {
+    AppendBatch& batch = batches[sent[row]];
+    const int at = static_cast<int>(row);
+    if (at >= answers.size() || answers.number(at, 0) == 0) {
+      forget(batch.lease);
+      batch.outcome = fenced(batch.lease, "another owner has taken the run, or it was erased");
+    } else if (!answers.is_null(at, 1) && !last_try) {
+      doubtful.push_back(sent[row]);
+    } else if (!answers.is_null(at, 1)) {
+      batch.outcome =
+          Error{Errc::conflict, "record " + std::to_string(answers.number(at, 1)) + " of run \"" +
+                                    batch.lease.run + "\" is stored already, with other content"};
+    }
+  }
+  return outcome::success(std::move(doubtful));
+}
+
+Result<void> PostgresJournals::renew(const Lease& lease) {
+  TRIAGE_TRYV(check_held(lease));
+  TRIAGE_TRY(rows, write(postgres_sql::renew, PgParameters()
+                                                  .text(lease.run)
+                                                  .number(lease.handle)
+                                                  .number(static_cast<std::int64_t>(lease.epoch))
+                                                  .text(mark_.text())
+                                                  .number(options_.lease_timeout.count())));
+  if (!rows.empty()) return outcome::success();
+  forget(lease);
+  return fenced(lease, "another owner has taken the run, or it was erased");
+}
+
+Result<void> PostgresJournals::release(const Lease& lease) {
+  const Result<void> ours = check_held(lease);
+  if (!ours && ours.error().code == Errc::fenced) return outcome::success();
+  TRIAGE_TRYV(ours);
+  const auto rows = write(postgres_sql::release, PgParameters()
+                                                     .text(lease.run)
+                                                     .number(lease.handle)
+                                                     .number(static_cast<std::int64_t>(lease.epoch))
+                                                     .text(mark_.text()));
+  // Given up from now on, even where that cannot be written.
+  forget(lease);
+  if (rows) return outcome::success();
+  const std::scoped_lock here(mutex_);
+  mark_.give_up({lease.handle, lease.epoch});
+  return rows.error();
+}
+
+Result<void> PostgresJournals::erase(const RunId& run) {
+  const std::scoped_lock acquiring(acquiring_);  // Until it is gone, it looks given up to us.
+  TRIAGE_TRY(facts, facts_of(run));
+  const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
+  if (facts.info.owned) return busy;
+  // Its keys are named by its suspensions.
+  JournalReading reading{.info = facts.info};
+  TRIAGE_TRYV(read_page(run, facts.birth, {}, RecordKind::suspended, reading));
+  // Taken over first: of several that erase it at once one has it, whatever answers get lost.
+  TRIAGE_TRY(taken, take(facts));
+  if (!taken) {
+    TRIAGE_TRYV(facts_of(run));
+    return busy;
+  }
+  TRIAGE_TRYV(write(postgres_sql::erase, PgParameters().text(run).number(facts.birth)));
+  TRIAGE_TRYV(write(postgres_sql::erase_records, PgParameters().number(facts.birth)));
+  return erase_keys(reading);
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Connections to a PostgreSQL server: what is asked, what comes back, and a pool of them.
+
+#include "triage/result.hpp"
+#include "triage/stores/postgres.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct pg_result;
+
+namespace triage::inline v0_1::detail {
+
+// The parameters of one statement, in PostgreSQL's binary form. Their types are those that the
+// statement casts them to ($1::bigint).
+class PgParameters {
+ public:
+  PgParameters& number(std::int64_t value);
+  PgParameters& text(std::string value) { return bytes(std::move(value)); }  // text and bytea
+  PgParameters& bytes(std::string value);
+  PgParameters& null();
+  PgParameters& numbers(const std::vector<std::int64_t>& values);      // bigint[]
+  PgParameters& texts(const std::vector<std::string>& values);         // text[]
+  PgParameters& byte_strings(const std::vector<std::string>& values);  // bytea[]
+
+  [[nodiscard]] const std::vector<std::optional<std::string>>& values() const noexcept {
+    return values_;
+  }
+
+ private:
+  std::vector<std::optional<std::string>> values_{};
+};
+
+// The rows of one statement, in binary form.
+class PgRows {
+ public:
+  explicit PgRows(pg_result* result);
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] bool is_null(int row, int column) const noexcept;
+  // smallint, integer, bigint or boolean; 0 for null.
+  [[nodiscard]] std::int64_t number(int row, int column) const noexcept;
+  // text or bytea; empty for null. Lives as long as this object.
+  [[nodiscard]] std::string_view text(int row, int column) const noexcept;
+
+ private:
+  struct Clear {
+    void operator()(pg_result* result) const noexcept;
+  };
+  std::unique_ptr<pg_result, Clear> result_;
+  int size_ = 0;
+};
+
+// What a statement failed with: the library's error, and the server's own code (SQLSTATE), which is
+// empty if the connection was lost.
+struct PgFailure {
+  Error error{};
+  std::string state{};
+};
+
+// A few connections that threads share.
+//
+// Thread-safety: all members may be called from several threads at once.
+class PgPool {
+ public:
+  PgPool(PostgresStore::Connect connect, std::chrono::milliseconds timeout, std::size_t most)
+      : connect_(std::move(connect)), timeout_(timeout), most_(most) {}
+  ~PgPool();
+  PgPool(const PgPool&) = delete;
+  PgPool& operator=(const PgPool&) = delete;
+
+  // Asks, and asks again over a new connection if the old one is cut: only for what may be asked
+  // twice. A server that was there before is waited for, since it may be about to restart; twice
+  // the timeout bounds all of it. `failure`: told the server's code, if not null.
+  [[nodiscard]] Result<PgRows> ask(const std::string& statement, const PgParameters& parameters,
+                                   std::string* state = nullptr);
+  // Several statements without parameters and rows, in one transaction.
+  [[nodiscard]] Result<void> ask_script(const std::string& statements,
+                                        std::string* state = nullptr);
+  // A child made by fork() must not say goodbye to its parent's server.
+  void abandon() noexcept;
+
+ private:
+  struct Finish {
+    void operator()(pg_conn* connection) const noexcept;
+  };
+  using Connection = std::unique_ptr<pg_conn, Finish>;
+  using Point = std::chrono::steady_clock::time_point;
+
+  [[nodiscard]] Result<PgRows> ask(const std::string& statement, const PgParameters* parameters,
+                                   std::string* state);
+  [[nodiscard]] Result<Connection> take(Point give_up);
+  void give_back(Connection connection);
+
+  const PostgresStore::Connect connect_;
+  const std::chrono::milliseconds timeout_;
+  const std::size_t most_;
+  std::mutex mutex_;  // Guards what follows.
+  std::condition_variable freed_;
+  std::vector<Connection> idle_{};
+  std::size_t in_use_ = 0;
+  bool was_there_ = false;  // A connection has worked.
+};
+
+// From a URL to a function that connects, and the schema that the URL names (empty: none). Errors:
+// Errc::invalid_argument, which never quotes the URL.
+struct PgAddress {
+  PostgresStore::Connect connect{};
+  std::string schema{};
+};
+[[nodiscard]] Result<PgAddress> parse_postgres_url(std::string url,
+                                                   std::chrono::milliseconds timeout);
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is asked of a PostgreSQL server. "@" stands for the schema and a dot. Every write is one
+// statement that notices when it is asked again because its answer got lost.
+
+namespace triage::inline v0_1::detail::postgres_sql {
+
+// In front of the tables where there is no such schema: it asks for a right that the tables do not.
+inline constexpr const char* make_schema = "CREATE SCHEMA IF NOT EXISTS @;\n";
+inline constexpr const char* has_schema = "SELECT 1 FROM pg_namespace WHERE nspname = $1::text";
+
+// One transaction, as the statements of one message are.
+inline constexpr const char* make = R"(
+CREATE TABLE IF NOT EXISTS @meta (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE IF NOT EXISTS @runs (
+  run_id text COLLATE "C" PRIMARY KEY,
+  birth bigint NOT NULL,
+  epoch bigint NOT NULL,
+  owner text NOT NULL,
+  word bigint NOT NULL,
+  until_ms bigint NOT NULL,
+  agent bytea NOT NULL,
+  label bytea NOT NULL,
+  parent bytea NOT NULL,
+  status text NOT NULL,
+  started_ms bigint NOT NULL,
+  updated_ms bigint NOT NULL,
+  last bigint NOT NULL
+) WITH (fillfactor = 70);
+CREATE INDEX IF NOT EXISTS runs_started ON @runs (started_ms DESC, run_id DESC);
+CREATE INDEX IF NOT EXISTS runs_agent ON @runs (agent, started_ms DESC, run_id DESC);
+CREATE INDEX IF NOT EXISTS runs_open ON @runs (run_id) WHERE status = 'running';
+CREATE TABLE IF NOT EXISTS @records (
+  birth bigint NOT NULL,
+  seq bigint NOT NULL,
+  epoch bigint NOT NULL,
+  kind integer NOT NULL,
+  time_ms bigint NOT NULL,
+  crc bigint NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (birth, seq)
+);
+CREATE TABLE IF NOT EXISTS @keys (
+  space bytea NOT NULL,
+  key bytea NOT NULL,
+  version bigint NOT NULL,
+  word bigint NOT NULL,
+  value bytea NOT NULL,
+  PRIMARY KEY (space, key)
+);
+INSERT INTO @meta VALUES ('format', '1') ON CONFLICT (name) DO NOTHING;
+)";
+
+inline constexpr const char* look =
+    "SELECT current_setting('fsync'), current_setting('synchronous_commit'), "
+    "(SELECT value FROM @meta WHERE name = 'format')";
+inline constexpr const char* settings =
+    "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
+
+// The server's clock, in milliseconds since 1970.
+#define TRIAGE_PG_NOW "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+#define TRIAGE_PG_FACTS                                                                      \
+  "SELECT run_id, birth, epoch, owner, until_ms, agent, label, parent, status, started_ms, " \
+  "updated_ms, last, " TRIAGE_PG_NOW " FROM @runs "
+
+inline constexpr const char* facts = TRIAGE_PG_FACTS "WHERE run_id = $1::text";
+
+// Agent, label, parent, status, since, until (null: any); how many at most (null: all).
+inline constexpr const char* list = TRIAGE_PG_FACTS R"(
+WHERE ($1::bytea IS NULL OR agent = $1) AND ($2::bytea IS NULL OR label = $2)
+  AND ($3::bytea IS NULL OR parent = $3) AND ($4::text IS NULL OR status = $4)
+  AND ($5::bigint IS NULL OR started_ms >= $5) AND ($6::bigint IS NULL OR started_ms < $6)
+ORDER BY started_ms DESC, run_id DESC LIMIT $7::bigint)";
+
+// Birth, first, last, how many at most; kind (null: any).
+inline constexpr const char* read = R"(
+SELECT seq, epoch, kind, time_ms, crc, body FROM @records
+WHERE birth = $1::bigint AND seq BETWEEN $2::bigint AND $3::bigint
+  AND ($5::bigint IS NULL OR kind = $5)
+ORDER BY seq LIMIT $4::bigint)";
+
+// 1 run, 2 birth, 3 owner, 4 lease, 5 agent, 6 label, 7 parent, 8 status, 9 started, 10 updated,
+// 11 last; then of each record 12 sequence, 13 kind, 14 time, 15 checksum, 16 body. Answers if the
+// run is there and is the one with this birth.
+inline constexpr const char* start = R"(
+WITH run AS (
+  INSERT INTO @runs VALUES ($1::text, $2::bigint, 1, $3::text, 0, )" TRIAGE_PG_NOW
+                                     R"( + $4::bigint, $5::bytea, $6::bytea, $7::bytea, $8::text,
+    $9::bigint, $10::bigint, $11::bigint)
+  ON CONFLICT (run_id) DO NOTHING RETURNING birth
+), new AS (
+  INSERT INTO @records (birth, epoch, seq, kind, time_ms, crc, body)
+  SELECT run.birth, 1, r.* FROM run,
+    unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[]) r
+)
+SELECT 1 FROM run UNION ALL SELECT 1 FROM @runs WHERE run_id = $1 AND birth = $2)";
+
+// 1 owner, 2 lease; of each batch 3 run, 4 birth, 5 epoch, 6 status, 7 time (0: no records), 8 last
+// sequence; of each record 9 number of its batch (from 1), 10 sequence, 11 kind, 12 time, 13
+// checksum, 14 body. Answers for each batch, in order: is the lease the newest, and the first
+// sequence that is stored with other content (null: none).
+inline constexpr const char* append = R"(
+WITH given AS MATERIALIZED (
+  SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
+    $8::bigint[]) WITH ORDINALITY AS g(run_id, birth, epoch, status, time_ms, last, n)
+), held AS MATERIALIZED (
+  SELECT g.n, r.run_id, r.birth, r.epoch, r.last AS stored
+  FROM given g JOIN @runs r ON r.run_id = g.run_id
+  WHERE r.birth = g.birth AND r.epoch = g.epoch AND r.owner = $1::text
+  ORDER BY r.run_id FOR UPDATE OF r
+), record AS MATERIALIZED (
+  SELECT * FROM unnest($9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+    $14::bytea[]) AS r(n, seq, kind, time_ms, crc, body)
+), other AS MATERIALIZED (
+  SELECT held.n, min(record.seq) AS seq FROM record JOIN held USING (n)
+  WHERE record.seq <= held.stored AND NOT EXISTS (
+    SELECT FROM @records s WHERE s.birth = held.birth AND s.seq = record.seq
+      AND s.kind = record.kind AND s.time_ms = record.time_ms AND s.body = record.body)
+  GROUP BY held.n
+), new AS (
+  INSERT INTO @records (birth, seq, epoch, kind, time_ms, crc, body)
+  SELECT held.birth, record.seq, held.epoch, record.kind, record.time_ms, record.crc, record.body
+  FROM record JOIN held USING (n)
+  WHERE record.seq > held.stored AND NOT EXISTS (SELECT FROM other WHERE other.n = record.n)
+), noted AS (
+  UPDATE @runs r SET status = g.status, last = greatest(r.last, g.last),
+    updated_ms = CASE WHEN g.last > r.last THEN g.time_ms ELSE r.updated_ms END,
+    until_ms = )" TRIAGE_PG_NOW R"( + $2::bigint
+  FROM held JOIN given g USING (n)
+  WHERE r.run_id = held.run_id AND NOT EXISTS (SELECT FROM other WHERE other.n = g.n)
+)
+SELECT held.n IS NOT NULL, other.seq
+FROM given g LEFT JOIN held USING (n) LEFT JOIN other USING (n) ORDER BY g.n)";
+
+// Run, birth, epoch, owner, lease. Answers if the lease is the newest.
+inline constexpr const char* renew = "UPDATE @runs SET until_ms = " TRIAGE_PG_NOW
+                                     " + $5::bigint WHERE run_id = $1::text AND birth = "
+                                     "$2::bigint AND epoch = $3::bigint AND owner = $4::text "
+                                     "RETURNING 1";
+
+// Run, birth, epoch, owner.
+inline constexpr const char* release =
+    "UPDATE @runs SET owner = '' WHERE run_id = $1::text AND birth = $2::bigint AND epoch = "
+    "$3::bigint AND owner = $4::text";
+
+// 1 run; 2 birth, 3 epoch, 4 owner that were seen; 5 the new owner, 6 a random word, 7 lease.
+// Answers with the new epoch if it was taken, now or when it was asked before.
+inline constexpr const char* acquire = R"(
+WITH taken AS (
+  UPDATE @runs SET epoch = epoch + 1, owner = $5::text, word = $6::bigint,
+    until_ms = )" TRIAGE_PG_NOW R"( + $7::bigint
+  WHERE run_id = $1::text AND birth = $2::bigint AND epoch = $3::bigint AND owner = $4::text
+  RETURNING epoch
+)
+SELECT epoch FROM taken
+UNION ALL SELECT epoch FROM @runs WHERE run_id = $1 AND birth = $2 AND word = $6)";
+
+// Run and birth, of a run that was taken over before.
+inline constexpr const char* erase =
+    "DELETE FROM @runs WHERE run_id = $1::text AND birth = $2::bigint";
+inline constexpr const char* erase_records = "DELETE FROM @records WHERE birth = $1::bigint";
+
+inline constexpr const char* get =
+    "SELECT value, version FROM @keys WHERE space = $1::bytea AND key = $2::bytea";
+
+// 1 space, 2 key, 3 expected version, 4 a random word, 5 value. Answers with the newest version
+// first, and whether it is ours.
+inline constexpr const char* put = R"(
+WITH made AS (
+  INSERT INTO @keys SELECT $1::bytea, $2::bytea, 1, $4::bigint, $5::bytea WHERE $3::bigint = 0
+  ON CONFLICT (space, key) DO NOTHING RETURNING version
+), changed AS (
+  UPDATE @keys SET version = version + 1, word = $4, value = $5
+  WHERE space = $1 AND key = $2 AND version = $3 AND $3 > 0 RETURNING version
+)
+SELECT version, true FROM made UNION ALL SELECT version, true FROM changed
+UNION ALL SELECT version, word = $4 FROM @keys WHERE space = $1 AND key = $2
+ORDER BY 1 DESC)";
+
+// Space, key, expected version. Answers with the version of what is there with another one.
+inline constexpr const char* remove = R"(
+WITH gone AS (
+  DELETE FROM @keys WHERE space = $1::bytea AND key = $2::bytea AND version = $3::bigint
+)
+SELECT version FROM @keys WHERE space = $1 AND key = $2 AND version <> $3)";
+
+// Space, first key, first key behind (null: to the end).
+inline constexpr const char* keys = R"(
+SELECT key FROM @keys WHERE space = $1::bytea AND key >= $2::bytea
+  AND ($3::bytea IS NULL OR key < $3) ORDER BY key)";
+
+#undef TRIAGE_PG_NOW
+#undef TRIAGE_PG_FACTS
+
+}  // namespace triage::inline v0_1::detail::postgres_sql

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The PostgreSQL store: its journals and leases.
+
+#include "postgres_connection.hpp"
+#include "storage/owner_mark.hpp"
+#include "triage/stores/postgres.hpp"
+
+#include <sys/types.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+class PostgresJournals final : public PostgresStore {
+ public:
+  PostgresJournals(Connect connect, PostgresOptions options);
+  ~PostgresJournals() override;
+  // Looks at the server, and at what lies there. Errors: as PostgresStore::open().
+  [[nodiscard]] Result<void> look();
+
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  void append_group(std::span<AppendBatch> batches) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+
+ private:
+  struct RunFacts {
+    RunInfo info{};
+    std::int64_t birth = 0;
+    std::int64_t epoch = 0;
+    std::string owner{};
+    std::int64_t until_ms = 0;  // By the server's clock, as `now_ms`.
+    std::int64_t now_ms = 0;
+  };
+  struct RecordRows;
+
+  [[nodiscard]] Result<void> usable() const;
+  [[nodiscard]] Result<PgRows> ask(const char* statement, const PgParameters& parameters,
+                                   std::string* state = nullptr);
+  [[nodiscard]] Result<PgRows> write(const char* statement, const PgParameters& parameters);
+  [[nodiscard]] std::string in_schema(std::string_view statement) const;
+  [[nodiscard]] Result<std::string> find_format();
+  [[nodiscard]] Result<void> make_tables();
+  [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
+  [[nodiscard]] RunFacts facts_in(const PgRows& rows, int row);
+  [[nodiscard]] bool owned(const RunFacts& facts);
+  [[nodiscard]] Result<void> read_page(const RunId& run, std::int64_t birth, SequenceRange range,
+                                       std::optional<RecordKind> kind, JournalReading& out);
+  [[nodiscard]] Result<std::optional<std::uint64_t>> take(const RunFacts& seen);
+  [[nodiscard]] Result<void> check_held(const Lease& lease);
+  [[nodiscard]] Result<std::vector<std::size_t>> append_some(std::span<AppendBatch> batches,
+                                                             const std::vector<std::size_t>& which,
+                                                             bool last_try);
+  void forget(const Lease& lease);
+  [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
+
+  const PostgresOptions options_;
+  const pid_t pid_;
+  Durability durability_ = Durability::none;
+  PgPool pool_;
+  std::mutex acquiring_;
+  std::mutex mutex_;  // Guards what follows.
+  OwnerMark mark_;
+  // Births of runs whose lease is held here: epochs.
+  std::map<std::int64_t, std::uint64_t> held_{};
+};
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/adapters/adapted_attempt.hpp"
+
+#include "supervise/adapters/session_mark.hpp"
+#include "supervise/verdict.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+std::string trimmed(std::string text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && blank(text.back())) text.pop_back();
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
+  return text;
+}
+
+}  // namespace
+
+Hint parse_hint(const std::string& hint) {
+  constexpr std::string_view asks = "model:";
+  if (!hint.starts_with(asks)) return {.text = hint};
+  const std::size_t end = std::min(hint.find('\n'), hint.size());
+  return {.model = trimmed(hint.substr(asks.size(), end - asks.size())),
+          .text = trimmed(hint.substr(end))};
+}
+
+AdaptedAttempt::AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Attempt& attempt,
+                               Options options)
+    : spec_(spec),
+      adapter_(adapter),
+      attempt_(attempt),
+      options_(std::move(options)),
+      line_(adapter, spec.command),
+      reader_(adapter, {.on_session = [this](const std::string& session) { note_session(session); },
+                        .on_step = [this](Step step) { attempt_.record_step(std::move(step)); },
+                        .on_usage = [this](const Usage& usage) { attempt_.record_usage(usage); }}) {
+  reads_ = !adapter.events.empty() && line_.fits() &&
+           (adapter.events_with.empty() || line_.has_any(adapter.events_with));
+}
+
+bool AdaptedAttempt::goes_on(const Recovery& recovery) const {
+  if (!adapter_.resume || spec_.session == "fresh") return false;
+  // Its conversation would not fit to what a rollback has brought back.
+  if (recovery.action == RecoveryAction::Kind::rollback) return false;
+  if (spec_.session == "resume") return true;
+  const auto& after = adapter_.resume->after;
+  return recovery.reason != lost_session_reason &&
+         std::find(after.begin(), after.end(), recovery.failure_type) != after.end();
+}
+
+Words AdaptedAttempt::anew(const Hint& hint) const {
+  if (hint.text.empty() || adapter_.again.empty()) return spec_.command;
+  const auto prompt = line_.prompt();
+  if (!prompt) return spec_.command;
+  const std::string text = filled(filled(adapter_.again, "hint", hint.text), "prompt", *prompt);
+  return line_.with_prompt(text).value_or(spec_.command);
+}
+
+Result<Words> AdaptedAttempt::command() {
+  if (line_.fits() && !adapter_.events.empty() && !reads_ && attempt_.number() == 1) {
+    trouble(adapter_.name + " tells of its work only with " + adapter_.events_with.front() +
+            "; without it its session cannot be gone on with");
+  }
+  const Recovery* recovery = attempt_.recovery();
+  if (recovery == nullptr || !line_.fits()) return outcome::success(spec_.command);
+  const Hint hint = parse_hint(recovery->hint);
+  std::string session;
+  if (options_.store != nullptr) {
+    TRIAGE_TRY(found, newest_session(*options_.store, attempt_.run_id(), adapter_.name));
+    session = std::move(found);
+  }
+  Words words = anew(hint);
+  if (!session.empty()) {
+    const auto line =
+        goes_on(*recovery)
+            ? line_.resumed(session, trimmed(filled(adapter_.resume->prompt, "hint", hint.text)))
+            : std::nullopt;
+    if (line) {
+      words = *line;
+      resumed_ = session;
+    } else {
+      // What comes now has nothing to do with that session any more.
+      TRIAGE_TRYV(attempt_.checkpoint(session_label(adapter_.name, "")));
+    }
+  }
+  if (!hint.model.empty()) {
+    const CommandLine changed(adapter_, std::move(words));
+    words = changed.with_options(adapter_.model_option, "model", hint.model);
+  }
+  return outcome::success(std::move(words));
+}
+
+void AdaptedAttempt::note_session(const std::string& session) {
+  if (!is_session_name(session)) {
+    return trouble("the session \"" + printable(session.substr(0, 40)) +
+                   "\" cannot be gone on with: it has no name that is safe on a command line");
+  }
+  if (session == resumed_) return;  // The journal has it.
+  if (const auto noted = attempt_.checkpoint(session_label(adapter_.name, session)); !noted) {
+    trouble("the session " + session + " could not be noted: " + noted.error().detail);
+  }
+}
+
+void AdaptedAttempt::add(std::string_view bytes, const std::function<void(Duration)>& on_end) {
+  if (!reads_) return;
+  const StreamEnd before = reader_.end();
+  reader_.add(bytes);
+  if (reader_.end() != before && reader_.end() != StreamEnd::none &&
+      !line_.has_any(adapter_.stays_with)) {
+    on_end(adapter_.linger);
+  }
+}
+
+Failure AdaptedAttempt::failure(const ChildEnd& end, const std::string& name) const {
+  if (reader_.events() == 0) return failure_of(end, name);
+  ChildEnd own = end;
+  own.out.clear();  // It has what tools printed in it.
+  const auto& told = reader_.failure();
+  Failure plain = failure_of(own, name);
+  const bool by_time =
+      end.cause == ChildEnd::Cause::timeout || end.cause == ChildEnd::Cause::idle_timeout;
+  // A death by a signal is a fact, unless the program had said its last word before.
+  if (!told || (plain.type && reader_.end() != StreamEnd::failed && !by_time)) return plain;
+  Failure failure = told->failure;
+  if (failure.text.empty()) failure.text = plain.text;
+  if (told->resets_at && !failure.retry_after) {
+    const std::chrono::duration<double> now = options_.clock->wall_now().time_since_epoch();
+    const double seconds = std::max(0.0, std::ceil(*told->resets_at - now.count()));
+    if (seconds < 1e9) failure.retry_after = std::chrono::seconds(static_cast<long>(seconds));
+  }
+  if (adapter_.resume && !resumed_.empty()) {
+    for (const std::string& lost : adapter_.resume->lost) {
+      if (failure.text.find(lost) == std::string::npos) continue;
+      failure.type = FailureType::unknown;
+      failure.reason = lost_session_reason;
+    }
+  }
+  return failure;
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One attempt of a program that an adapter knows: its command line, its events, what they mean.
+
+#include "supervise/adapters/command_line.hpp"
+#include "supervise/adapters/stream_reader.hpp"
+#include "supervise/attempt_io.hpp"
+#include "supervise/spec.hpp"
+#include "triage/attempt.hpp"
+#include "triage/checkpoint_store.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+// The reason of a failure of a session that is not there any more.
+inline constexpr const char* lost_session_reason = "session_lost";
+
+// What a policy says to the next attempt: a first line "model: NAME" asks for another model.
+struct Hint {
+  std::string model{};
+  std::string text{};
+};
+[[nodiscard]] Hint parse_hint(const std::string& hint);
+
+class AdaptedAttempt {
+ public:
+  struct Options {
+    CheckpointStore* store = nullptr;
+    std::shared_ptr<Clock> clock{};
+    std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
+  };
+
+  // spec, adapter and attempt outlive this object.
+  AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Attempt& attempt, Options options);
+
+  // What is to be executed in this attempt. Errors: the store's.
+  [[nodiscard]] Result<Words> command();
+
+  // What comes on standard output. on_end is called when the program has said its last word and
+  // may only live so much longer.
+  void add(std::string_view bytes, const std::function<void(Duration)>& on_end);
+  // The child has ended.
+  void finish() { reader_.finish(); }
+
+  // The program has said that its work is done. How it ended afterwards says nothing more.
+  [[nodiscard]] bool finished() const noexcept { return reader_.end() == StreamEnd::finished; }
+  // It told of what it does, but not that it was done.
+  [[nodiscard]] bool unfinished() const noexcept {
+    return reader_.events() > 0 && reader_.end() != StreamEnd::finished;
+  }
+  // What is to be classified: what the provider said, else how the child ended. Never what a tool
+  // printed.
+  [[nodiscard]] Failure failure(const ChildEnd& end, const std::string& name) const;
+
+ private:
+  [[nodiscard]] bool goes_on(const Recovery& recovery) const;
+  [[nodiscard]] Words anew(const Hint& hint) const;
+  void note_session(const std::string& session);
+  void trouble(const std::string& text) const {
+    if (options_.on_trouble) options_.on_trouble(text);
+  }
+
+  const RunSpec& spec_;
+  const Adapter& adapter_;
+  Attempt& attempt_;
+  Options options_;
+  CommandLine line_;
+  bool reads_ = false;     // Its stream is read.
+  std::string resumed_{};  // The session that this attempt goes on with.
+  StreamReader reader_;
+};
+
+}  // namespace triage::inline v0_1::supervise

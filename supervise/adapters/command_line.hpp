@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The command line of a program that an adapter knows: what it asks for, and how it goes on.
+
+#include "supervise/adapters/adapter.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::supervise {
+
+using Words = std::vector<std::string>;
+
+// A command line, taken apart as its program would do it.
+class CommandLine {
+ public:
+  // adapter: outlives this object. command: the program, perhaps behind another one that starts it
+  // ("env", "npx").
+  CommandLine(const Adapter& adapter, Words command);
+
+  // One of these options is given: "--name", or "--name value" with that value.
+  [[nodiscard]] bool has_any(const std::vector<std::string>& options) const;
+  // The adapter's `needs` and `subcommands` are met: the program will read a prompt and end.
+  [[nodiscard]] bool fits() const;
+  // The prompt, if it is an argument and it is certain which one.
+  [[nodiscard]] std::optional<std::string> prompt() const;
+
+  // To go on with a session; empty if it is not certain where the prompt stands. text: instead of
+  // the prompt.
+  [[nodiscard]] std::optional<Words> resumed(const std::string& session,
+                                             const std::string& text) const;
+  // The same with another prompt. Empty as above, or if the prompt is no argument.
+  [[nodiscard]] std::optional<Words> with_prompt(const std::string& text) const;
+  // The same with these options, instead of those of the same names. {name} in them becomes value.
+  [[nodiscard]] Words with_options(const Words& options, const std::string& name,
+                                   const std::string& value) const;
+
+ private:
+  struct Word {
+    enum class Kind : std::uint8_t { program, option, value, positional };
+    Kind kind = Kind::program;
+    std::string text{};
+    std::string option{};  // That it belongs to.
+  };
+  void take_apart(std::size_t program, const Words& command);
+  void find_prompt();
+
+  const Adapter& adapter_;
+  std::vector<Word> words_{};
+  bool fits_ = true;
+  bool certain_ = true;                  // It is clear where the prompt stands, or that it is none.
+  std::optional<std::size_t> prompt_{};  // Its place.
+};
+
+// The text with {name} replaced.
+[[nodiscard]] std::string filled(std::string text, const std::string& name,
+                                 const std::string& value);
+
+}  // namespace triage::inline v0_1::supervise

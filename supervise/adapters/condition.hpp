@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Places in a JSON value, and what has to stand there.
+
+#include "triage/json.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::supervise {
+
+// Keys of objects and numbers of elements, outermost first.
+using Path = std::vector<std::string>;
+
+// "message.content.0" as a path.
+[[nodiscard]] Path parse_path(std::string_view text);
+// What stands there; null where there is nothing.
+[[nodiscard]] const Json* find(const Json& value, const Path& path);
+
+struct Condition {
+  enum class Kind : std::uint8_t { one_of, none_of, present, absent };
+  Path path{};
+  Kind kind = Kind::one_of;
+  std::vector<Json> values{};
+};
+
+[[nodiscard]] bool holds(const Condition& condition, const Json& value);
+[[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Json& value);
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A program's stream of events, read by the rules of its adapter.
+
+#include "supervise/adapters/adapter.hpp"
+#include "triage/failure.hpp"
+#include "triage/step.hpp"
+#include "triage/usage.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+// What the reader has found, as soon as it is known. All may be left out.
+struct StreamListener {
+  std::function<void(const std::string& session)> on_session{};
+  std::function<void(Step step)> on_step{};
+  std::function<void(const Usage& usage)> on_usage{};
+  std::function<void(StreamEnd end)> on_end{};
+};
+
+// The newest failure that the provider or the program itself has told of.
+struct ToldFailure {
+  Failure failure{};
+  std::optional<double> resets_at{};  // Seconds since 1970.
+};
+
+// Lines that are no JSON objects, are too long or fit no rule are passed over. Thread-safety: none.
+class StreamReader {
+ public:
+  static constexpr std::size_t longest_line = 16U << 20U;
+
+  // adapter: outlives this object.
+  StreamReader(const Adapter& adapter, StreamListener listener);
+
+  void add(std::string_view bytes);
+  // The stream has ended: reads its last line, and tells of calls that were never answered.
+  void finish();
+
+  // How many events fitted a rule.
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] StreamEnd end() const noexcept { return end_; }
+  [[nodiscard]] const std::optional<ToldFailure>& failure() const noexcept { return failure_; }
+
+ private:
+  void take_line(std::string_view line);
+  void take_event(const Json& event);
+  // True: it told of work that goes on.
+  bool apply(const EventRule& rule, const Json& event);
+  void note_failure(const FailureRule& rule, const Json& event);
+  void note_usage(const UsageRule& rule, const Json& event);
+
+  const Adapter& adapter_;
+  StreamListener listener_;
+  std::string line_{};  // The beginning of a line.
+  bool skipping_ = false;
+  std::map<std::string, Step> calls_{};  // Not answered yet.
+  std::string session_{};
+  std::optional<ToldFailure> failure_{};
+  StreamEnd end_ = StreamEnd::none;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// The PostgreSQL store under the conformance kit, with a real server on a free loopback port.
+#include "triage/stores/postgres.hpp"
+
+#include "support/catch.hpp"
+#include "support/postgres_server.hpp"
+#include "support/result.hpp"
+#include "triage/stores/open_store.hpp"
+#include "triage/testing/conformance.hpp"
+
+#include <libpq-fe.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+using namespace triage::testing;
+
+namespace {
+
+#define NEEDS_SERVER(server)                                                   \
+  if (!(server).ready()) {                                                     \
+    WARN("the server is not installed, or does not start: nothing is tested"); \
+    return;                                                                    \
+  }
+
+Record change(Sequence seq, int value = 0) {
+  return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(1'000 + seq)),
+          std::make_shared<const Json>(Json{{"page", seq}, {"value", value}})};
+}
+
+// A schema of its own for every folder of the kit.
+std::string schema_of(const std::filesystem::path& folder) {
+  return "t" + std::to_string(std::hash<std::string>()(folder.string()));
+}
+
+// The sequences of a run, in their order.
+std::vector<Sequence> sequences_of(CheckpointStore& store, const RunId& run) {
+  const auto reading = store.read(run, {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().damaged.empty());
+  std::vector<Sequence> found;
+  for (const Record& record : reading.value().records) found.push_back(record.seq());
+  return found;
+}
+
+std::vector<Sequence> counted_to(Sequence last) {
+  std::vector<Sequence> all;
+  for (Sequence seq = 1; seq <= last; ++seq) all.push_back(seq);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the PostgreSQL store does all that it claims", "[stores][postgres][conformance]") {
+  const PostgresServer server({"fsync=off"});  // No power is cut here.
+  NEEDS_SERVER(server)
+  const ConformanceReport report = conformance(
+      [&](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
+        auto store = PostgresStore::open(server.url(), {.schema = schema_of(folder)});
+        if (!store) return store.error();
+        return std::shared_ptr<CheckpointStore>(store.value());
+      },
+      {.name = "PostgreSQL",
+       .damage = [&](const std::filesystem::path& folder, const RunId& run,
+                     Sequence seq) -> Result<void> {
+         const std::string schema = schema_of(folder) + ".";
+         const auto done = server.ask("UPDATE " + schema +
+                                      "records SET body = set_byte(body, length(body) - 1, "
+                                      "get_byte(body, length(body) - 1) # 1) WHERE seq = " +
+                                      std::to_string(seq) + " AND birth = (SELECT birth FROM " +
+                                      schema + "runs WHERE run_id = '" + run + "')");
+         if (!done) return done.error();
+         return outcome::success();
+       },
+       .make_newer = [&](const std::filesystem::path& folder) -> Result<void> {
+         const auto done = server.ask("UPDATE " + schema_of(folder) +
+                                      ".meta SET value = '99' WHERE name = 'format'");
+         if (!done) return done.error();
+         return outcome::success();
+       }});
+  INFO(report.text());
+  CHECK(report.level() == ConformanceLevel::full);
+  CHECK(report.count(ClauseOutcome::not_required) == 0);
+}
+
+TEST_CASE("a URL opens the PostgreSQL store, to write and to look only", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const std::string url = server.url() + "?connect_timeout=3&schema=mine&application_name=test";
+  CHECK_ERRC(Errc::not_found, open_store(url, {.read_only = true}));
+  {
+    const auto store = open_store(url);
+    REQUIRE_OK(store);
+    CHECK(store.value()->capabilities().durability == Durability::process);
+    REQUIRE_OK(store.value()->start({.id = "run-1", .agent = "crawler"}, {}));
+  }
+  CHECK(server.ask("SELECT count(*) FROM mine.runs").value() == "1");
+  CHECK_ERRC(Errc::unsupported, open_store(url, {.durability = Durability::power}));
+  const auto looked = open_store(url, {.read_only = true});
+  REQUIRE_OK(looked);
+  CHECK(looked.value()->run("run-1").value().agent == "crawler");
+  CHECK_ERRC(Errc::unsupported, looked.value()->put_if("s", "k", 0, "x"));
+  CHECK_ERRC(Errc::unsupported, looked.value()->start({.id = "run-2"}, {}));
+}
+
+TEST_CASE("a PostgreSQL password is used and never shown", "[stores][postgres]") {
+  const PostgresServer server;
+  NEEDS_SERVER(server)
+  REQUIRE_OK(
+      server.ask("CREATE USER clerk PASSWORD 'p@ss?word'; CREATE SCHEMA clerk; "
+                 "GRANT ALL ON SCHEMA clerk TO clerk"));
+  const auto url = [&](const std::string& password) {
+    return "postgresql://clerk:" + password + "@127.0.0.1:" + std::to_string(server.port()) +
+           "/postgres";
+  };
+  const auto store = PostgresStore::open(url("p%40ss%3Fword"), {.schema = "clerk"});
+  REQUIRE_OK(store);
+  CHECK(store.value()->capabilities().durability == Durability::power);
+  const auto refused = PostgresStore::open(url("wrong-one"), {.schema = "clerk"});
+  CHECK_ERRC(Errc::io, refused);
+  CHECK(refused.error().detail.find("wrong-one") == std::string::npos);
+  const auto no_right = PostgresStore::open(url("p%40ss%3Fword"), {.schema = "other"});
+  CHECK_ERRC(Errc::unsupported, no_right);
+}
+
+TEST_CASE("a PostgreSQL URL that cannot be used is refused without quoting it",
+          "[stores][postgres]") {
+  for (const std::string url :
+       {"postgresql://me:hunter2@host/db?no_such_thing=1", "postgresql://me:hunter2@[host",
+        "mysql://me:hunter2@host", "postgresql://me:hunter2%2@host"}) {
+    const auto refused = PostgresStore::open(url);
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK(refused.error().detail.find("hunter2") == std::string::npos);
+  }
+  CHECK_ERRC(Errc::invalid_argument, PostgresStore::open("postgresql://h", {.schema = "a\"b"}));
+  CHECK_ERRC(Errc::invalid_argument, PostgresStore::open("postgresql://h", {.connections = 0}));
+  CHECK_ERRC(Errc::io, PostgresStore::open("postgresql://127.0.0.1:1/db"));
+}
+
+TEST_CASE("runs of several batches are stored by one statement", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto store = PostgresStore::open(server.url(), {.connections = 1});
+  REQUIRE_OK(store);
+  const auto one = store.value()->start({.id = "one"}, {}).value();
+  const auto two = store.value()->start({.id = "two"}, {}).value();
+  const auto three = store.value()->start({.id = "three"}, {}).value();
+  REQUIRE_OK(store.value()->release(three));
+  const std::vector<Record> first{change(1), change(2)};
+  const std::vector<Record> more{change(3)};
+  const std::vector<Record> other{change(2, 7)};
+  std::vector<AppendBatch> batches{{.lease = one, .records = first},
+                                   {.lease = two, .records = first},
+                                   {.lease = three, .records = first},
+                                   {.lease = one, .records = more},
+                                   {.lease = two, .records = other}};
+  store.value()->append_group(batches);
+  REQUIRE_OK(batches[0].outcome);
+  REQUIRE_OK(batches[1].outcome);
+  CHECK_ERRC(Errc::fenced, batches[2].outcome);
+  REQUIRE_OK(batches[3].outcome);
+  CHECK_ERRC(Errc::conflict, batches[4].outcome);
+  CHECK(sequences_of(*store.value(), "one") == counted_to(3));
+  CHECK(sequences_of(*store.value(), "two") == counted_to(2));
+}
+
+TEST_CASE("a PostgreSQL server that dies, or ends its sessions, costs nothing and doubles nothing",
+          "[stores][postgres]") {
+  PostgresServer server;
+  NEEDS_SERVER(server)
+  const auto opened =
+      PostgresStore::open(server.url(), {.timeout = std::chrono::seconds(30), .connections = 2});
+  REQUIRE_OK(opened);
+  CheckpointStore& store = *opened.value();
+  const std::vector<Record> first{change(1)};
+  const auto lease = store.start({.id = "run-1"}, first);
+  REQUIRE_OK(lease);
+  std::atomic<Sequence> stored{1};
+  std::atomic<bool> stop{false};
+  std::string problem;
+  std::thread writer([&] {
+    for (Sequence seq = 2; !stop; ++seq) {
+      const std::vector<Record> records{change(seq)};
+      const auto appended = store.append(lease.value(), records, RunStatus::running);
+      if (!appended) {
+        problem = appended.error().detail;
+        stop = true;
+        return;
+      }
+      stored = seq;
+    }
+  });
+  const auto wait_for_more = [&] {
+    const Sequence before = stored;
+    while (stored < before + 20 && !stop) std::this_thread::yield();
+  };
+  for (int restart = 0; restart < 3; ++restart) {
+    wait_for_more();
+    server.crash();
+    server.start();
+    wait_for_more();
+    static_cast<void>(
+        server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                   "WHERE application_name = 'triage'"));
+  }
+  wait_for_more();
+  stop = true;
+  writer.join();
+  CHECK(problem == "");
+  CHECK(sequences_of(store, "run-1") == counted_to(stored));
+}
+
+TEST_CASE("no state is kept in a session: every statement may meet another one",
+          "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  // As behind a pooler in transaction mode: nothing that a session remembers is there next time.
+  const auto opened = PostgresStore::open(server.url(), {.connections = 3});
+  REQUIRE_OK(opened);
+  CheckpointStore& store = *opened.value();
+  const auto lease = store.start({.id = "run-1"}, {}).value();
+  for (Sequence seq = 1; seq <= 5; ++seq) {
+    const std::vector<Record> records{change(seq)};
+    REQUIRE_OK(store.append(lease, records, RunStatus::running));
+    REQUIRE_OK(
+        server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                   "WHERE application_name = 'triage'"));
+    REQUIRE_OK(store.put_if("s", "k", seq - 1, "v"));
+  }
+  CHECK(sequences_of(store, "run-1") == counted_to(5));
+  CHECK(server.ask("SELECT count(*) FROM pg_prepared_statements").value() == "0");
+  CHECK(server.ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").value() == "0");
+}
+
+TEST_CASE("many processes that make the tables at once all find a store", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  std::atomic<int> opened{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { opened += PostgresStore::open(server.url()) ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(opened == 8);
+}
+
+TEST_CASE("a program's own connections can be used", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  std::atomic<int> made{0};
+  const auto store = PostgresStore::on([&] {
+    ++made;
+    return PQconnectdb(server.url().c_str());
+  });
+  REQUIRE_OK(store);
+  REQUIRE_OK(store.value()->start({.id = "run-1"}, {}));
+  CHECK(made == 1);
+  CHECK_ERRC(Errc::io, PostgresStore::on([]() -> pg_conn* { return nullptr; }));
+}

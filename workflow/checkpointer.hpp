@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Checkpoint policies: which one holds for which executor, and carrying them out in a run.
+
+#include "plan.hpp"
+#include "triage/attempt.hpp"
+#include "triage/workflow/events.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// The policies of a workflow, and which of them each executor has.
+struct Policies {
+  static constexpr std::size_t off = static_cast<std::size_t>(-1);
+  struct One {
+    CheckpointPolicy policy{};
+    std::string owner{};  // For messages: `workflow "w"`.
+  };
+  std::vector<One> all{};              // The first is that of the whole workflow.
+  std::vector<std::size_t> of_node{};  // Index into `all`, or off.
+};
+
+// of_run: instead of the workflow's own. Errors: Errc::invalid_argument, a trigger that nothing
+// there can pull.
+[[nodiscard]] Result<Policies> policies_of(const Plan& plan, Schedule schedule,
+                                           const std::optional<CheckpointPolicy>& of_run);
+
+// One attempt's checkpoints. Thread-safety: all members may be called from several threads at once.
+class Checkpointer {
+ public:
+  // store: false if nothing is stored; then nothing happens here.
+  Checkpointer(const Plan& plan, const Policies& policies, Attempt& attempt, Clock& clock,
+               bool stored, WorkflowObserver observer);
+
+  // Something was recorded since the last checkpoint: a step, or so many bytes of results.
+  void recorded(std::size_t node, std::size_t steps, std::size_t bytes);
+  // Something has happened in a delivery.
+  void happened(CheckpointTrigger trigger, std::size_t node, int occurrence);
+  // Nothing has run yet. Made whatever the policy.
+  void entry();
+  // Something that concerns the whole run.
+  void happened(CheckpointTrigger trigger);
+  void superstep_ended(int superstep, const std::vector<std::size_t>& called);
+  // What a failed hook, or a store, has kept from being saved.
+  void failed(std::size_t node, int occurrence, Error error);
+  void tell(const WorkflowEvent& event) const;
+  // Whether somebody wants to know how large results are.
+  [[nodiscard]] bool counts_bytes() const noexcept { return counts_bytes_; }
+
+ private:
+  struct Since {
+    TimePoint time{};
+    std::size_t steps = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
+  std::optional<CheckpointInfo> save(const std::string& label, WorkflowEvent about);
+
+  const Plan& plan_;
+  const Policies& policies_;
+  Attempt& attempt_;
+  Clock& clock_;
+  const bool stored_;
+  bool counts_bytes_ = false;
+  const WorkflowObserver observer_;
+  std::mutex mutex_{};
+  std::vector<Since> since_;  // By policy; under mutex_.
+  std::atomic<std::uint64_t> records_{1};
+  std::uint64_t saved_{0};                  // Of records_, at the last checkpoint; under mutex_.
+  std::optional<CheckpointInfo> newest_{};  // Under mutex_.
+};
+
+}  // namespace triage::inline v0_1::workflow::detail
