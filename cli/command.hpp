@@ -22,6 +22,11 @@ struct Command {
 };
 
 std::function<ExitStatus()> classify(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments);
+std::function<ExitStatus()> completion(CLI::App& arguments);
+std::function<ExitStatus()> doctor(CLI::App& arguments);
+std::function<ExitStatus()> fork(CLI::App& arguments);
+std::function<ExitStatus()> man(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);

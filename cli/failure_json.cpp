@@ -325,6 +325,18 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
   return outcome::success(std::move(reported));
 }
 
+Result<AgentContract> read_contract_text(const std::string& text) {
+  const Json given = Json::parse(text, nullptr, false);
+  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is no JSON object"};
+  TRIAGE_TRY(read, read_reported_failure(show(Json{{"contract", given}})));
+  if (!read.contract.output_schema.empty()) {
+    return Error{Errc::invalid_argument,
+                 "contract.output_schema: the result of a program is its exit status, which needs "
+                 "no schema"};
+  }
+  return outcome::success(std::move(read.contract));
+}
+
 std::string classification_line(const Classification& classification) {
   nlohmann::ordered_json json{{"type", to_string(classification.type)},
                               {"reason", classification.reason},

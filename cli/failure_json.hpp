@@ -34,6 +34,9 @@ struct KnownContract {
 [[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,
                                                             KnownContract* known = nullptr);
 
+// The contract of an agent, as the field `contract` has it. Errors: Errc::invalid_argument.
+[[nodiscard]] Result<AgentContract> read_contract_text(const std::string& text);
+
 // One line without its end: type, reason, confidence, retry_after_s, critical_step, evidence.
 [[nodiscard]] std::string classification_line(const Classification& classification);
 // One line without its end for an input line that could not be read.

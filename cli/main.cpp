@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+
 using namespace triage;
 using namespace triage::cli;
 
@@ -39,6 +41,12 @@ constexpr std::array commands{
     Command{"", "decide", "Goes on with a run that waits for a decision.", &decide},
     Command{"", "explain", "Tells every decision of a run with its evidence, in sentences.",
             &explain},
+    Command{"", "fork", "Begins a run at a checkpoint of another one.", &cli::fork},
+    Command{"", "doctor", "Looks whether the store is sound, and what this machine lacks.",
+            &doctor},
+    Command{"", "completion", "Prints a script that completes this command in a shell.",
+            &completion},
+    Command{"", "man", "Prints the manual page of a command.", &man},
     Command{"", "step", "Inside a supervised program: records a step.", &step},
     Command{"", "effect", "Inside a supervised program: runs a command at most once in the run.",
             &effect},
@@ -55,6 +63,7 @@ constexpr std::array commands{
             &train},
     Command{"checkpoint", "list", "Lists the runs of a store, or the checkpoints of one run.",
             &checkpoint_list},
+    Command{"checkpoint", "diff", "Tells in what two checkpoints differ.", &checkpoint_diff},
     Command{"checkpoint", "show",
             "Shows a run or a checkpoint: state, steps, failures, decisions, effects, result.",
             &checkpoint_show},
@@ -166,6 +175,16 @@ void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatu
   }
 }
 
+// Where one of the three is closed, the next file that is opened would get its number: a store,
+// into which a program's output would be written then. What stands in for it gives the same errors.
+bool hold_standard_files() {
+  for (int number = 0; number <= 2; ++number) {
+    if (::fcntl(number, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY) != number) return false;
+  }
+  return true;
+}
+
 int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
@@ -200,6 +219,7 @@ int run_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!hold_standard_files()) return static_cast<int>(ExitStatus::failed);
   try {
     const int status = run_command(argc, argv);
     if (std::fflush(stdout) != 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run_session.hpp"
 
+#include "failure_json.hpp"
 #include "open_store.hpp"
 #include "read_adapter.hpp"
 #include "read_policy.hpp"
@@ -34,6 +35,11 @@ std::string shadow_folder() {
   return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
 }
 
+void tell_status(const std::string& text) {
+  const Json line{{"event", "status"}, {"message", text}};
+  std::fprintf(stderr, "%s\n", show(line).c_str());
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -53,7 +59,7 @@ void declare_session(CLI::App& arguments, SessionArguments& given) {
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given) {
-  TRIAGE_TRY(max_wait, parse_duration(given.max_wait));
+  TRIAGE_TRYV(parse_duration(given.max_wait));
   TRIAGE_TRY(signals, supervise::Signals::take());
   std::string url = given.store;
   if (url.empty()) {
@@ -65,20 +71,25 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
   session->given_ = given;
-  session->max_wait_ = max_wait;
   session->supervisor_ = std::make_unique<supervise::Supervisor>(
       supervise::SupervisorOptions{.store = std::move(store),
                                    .signals = std::move(signals),
                                    .observer = recovery_lines(how),
                                    .clock = real_clock(),
                                    .read_policy = &read_policy,
+                                   .read_contract = &read_contract_text,
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = supervise::adapter_folder(),
                                    .shadows = shadow_folder(),
                                    .left_out = paths_of(url),
-                                   .on_trouble = [quiet = given.quiet](const std::string& text) {
-                                     if (!quiet) warn(text);
-                                   }});
+                                   .on_trouble =
+                                       [quiet = given.quiet](const std::string& text) {
+                                         if (!quiet) warn(text);
+                                       },
+                                   .on_status =
+                                       [json = given.json](const std::string& text) {
+                                         if (json) tell_status(text);
+                                       }});
   session->agent_ =
       std::make_unique<supervise::RunAgent>(supervise::make_run_agent(*session->supervisor_));
   return outcome::success(std::move(session));
@@ -131,6 +142,17 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
              "; `triage explain " + run + "` tells why");
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
+}
+
+Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
+  TRIAGE_TRY(reading, store.read(run, {1, 1}));
+  if (!reading.records.empty()) {
+    const auto body = reading.records.front().body();
+    if (body && body.value().is_object() && body.value().contains("task")) {
+      return outcome::success(body.value()["task"]);
+    }
+  }
+  return Error{Errc::corrupt, "the first record of run \"" + run + "\" cannot be read"};
 }
 
 Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {

@@ -33,7 +33,6 @@ class RunSession {
 
   [[nodiscard]] const supervise::RunAgent& agent() const noexcept { return *agent_; }
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
-  [[nodiscard]] Duration max_wait() const noexcept { return max_wait_; }
   // The run that was served last.
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
   // With which runs are begun and gone on with.
@@ -49,10 +48,12 @@ class RunSession {
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 
   SessionArguments given_{};
-  Duration max_wait_{0};
   std::unique_ptr<supervise::Supervisor> supervisor_{};
   std::unique_ptr<supervise::RunAgent> agent_{};
 };
+
+// The task of a supervised run. Errors: Errc::not_found, Errc::corrupt.
+[[nodiscard]] Result<Json> stored_task(CheckpointStore& store, const RunId& run);
 
 // The run, which may be shortened as in_full says, if it is one of `triage run`. Errors:
 // Errc::not_found; Errc::invalid_argument for a run of another agent.

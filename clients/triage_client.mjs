@@ -81,6 +81,20 @@ export class Supervisor {
     this.#send({ heartbeat: true });
   }
 
+  // Asks before a step is taken: resolves to null if it is allowed, else to why not.
+  async propose(action, fields = {}) {
+    const answer = await this.#ask({ propose_step: { action, ...fields } });
+    return answer.allowed ? null : answer.reason;
+  }
+  // Resolves at that time (seconds since 1970). A long sleep ends this program; its next attempt comes here again.
+  sleepUntil(seconds) {
+    return this.#ask({ sleep_until: seconds });
+  }
+  // The value of the signal of that name; null if it does not come by then. A long wait ends this program, too.
+  async wait(name, until) {
+    return (await this.#ask({ wait: { name, until } })).value ?? null;
+  }
+
   // Calls fn(idempotencyKey) at most once in the life of the run; resolves to what it returned ever after. What it returns must
   // be JSON. An exception leaves the effect in doubt, except NotDone.
   async effect(key, fn, args) {

@@ -88,6 +88,19 @@ class Supervisor:
         """Says why this program is about to fail. Fields: http_status, type (of the exception)."""
         self._ask({"failure": {"message": text, **fields}})
 
+    def propose(self, action: str, **fields: Any) -> Optional[str]:
+        """Asks before a step is taken: None if it is allowed, else why not."""
+        answer = self._ask({"propose_step": {"action": action, **fields}})
+        return None if answer["allowed"] else str(answer["reason"])
+
+    def sleep_until(self, seconds: float) -> None:
+        """Returns at that time (seconds since 1970). A long sleep ends this program; its next attempt comes here again."""
+        self._ask({"sleep_until": seconds})
+
+    def wait(self, name: str, until: float) -> Any:
+        """The value of the signal of that name; None if it does not come by then. A long wait ends this program, too."""
+        return self._ask({"wait": {"name": name, "until": until}}).get("value")
+
     def effect(self, key: str, function: Callable[[str], Result], arguments: Any = None) -> Result:
         """Calls function(idempotency_key) at most once in the life of the run, and returns what it returned ever after.
 

@@ -27,6 +27,24 @@ if(TARGET triage_cli)
   file(RELATIVE_PATH to_libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(triage_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
   install(TARGETS triage_cli)
+  # The command describes itself.
+  install(CODE "
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/described/man)
+    foreach(shell bash zsh fish)
+      execute_process(COMMAND $<TARGET_FILE:triage_cli> completion \${shell}
+        OUTPUT_FILE ${PROJECT_BINARY_DIR}/described/\${shell} COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+    execute_process(COMMAND $<TARGET_FILE:triage_cli> man --into ${PROJECT_BINARY_DIR}/described/man
+      COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${PROJECT_BINARY_DIR}/described/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME triage)
+  install(FILES ${PROJECT_BINARY_DIR}/described/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+    RENAME _triage)
+  install(FILES ${PROJECT_BINARY_DIR}/described/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+    RENAME triage.fish)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/described/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  configure_file(data/systemd/triage-resume.service.in triage-resume.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/triage-resume.service data/systemd/triage-resume.timer DESTINATION lib/systemd/user)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
   # Beside bin/, wherever data goes otherwise: the command looks there.
   install(DIRECTORY data/adapters DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/triage)

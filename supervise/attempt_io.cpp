@@ -191,7 +191,7 @@ std::optional<TimePoint> AttemptIo::next_moment() const {
     if (length > Duration::zero()) next = std::min(next.value_or(since + length), since + length);
   };
   consider(started_, spec_.timeout);
-  consider(active_, spec_.idle_timeout);
+  if (idle_held_ == 0) consider(active_, spec_.idle_timeout);
   if (dismiss_at_) next = std::min(next.value_or(*dismiss_at_), *dismiss_at_);
   return next;
 }
@@ -211,7 +211,8 @@ void AttemptIo::keep_time() {
     dismiss();
   } else if (spec_.timeout > Duration::zero() && now >= started_ + spec_.timeout) {
     stop(ChildEnd::Cause::timeout);
-  } else if (spec_.idle_timeout > Duration::zero() && now >= active_ + spec_.idle_timeout) {
+  } else if (idle_held_ == 0 && spec_.idle_timeout > Duration::zero() &&
+             now >= active_ + spec_.idle_timeout) {
     stop(ChildEnd::Cause::idle_timeout);
   }
 }

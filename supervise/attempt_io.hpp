@@ -52,6 +52,11 @@ class AttemptIo {
 
   // The child has shown that it is alive.
   void note_activity() { active_ = clock_->now(); }
+  // While it waits for an answer that takes its time it need not show that.
+  void hold_idle(bool hold) {
+    idle_held_ += hold ? 1 : -1;
+    note_activity();
+  }
   // Ends the child: it has done what it had to do, or the run cannot go on.
   void dismiss() { stop(ChildEnd::Cause::dismissed); }
   // The same, if it does not end by itself within this time.
@@ -77,6 +82,7 @@ class AttemptIo {
   pid_t pid_ = -1;
   bool leader_ended_ = false;
   int interrupts_ = 0;
+  int idle_held_ = 0;
   bool all_ended_ = false;
   ChildEnd end_{};
   TimePoint started_{};

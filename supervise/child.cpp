@@ -49,7 +49,18 @@ struct Launch {
     ::_exit(127);
   }
 
-  [[noreturn]] void run() const {
+  // Under a low number, where the file that says why nothing was executed must make room.
+  void hand_down() {
+    constexpr int beyond = 10;
+    if (trouble == plan.inherited_as) trouble = ::fcntl(trouble, F_DUPFD_CLOEXEC, beyond);
+    if (plan.inherited == plan.inherited_as) {
+      ::fcntl(plan.inherited, F_SETFD, 0);
+    } else {
+      ::dup2(plan.inherited, plan.inherited_as);
+    }
+  }
+
+  [[noreturn]] void run() {
     if (plan.terminal) {
       ::setsid();
       ::ioctl(plan.in, TIOCSCTTY, 0);
@@ -62,7 +73,7 @@ struct Launch {
     take(plan.in, STDIN_FILENO);
     take(plan.out, STDOUT_FILENO);
     take(plan.error, STDERR_FILENO);
-    if (plan.inherited >= 0) ::fcntl(plan.inherited, F_SETFD, 0);
+    if (plan.inherited >= 0) hand_down();
     limit(RLIMIT_AS, plan.limits.memory_bytes);
     limit(RLIMIT_CPU, plan.limits.cpu_seconds);
     limit(RLIMIT_NOFILE, plan.limits.open_files);
@@ -82,6 +93,16 @@ bool is_executable(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+int low_number(int otherwise) noexcept {
+  for (int number = 3; number <= 9; ++number) {
+    const int flags = ::fcntl(number, F_GETFD);
+    if (flags < 0 || (static_cast<unsigned>(flags) & static_cast<unsigned>(FD_CLOEXEC)) != 0) {
+      return number;
+    }
+  }
+  return otherwise;
+}
 
 Result<std::string> find_program(const std::string& name, const std::string& folder) {
   std::error_code ignored;
@@ -119,13 +140,13 @@ Result<Child> Child::fork_gated(const ChildPlan& plan) {
   const auto arguments = pointers(plan.arguments);
   const auto environment = pointers(plan.environment);
   const auto for_shell = pointers(shell_texts);
-  const Launch launch{plan,
-                      arguments.data(),
-                      environment.data(),
-                      for_shell.data(),
-                      gate.read.get(),
-                      trouble.write.get(),
-                      ::getpid()};
+  Launch launch{plan,
+                arguments.data(),
+                environment.data(),
+                for_shell.data(),
+                gate.read.get(),
+                trouble.write.get(),
+                ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return system_error("no process can be started");
   if (pid == 0) {

@@ -21,11 +21,16 @@ struct ChildPlan {
   int in = -1;  // Become 0, 1 and 2; -1: as in this process.
   int out = -1;
   int error = -1;
-  int inherited = -1;     // Stays open under its number; -1: none.
+  int inherited = -1;     // Stays open as inherited_as; -1: none.
+  int inherited_as = -1;  // See low_number().
   bool terminal = false;  // `in` becomes the terminal of a session of its own.
   ChildLimits limits{};
   sigset_t signals{};  // Blocked in the child.
 };
+
+// A number from 3 to 9, which is all that some shells can redirect, that no file has which the
+// child inherits anyway; `otherwise` if there is none.
+[[nodiscard]] int low_number(int otherwise) noexcept;
 
 // The file that a shell would execute for this name. Errors: Errc::not_found; Errc::io if what was
 // found cannot be executed.

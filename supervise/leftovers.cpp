@@ -19,7 +19,7 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr std::string_view label_start = "process ";
+constexpr std::string_view label_start = "triage/process ";
 constexpr int most_rounds = 100;   // Of looking for processes that others started meanwhile.
 constexpr int wait_ms = 10'000;    // For the end of one that was killed.
 constexpr int most_looks = 2'000;  // At one that is executing a program: 1 ms each.

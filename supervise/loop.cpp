@@ -19,17 +19,27 @@ void Loop::set_events(int file, short events) {
 
 void Loop::forget(int file) { files_.erase(file); }
 
+void Loop::call_at(TimePoint when, std::function<void()> handler) {
+  timers_.emplace(when, std::move(handler));
+}
+
 void Loop::turn(std::optional<TimePoint> when, Clock& clock) {
   std::vector<pollfd> waited;
   for (const auto& [file, watched] : files_) {
     if (watched.events != 0) waited.push_back({file, watched.events, 0});
   }
+  if (!timers_.empty()) when = std::min(when.value_or(TimePoint::max()), timers_.begin()->first);
   int wait_ms = -1;
   if (when) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - clock.now()).count();
     wait_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
   }
-  if (::poll(waited.data(), waited.size(), wait_ms) <= 0) return;
+  const int ready = ::poll(waited.data(), waited.size(), wait_ms);
+  while (!timers_.empty() && timers_.begin()->first <= clock.now()) {
+    auto timer = timers_.extract(timers_.begin());
+    timer.mapped()();
+  }
+  if (ready <= 0) return;
   for (const pollfd& one : waited) {
     if (one.revents == 0) continue;
     const auto found = files_.find(one.fd);  // A handler may have forgotten it.

@@ -22,6 +22,9 @@ class Loop {
   void forget(int file);
   [[nodiscard]] bool watches(int file) const { return files_.contains(file); }
 
+  // Called once, by turn(), when that moment has come.
+  void call_at(TimePoint when, std::function<void()> handler);
+
   // Waits until something happens, at most until `when`, and calls the handlers.
   void turn(std::optional<TimePoint> when, Clock& clock);
 
@@ -31,6 +34,7 @@ class Loop {
     Handler handler{};
   };
   std::map<int, Watched> files_{};
+  std::multimap<TimePoint, std::function<void()>> timers_{};
 };
 
 }  // namespace triage::inline v0_1::supervise

@@ -19,7 +19,7 @@ namespace {
 constexpr int most_waiting = 128;  // Connections that nobody has accepted yet.
 constexpr std::uint64_t most_troubles = 3;
 // What is acknowledged is durable; this is the checkpoint that makes it so.
-constexpr const char* acknowledged_label = "acknowledged";
+constexpr const char* acknowledged_label = "triage/acknowledged";
 
 Error refused(const std::string& why) { return {Errc::invalid_argument, why}; }
 
@@ -88,6 +88,7 @@ Result<void> Protocol::open(const std::string& folder) {
     return system_error("the socket " + path_);
   }
   loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
+  TRIAGE_TRYV(open_notify(folder));
   TRIAGE_TRY(made, make_pipe());
   pipe_ = std::move(made);
   auto reports = std::make_shared<Speaker>(std::move(pipe_.read), false);
@@ -131,6 +132,12 @@ void Protocol::finish() {
     loop_.forget(listener_.get());
     listener_.close();
     ::unlink(path_.c_str());
+  }
+  if (notify_) {
+    hear_notify();
+    loop_.forget(notify_.get());
+    notify_.close();
+    ::unlink(notify_path_.c_str());
   }
   pipe_.write.close();
   while (!speakers_.empty()) {
@@ -185,6 +192,9 @@ Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, cons
     answer["state"] = attempt_.state().json();
     return outcome::success();
   }
+  TRIAGE_TRY(waited, take_wait(speaker, message, id, later));
+  if (waited) return outcome::success();
+  if (message.contains("propose_step")) return propose(message["propose_step"], answer);
   TRIAGE_TRYV(take_record(message));
   if (const auto sticky = attempt_.error()) return *sticky;
   if (id.is_null() || message.contains("heartbeat") || message.contains("checkpoint")) {
@@ -214,8 +224,10 @@ Result<void> Protocol::take_record(const Json& message) {
   }
   if (message.contains("checkpoint")) {
     if (!message["checkpoint"].is_string()) return refused("checkpoint is no text");
-    TRIAGE_TRYV(attempt_.checkpoint(message["checkpoint"].get_ref<const std::string&>()));
-    if (options_.on_label) options_.on_label(message["checkpoint"].get<std::string>());
+    const auto& label = message["checkpoint"].get_ref<const std::string&>();
+    if (label.starts_with("triage/")) return refused("labels that begin with triage/ are taken");
+    TRIAGE_TRYV(attempt_.checkpoint(label));
+    if (options_.on_label) options_.on_label(label);
     known = true;
   }
   if (message.contains("failure")) {

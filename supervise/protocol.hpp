@@ -5,6 +5,7 @@
 #include "supervise/file_descriptor.hpp"
 #include "supervise/loop.hpp"
 #include "triage/attempt.hpp"
+#include "triage/clock.hpp"
 #include "triage/failure.hpp"
 
 #include <atomic>
@@ -66,6 +67,11 @@ class Protocol {
     std::function<void(std::string)> on_trouble{};       // A sentence about what was skipped.
     std::function<void(Step&)> on_step{};                // Before it is recorded.
     std::function<void(const std::string&)> on_label{};  // Behind a checkpoint with a name.
+    std::function<void(std::string)> on_status{};        // What the child says that it is doing.
+    std::function<void(bool)> on_wait{};  // A client waits for something, or no longer.
+    std::function<void()> on_stop{};      // The run cannot go on: see stopped().
+    std::shared_ptr<Clock> clock{};
+    Duration max_wait{0};  // A longer one suspends the run.
   };
 
   Protocol(Loop& loop, Attempt& attempt, Options options);
@@ -77,6 +83,8 @@ class Protocol {
   [[nodiscard]] Result<void> open(const std::string& folder);
   [[nodiscard]] const std::string& socket_path() const noexcept { return path_; }
   [[nodiscard]] int pipe_for_child() const noexcept { return pipe_.write.get(); }
+  // For sd_notify(3): datagrams.
+  [[nodiscard]] const std::string& notify_path() const noexcept { return notify_path_; }
   // The child has its copy.
   void close_pipe_for_child() { pipe_.write.close(); }
 
@@ -86,6 +94,8 @@ class Protocol {
   // The failure that the child has reported, if it did.
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
   [[nodiscard]] bool spoke() const noexcept { return spoke_; }
+  // Why the attempt must end: the run is suspended, or a step was refused by somebody.
+  [[nodiscard]] const std::optional<Error>& stopped() const noexcept { return stopped_; }
 
  private:
   using SpeakerPtr = std::shared_ptr<Speaker>;
@@ -99,12 +109,26 @@ class Protocol {
   Result<void> begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
   void trouble(const std::string& what);
+  // In protocol_waits.cpp.
+  Result<void> open_notify(const std::string& folder);
+  void hear_notify();
+  // Requests that are answered when something has come. True: `message` was one of them.
+  Result<bool> take_wait(const SpeakerPtr& speaker, const Json& message, const Json& id,
+                         bool& later);
+  Result<void> propose(const Json& step, Json& answer);
+  void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id);
+  void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
+                bool began);
+  void stop(Error error);
 
   Loop& loop_;
   Attempt& attempt_;
   Options options_;
   std::string path_{};
   FileDescriptor listener_{};
+  std::string notify_path_{};
+  FileDescriptor notify_{};
+  std::optional<Error> stopped_{};
   Pipe pipe_{};
   std::vector<SpeakerPtr> speakers_{};
   std::optional<Failure> failure_{};

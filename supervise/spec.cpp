@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/spec.hpp"
 
+#include "triage/policies/duration.hpp"
+
+#include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 namespace triage::inline v0_1::supervise {
@@ -16,6 +20,38 @@ void read(const Json& task, const char* key, Duration& value) {
 
 }  // namespace
 
+Result<RunBudget> parse_budget(std::string_view text) {
+  RunBudget budget;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, equals);
+    const std::string value(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+    char* read_to = nullptr;
+    bool fits = !value.empty() && value.front() != '-';
+    if (name == "tokens" && fits) {
+      budget.tokens = std::strtoull(value.c_str(), &read_to, 10);
+      fits = *read_to == '\0' && budget.tokens > 0;
+    } else if (name == "usd" && fits) {
+      budget.cost_usd = std::strtod(value.c_str(), &read_to);
+      fits = *read_to == '\0' && budget.cost_usd > 0 && budget.cost_usd < 1e12;
+    } else if (name == "time" && fits) {
+      const auto time = parse_duration(value);
+      fits = time && time.value() > Duration::zero();
+      if (fits) budget.time = time.value();
+    } else {
+      fits = false;
+    }
+    if (fits) continue;
+    return Error{Errc::invalid_argument, "\"" + printable(part) +
+                                             "\" is no part of a budget; allowed are tokens=N, "
+                                             "usd=N and time=LENGTH, as in tokens=200000,time=2h"};
+  }
+  return outcome::success(budget);
+}
+
 Json to_json(const RunSpec& spec) {
   return Json{{"command", spec.command},
               {"folder", spec.folder},
@@ -30,7 +66,13 @@ Json to_json(const RunSpec& spec) {
               {"workspace", spec.workspace},
               {"memory_bytes", spec.limits.memory_bytes},
               {"cpu_seconds", spec.limits.cpu_seconds},
-              {"open_files", spec.limits.open_files}};
+              {"open_files", spec.limits.open_files},
+              {"contract", spec.contract},
+              {"guard", spec.guard},
+              {"budget_tokens", spec.budget.tokens},
+              {"budget_usd", spec.budget.cost_usd},
+              {"budget_time_ms", milliseconds(spec.budget.time)},
+              {"max_wait_ms", milliseconds(spec.max_wait)}};
 }
 
 Result<RunSpec> spec_from_json(const Json& task) {
@@ -50,6 +92,12 @@ Result<RunSpec> spec_from_json(const Json& task) {
     spec.limits.memory_bytes = task.value("memory_bytes", std::uint64_t{0});
     spec.limits.cpu_seconds = task.value("cpu_seconds", std::uint64_t{0});
     spec.limits.open_files = task.value("open_files", std::uint64_t{0});
+    spec.contract = task.value("contract", "");
+    spec.guard = task.value("guard", false);
+    spec.budget.tokens = task.value("budget_tokens", std::uint64_t{0});
+    spec.budget.cost_usd = task.value("budget_usd", 0.0);
+    read(task, "budget_time_ms", spec.budget.time);
+    read(task, "max_wait_ms", spec.max_wait);
   } catch (const Json::exception&) {
     spec.command.clear();
   }
@@ -57,6 +105,21 @@ Result<RunSpec> spec_from_json(const Json& task) {
     return Error{Errc::corrupt, "the task of this run is no command of `triage run`"};
   }
   return outcome::success(std::move(spec));
+}
+
+std::vector<std::string> differences(const Json& one, const Json& other) {
+  std::vector<std::string> found;
+  const Json none = to_json({});  // What an older task does not have is as if it had been left out.
+  const auto value = [&none](const Json& task, const std::string& key) {
+    return task.is_object() && task.contains(key) ? task[key] : none[key];
+  };
+  for (const auto& [key, unused] : none.items()) {
+    if (value(one, key) == value(other, key)) continue;
+    std::string name = key.substr(0, key.find("_ms"));
+    std::replace(name.begin(), name.end(), '_', ' ');
+    found.push_back(std::move(name));
+  }
+  return found;
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::supervise {
@@ -21,6 +22,15 @@ struct ChildLimits {
   std::uint64_t cpu_seconds = 0;   // Of one attempt.
   std::uint64_t open_files = 0;
 };
+
+// What a run may spend, as it is reported; 0: no limit.
+struct RunBudget {
+  std::uint64_t tokens = 0;
+  double cost_usd = 0.0;
+  Duration time{0};  // While a supervisor was at work on it.
+};
+// "tokens=200000,usd=2.5,time=2h", each of them optional. Errors: Errc::invalid_argument.
+[[nodiscard]] Result<RunBudget> parse_budget(std::string_view text);
 
 struct RunSpec {
   std::vector<std::string> command{};            // The program first; at least that.
@@ -37,11 +47,17 @@ struct RunSpec {
   std::string session = "auto";
   std::string workspace{};  // The real path of the folder whose files are kept; empty: none.
   ChildLimits limits{};
+  std::string contract{};  // The text of a contract, in JSON; empty: none.
+  bool guard = false;      // Steps that are proposed are judged by their risk.
+  RunBudget budget{};
+  Duration max_wait = std::chrono::minutes(10);  // A longer wait suspends the run.
 };
 
 // The task of the run, as its store has it.
 [[nodiscard]] Json to_json(const RunSpec& spec);
 // Errors: Errc::corrupt for what is no such task.
 [[nodiscard]] Result<RunSpec> spec_from_json(const Json& task);
+// In what two tasks differ, in words: "command", "policy"; empty if in nothing.
+[[nodiscard]] std::vector<std::string> differences(const Json& one, const Json& other);
 
 }  // namespace triage::inline v0_1::supervise

@@ -38,10 +38,9 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view text = *one;
-    if (text.starts_with("TRIAGE_")) {
-      const std::string name(text.substr(0, text.find('=')));
-      if (set.contains(name) || name == "TRIAGE_RECOVERY") continue;
-    }
+    // Those of a supervisor of our own are not meant for the child.
+    const std::string name(text.substr(0, text.find('=')));
+    if (set.contains(name) || name == "TRIAGE_RECOVERY" || name.starts_with("WATCHDOG_")) continue;
     all.emplace_back(text);
   }
   for (const auto& [name, value] : set) all.push_back(name + "=" + value);
@@ -71,6 +70,18 @@ Result<void> Supervisor::end_former(Attempt& attempt) {
   return outcome::success();
 }
 
+// What the run was begun with binds its steps, and what it proposes.
+Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
+  AgentContract contract;
+  if (!spec.contract.empty()) {
+    TRIAGE_TRY(read, options_.read_contract(spec.contract));
+    contract = std::move(read);
+    attempt.set_contract(contract);
+  }
+  guard_->set(std::move(contract), spec.guard);
+  return outcome::success();
+}
+
 Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
                                    AdaptedAttempt& adapted, const std::string& token) {
   ChildPlan plan;
@@ -81,13 +92,19 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
   plan.folder = spec.folder;
   plan.limits = spec.limits;
   plan.inherited = protocol.pipe_for_child();
+  plan.inherited_as = low_number(plan.inherited);
   std::map<std::string, std::string> variables{
       {"TRIAGE_RUN_ID", attempt.run_id()},
       {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
       {"TRIAGE_SOCKET", protocol.socket_path()},
-      {"TRIAGE_FD", std::to_string(plan.inherited)},
+      {"TRIAGE_FD", std::to_string(plan.inherited_as)},
+      {"NOTIFY_SOCKET", protocol.notify_path()},
       {"TRIAGE_ADAPTER", adapted.reads() ? adapted.adapter_name() : ""},
       {lineage_variable, lineage(token)}};
+  if (spec.idle_timeout > Duration::zero()) {  // Source: sd_watchdog_enabled(3).
+    variables["WATCHDOG_USEC"] = std::to_string(
+        std::chrono::duration_cast<std::chrono::microseconds>(spec.idle_timeout).count());
+  }
   if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
     const std::string file = folder_.path() + "/recovery.json";
     TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
@@ -120,6 +137,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     TRIAGE_TRY(made, PrivateFolder::make());
     folder_ = std::move(made);
   }
+  TRIAGE_TRYV(promise(spec, attempt));
   std::function<void(Duration)> dismiss;
   AttemptIo io(spec, {.signals = options_.signals,
                       .clock = options_.clock,
@@ -129,7 +147,12 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                     {.on_activity = [&io] { io.note_activity(); },
                      .on_trouble = options_.on_trouble,
                      .on_step = on_step,
-                     .on_label = [&files](const std::string& label) { files.note_label(label); }});
+                     .on_label = [&files](const std::string& label) { files.note_label(label); },
+                     .on_status = options_.on_status,
+                     .on_wait = [&io](bool waits) { io.hold_idle(waits); },
+                     .on_stop = [&io] { io.dismiss(); },
+                     .clock = options_.clock,
+                     .max_wait = spec.max_wait});
   TRIAGE_TRYV(protocol.open(folder_.path()));
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
   TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
@@ -148,6 +171,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   files.end();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished() ? 0 : shell_status(end.status);
+  if (protocol.stopped()) return *protocol.stopped();
   if (adapted.finished() || (succeeded(end) && !adapted.unfinished())) {
     return outcome::success(Json{{"exit_status", *status_}});
   }
@@ -179,15 +203,19 @@ RunAgent make_run_agent(Supervisor& supervisor) {
                    .observer = options.observer,
                    .clock = options.clock,
                    .classifier = classifier_of_runs(),
+                   .guard = supervisor.guard(),
                    // That a supervisor dies says nothing about the program that it supervises.
                    .max_crashes = 0}};
 }
 
-Limits limits_of(const RunSpec& spec, Duration max_wait) {
+Limits limits_of(const RunSpec& spec) {
   Limits limits;
   limits.max_attempts = spec.max_attempts > 0 ? spec.max_attempts : most_attempts;
   limits.max_attempts_per_type = limits.max_attempts;
-  limits.max_wait = max_wait;
+  limits.max_wait = spec.max_wait;
+  limits.max_tokens = spec.budget.tokens;
+  limits.max_cost_usd = spec.budget.cost_usd;
+  limits.max_elapsed = spec.budget.time;
   return limits;
 }
 

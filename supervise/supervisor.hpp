@@ -4,6 +4,7 @@
 
 #include "supervise/adapters/adapter_document.hpp"
 #include "supervise/attempt_io.hpp"
+#include "supervise/guard.hpp"
 #include "supervise/private_folder.hpp"
 #include "supervise/protocol.hpp"
 #include "supervise/rules.hpp"
@@ -20,6 +21,8 @@
 
 namespace triage::inline v0_1::supervise {
 
+// Reads a contract in JSON. Injected, as reading a policy is.
+using ReadContract = Result<AgentContract> (*)(const std::string& text);
 class AdaptedAttempt;
 
 struct SupervisorOptions {
@@ -29,11 +32,13 @@ struct SupervisorOptions {
   std::shared_ptr<Clock> clock{};
   std::shared_ptr<Random> random{};  // Null: the operating system's.
   ReadPolicy read_policy = nullptr;
+  ReadContract read_contract = nullptr;
   ReadDocument read_document = nullptr;  // Adapters.
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
   std::vector<std::string> left_out{};  // Of workspaces: WorkspaceOptions::left_out.
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
+  std::function<void(const std::string&)> on_status{};   // What the child says that it is doing.
 };
 
 // Serves one run after another. Thread-safety: none; runs are started by the thread that ends the
@@ -54,10 +59,12 @@ class Supervisor {
   [[nodiscard]] std::shared_ptr<const Json> newest_state() const noexcept { return state_; }
   // The run that was served last; empty if there was none.
   [[nodiscard]] const RunId& newest_run() const noexcept { return run_; }
+  [[nodiscard]] std::shared_ptr<const StepGuard> guard() const noexcept { return guard_; }
   [[nodiscard]] const SupervisorOptions& options() const noexcept { return options_; }
 
  private:
   Result<void> end_former(Attempt& attempt);
+  Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
                          AdaptedAttempt& adapted, const std::string& token);
   Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
@@ -69,6 +76,7 @@ class Supervisor {
   RunId run_{};
   std::shared_ptr<Json> state_ = std::make_shared<Json>();
   std::optional<int> status_{};
+  std::shared_ptr<RunGuard> guard_ = std::make_shared<RunGuard>();
 };
 
 using RunCallable = std::function<Result<Json>(const Json&, Attempt&)>;
@@ -77,7 +85,6 @@ using RunAgent = TriageAgent<RunCallable, Json>;
 // The agent of all supervised runs. supervisor: outlives it.
 [[nodiscard]] RunAgent make_run_agent(Supervisor& supervisor);
 
-// What a run of this spec is limited by. max_wait: a longer wait suspends the run.
-[[nodiscard]] Limits limits_of(const RunSpec& spec, Duration max_wait);
+[[nodiscard]] Limits limits_of(const RunSpec& spec);
 
 }  // namespace triage::inline v0_1::supervise

@@ -25,6 +25,14 @@ std::string how_it_ended(const ChildEnd& end, const std::string& name) {
   return name + " exited with status " + std::to_string(WEXITSTATUS(end.status));
 }
 
+// Programs end with a small status of their own choosing when they fail; what lies above is said by
+// shells, and of the rest.
+bool tells_something(const ChildEnd& end) {
+  constexpr int first_of_shells = 126;
+  return end.cause != ChildEnd::Cause::itself || !WIFEXITED(end.status) ||
+         WEXITSTATUS(end.status) >= first_of_shells;
+}
+
 std::string without_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
@@ -44,10 +52,10 @@ Failure failure_of(const ChildEnd& end, const std::string& name) {
   if (!reported) reported = last_json_error(end.out);
   if (reported) failure = *std::move(reported);
   const std::string how = how_it_ended(end, name);
-  if (failure.text.empty()) {
-    failure.text = said.empty() ? how : said + "\n" + how;
-  } else {
-    failure.text += "\n" + how;
+  if (failure.text.empty()) failure.text = said;
+  // Our own words beside the program's would be weighed as if it had said them.
+  if (failure.text.empty() || tells_something(end)) {
+    failure.text += (failure.text.empty() ? "" : "\n") + how;
   }
   if (end.cause == ChildEnd::Cause::timeout || end.cause == ChildEnd::Cause::idle_timeout) {
     failure.type = FailureType::timeout;

@@ -23,6 +23,7 @@ struct ListArguments {
   std::string agent{};
   std::string label{};
   std::size_t limit = 100;
+  bool all = false;
   bool json = false;
 };
 
@@ -111,6 +112,7 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
   for (std::size_t i = 0; i < journal.positions().size(); ++i) {
     CheckpointInfo info = journal.info(i);
     if (!arguments.label.empty() && info.label != arguments.label) continue;
+    info.label = shown_label(info.label, arguments.all || !arguments.label.empty());
     shown.push_back(std::move(info));
     current.push_back(
         std::binary_search(branch.begin(), branch.end(), static_cast<std::uint32_t>(i)));
@@ -165,6 +167,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  arguments.add_flag("--all", given->all, "Show the labels that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
     if (!given->run.empty() && !(given->status.empty() && given->agent.empty())) {

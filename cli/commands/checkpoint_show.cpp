@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint show: a run or one of its checkpoints, in full.
 
+#include "checkpoint_argument.hpp"
 #include "command.hpp"
 #include "open_store.hpp"
 #include "render/narrative.hpp"
@@ -27,6 +28,7 @@ struct ShowArguments {
   std::string store{};
   std::string what{};
   std::string steps = "10";
+  bool all = false;
   bool json = false;
 };
 
@@ -46,55 +48,6 @@ Result<std::size_t> parse_steps(const std::string& text) {
   if (problem == std::errc() && end == text.data() + text.size()) return outcome::success(number);
   return Error{Errc::invalid_argument,
                "--steps is \"" + printable(text) + "\"; allowed are a number from 0 up, and all"};
-}
-
-// RUN or RUN@SEQUENCE; a sequence of 0 means the newest position.
-Result<CheckpointId> parse_what(const std::string& text) {
-  CheckpointId id{text, 0};
-  if (text.find('@') != std::string::npos) {
-    TRIAGE_TRY(parsed, parse_checkpoint_id(text));
-    id = std::move(parsed);
-  }
-  TRIAGE_TRYV(check_run_id(id.run));
-  return outcome::success(std::move(id));
-}
-
-Result<Checkpoint> find_checkpoint(const Journal& journal, const CheckpointId& id) {
-  Checkpoint latest = journal.latest();
-  if (id.sequence == 0 || id.sequence == latest.info.id.sequence) {
-    return outcome::success(std::move(latest));
-  }
-  if (const auto position = journal.find(id.sequence)) {
-    return outcome::success(journal.restore(*position));
-  }
-  const auto& all = journal.positions();
-  std::string near;
-  const auto after = std::lower_bound(
-      all.begin(), all.end(), id.sequence,
-      [](const Journal::Position& position, Sequence wanted) { return position.seq < wanted; });
-  if (after != all.begin()) near += " " + to_string({id.run, std::prev(after)->seq});
-  if (after != all.end()) near += " " + to_string({id.run, after->seq});
-  return Error{Errc::not_found, "run \"" + id.run + "\" has no checkpoint " + to_string(id) +
-                                    (near.empty() ? "" : "; the nearest are" + near)};
-}
-
-Json step_json(const Step& step, std::size_t index) {
-  Json json{{"index", index}, {"action", step.action}, {"idempotent", step.idempotent}};
-  const auto set = [&](const char* name, const auto& value) {
-    if (value) json[name] = *value;
-  };
-  set("tool_called", step.tool_called);
-  set("llm_output", step.llm_output);
-  set("error", step.error);
-  set("exception_type", step.exception_type);
-  set("http_status", step.http_status);
-  set("json_rpc_code", step.json_rpc_code);
-  set("grpc_status", step.grpc_status);
-  set("agent_id", step.agent_id);
-  if (!step.tool_input.is_null()) json["tool_input"] = step.tool_input;
-  if (!step.tool_output.is_null()) json["tool_output"] = step.tool_output;
-  if (!step.metadata.is_null()) json["metadata"] = step.metadata;
-  return json;
 }
 
 // In one pass: to look a step up by its index takes longer the older it is.
@@ -259,6 +212,8 @@ Result<Shown> gather(const ShowArguments& arguments) {
   shown.narrative = std::move(narrative);
   TRIAGE_TRY(checkpoint, find_checkpoint(shown.narrative.journal, id));
   shown.checkpoint = std::move(checkpoint);
+  std::string& label = shown.checkpoint.info.label;
+  label = shown_label(label, arguments.all);
   if (id.sequence != 0) {  // What came later is no part of this checkpoint.
     TRIAGE_TRY(until, narrate(shown.reading, id.sequence));
     shown.narrative = std::move(until);
@@ -275,6 +230,7 @@ std::function<ExitStatus()> checkpoint_show(CLI::App& arguments) {
   declare_store(arguments, given->where, "A run, or a checkpoint as RUN@SEQUENCE.");
   arguments.add_option("--steps", given->steps, "How many steps to show, the last ones: N or all.")
       ->capture_default_str();
+  arguments.add_flag("--all", given->all, "Show labels that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
     auto meant = meant_run(given->where);

@@ -2,6 +2,7 @@
 // triage step, triage state get|set, triage checkpoint label: what a program reports from a shell.
 
 #include "command.hpp"
+#include "key_value.hpp"
 #include "render/output.hpp"
 #include "supervisor_client.hpp"
 #include "triage/detail/try.hpp"
@@ -10,12 +11,6 @@
 
 namespace triage::inline v0_1::cli {
 namespace {
-
-// A value of JSON, or the text itself if it is none.
-Json value_of(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
-}
 
 Result<Json> ask(const Json& message) {
   TRIAGE_TRY(client, SupervisorClient::connect());
@@ -60,16 +55,9 @@ ExitStatus print_state(const std::string& key) {
 }
 
 ExitStatus set_state(const std::vector<std::string>& pairs) {
-  Json state = Json::object();
-  for (const std::string& pair : pairs) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return report(
-          {Errc::invalid_argument, "\"" + printable(pair) + "\" is not of the form KEY=VALUE"});
-    }
-    state[pair.substr(0, equals)] = value_of(pair.substr(equals + 1));
-  }
-  return tell({{"state", std::move(state)}});
+  auto state = object_of(pairs);
+  if (!state) return report(state.error());
+  return tell({{"state", std::move(state).value()}});
 }
 
 }  // namespace

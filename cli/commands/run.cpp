@@ -2,6 +2,7 @@
 // triage run: any program, supervised until it has finished.
 
 #include "command.hpp"
+#include "failure_json.hpp"
 #include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "run_session.hpp"
@@ -26,6 +27,9 @@ struct Arguments {
   std::string run{};
   std::string label{};
   std::string policy{};
+  std::string contract{};
+  std::string budget{};
+  bool guard = false;
   std::string adapter{};
   std::string own_session = "auto";
   std::string workspace{};
@@ -67,6 +71,19 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
     if (given.timeout.empty()) spec.timeout = document.value().attempt_timeout;
     spec.policy = std::move(text);
   }
+  if (!given.contract.empty()) {
+    TRIAGE_TRY(text, read_text_file(given.contract));
+    if (const auto contract = read_contract_text(text); !contract) {
+      return Error{contract.error().code,
+                   printable(given.contract) + ": " + contract.error().detail};
+    }
+    spec.contract = std::move(text);
+  }
+  spec.guard = given.guard;
+  TRIAGE_TRY(budget, supervise::parse_budget(given.budget));
+  spec.budget = budget;
+  TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
+  spec.max_wait = max_wait;
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
   spec.adapter = std::move(adapter);
   spec.session = given.own_session;
@@ -75,6 +92,22 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
     spec.workspace = std::move(workspace);
   }
   return outcome::success(std::move(spec));
+}
+
+// A run that exists goes on as it was begun: whoever asks for anything else is told so.
+Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& task) {
+  const auto there = store.run(run);
+  if (!there && there.error().code == Errc::not_found) return outcome::success();
+  TRIAGE_TRYV(supervised_run(store, run));
+  TRIAGE_TRY(before, stored_task(store, run));
+  std::string names;
+  for (const std::string& name : supervise::differences(before, task)) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (names.empty()) return outcome::success();
+  return Error{Errc::conflict, "run \"" + run + "\" was begun with another " + names +
+                                   "; `triage resume " + run +
+                                   "` goes on with it as it was begun, another --run begins anew"};
 }
 
 ExitStatus run_command(const Arguments& given) {
@@ -88,11 +121,14 @@ ExitStatus run_command(const Arguments& given) {
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
   RunOptions options = session.value()->run_options();
-  options.limits = supervise::limits_of(spec.value(), session.value()->max_wait());
+  options.limits = supervise::limits_of(spec.value());
   options.label = given.label;
   const supervise::RunAgent& agent = session.value()->agent();
   const Json task = supervise::to_json(spec.value());
   if (!given.run.empty()) {
+    if (const auto same = check_same(session.value()->store(), given.run, task); !same) {
+      return report(same.error());
+    }
     return session.value()->conclude(given.run,
                                      agent.run_or_resume(given.run, task, {.run = options}));
   }
@@ -127,6 +163,15 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   arguments.add_option("--policy", given->policy,
                        "A policy document, in JSON or YAML. Default: waits for what passes by "
                        "itself, begins anew what crashed.");
+  arguments.add_option("--contract", given->contract,
+                       "What the program promises, in JSON: tools, constraints, subgoals, "
+                       "context_limit. Its steps are judged by it.");
+  arguments.add_option("--budget", given->budget,
+                       "What no further attempt may begin beyond: tokens=N,usd=N,time=LENGTH, as "
+                       "far as the program reports its usage.");
+  arguments.add_flag("--guard", given->guard,
+                     "Steps that the program proposes are judged by their risk: allowed, denied, "
+                     "or the run waits until somebody decides.");
   arguments.add_option("--adapter", given->adapter,
                        "How the program's events are read and its session is gone on with: a name "
                        "(claude, codex, generic) or a file. Default: by the program's name.");

@@ -161,6 +161,10 @@ std::string status_text(const RunInfo& run) {
   return std::string(to_string(run.status));
 }
 
+std::string shown_label(const std::string& label, bool all) {
+  return !all && label.starts_with("triage/") ? std::string() : label;
+}
+
 Json run_json(const RunInfo& run) {
   return Json{{"id", run.id},
               {"agent", run.agent},

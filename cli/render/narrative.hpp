@@ -13,6 +13,9 @@ namespace triage::inline v0_1::cli {
 
 // "running", "died" (nobody holds the run any more, and it never ended), "finished" and so on.
 [[nodiscard]] std::string status_text(const RunInfo& run);
+// A checkpoint's label, unless it is a mark that triage made for itself and `all` is false.
+[[nodiscard]] std::string shown_label(const std::string& label, bool all);
+
 [[nodiscard]] Json run_json(const RunInfo& run);
 
 // One thing that happened to a run beside its steps.

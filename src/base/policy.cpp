@@ -95,15 +95,39 @@ std::optional<RecoveryAction::Kind> parse_recovery_kind(std::string_view name) n
   return *found;
 }
 
+namespace {
+
+// "2.5 s", "20 min 30 s", "1 h", "2 d 3 h".
+std::string wait_text(Duration wait) {
+  using namespace std::chrono;
+  if (wait < minutes(16)) {  // Three digits say it exactly enough.
+    char text[48];
+    std::snprintf(text, sizeof text, "%.3g s", duration<double>(wait).count());
+    return text;
+  }
+  const seconds whole = wait < hours(1) ? round<seconds>(wait) : round<minutes>(wait);
+  const std::pair<std::int64_t, const char*> parts[] = {{whole / days(1), " d"},
+                                                        {whole % days(1) / hours(1), " h"},
+                                                        {whole % hours(1) / minutes(1), " min"},
+                                                        {(whole % minutes(1)).count(), " s"}};
+  std::string text;
+  int shown = 0;
+  for (const auto& [number, unit] : parts) {
+    if (number == 0 || shown == 2) continue;
+    text += (text.empty() ? "" : " ") + std::to_string(number) + unit;
+    ++shown;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string describe(const RecoveryAction& action) {
   std::string text(to_string(action.kind));
   if (action.kind == RecoveryAction::Kind::rollback)
     text += " to " + describe_target(action.target);
   if (action.delay > Duration::zero()) {
-    char seconds[48];
-    std::snprintf(seconds, sizeof seconds, " after %.3g s",
-                  std::chrono::duration<double>(action.delay).count());
-    text += seconds;
+    text += " after " + wait_text(action.delay);
   }
   if (!action.subgoal.empty()) text += " from subgoal \"" + printable(action.subgoal) + "\"";
   if (!action.hint.empty()) text += " (hint: " + printable(action.hint) + ")";

@@ -154,3 +154,16 @@ TEST_CASE("a condition without predicate or strategy is refused, and so is one w
   CHECK_ERRC(Errc::invalid_argument, bad);
   CHECK_THAT(bad.error().detail, ContainsSubstring("when bad"));
 }
+
+TEST_CASE("a wait is told in units that a person reads", "[policies]") {
+  using namespace std::chrono_literals;
+  const auto told = [](Duration wait) { return describe(RecoveryAction::retry("", wait)); };
+  CHECK(told(200ms) == "retry after 0.2 s");
+  CHECK(told(20s) == "retry after 20 s");
+  CHECK(told(90s) == "retry after 90 s");
+  CHECK(told(20min + 30s) == "retry after 20 min 30 s");
+  CHECK(told(1h - 100ms) == "retry after 1 h");
+  CHECK(told(3600s) == "retry after 1 h");
+  CHECK(told(26h + 10min) == "retry after 1 d 2 h");
+  CHECK(told(365 * 24h) == "retry after 365 d");
+}

@@ -60,3 +60,87 @@ TEST_CASE("a run that waits for a decision is listed, and a token decides it onc
   CHECK(json_of(shop.triage({"suspended", "--json"}))["suspended"].empty());
   CHECK_THAT(shop.triage({"explain", "r"}).out, ContainsSubstring("by ana"));
 }
+
+TEST_CASE("marks that triage makes for itself are no labels of the user's", "[run]") {
+  const Workshop shop;
+  const std::string tells = shop.script("a", "T='" TRIAGE_COMMAND
+                                             "'\n$T step x && $T checkpoint label mine || exit 1\n"
+                                             "$T checkpoint label triage/yours\n[ $? = 2 ]");
+  CHECK(shop.run({"--run", "r"}, {tells}).status == 0);
+  const Printed some = shop.triage({"checkpoint", "list", "--run", "r"});
+  CHECK_THAT(some.out, ContainsSubstring("mine"));
+  CHECK(some.out.find("triage/") == std::string::npos);
+  CHECK(shop.triage({"checkpoint", "show", "r"}).out.find("triage/") == std::string::npos);
+  const Printed all = shop.triage({"checkpoint", "list", "--run", "r", "--all"});
+  CHECK_THAT(all.out, ContainsSubstring("triage/process"));
+  CHECK_THAT(all.out, ContainsSubstring("triage/acknowledged"));
+}
+
+TEST_CASE("two checkpoints of a run are compared, and a branch goes on from one", "[run]") {
+  const Workshop shop;
+  const std::string pages =
+      shop.script("a", "T='" TRIAGE_COMMAND
+                       "'\npage=$($T state get page || echo 0)\necho page $page\n"
+                       "[ $page = 7 ] && exit 0\n$T step first && $T state set page=1 || exit 1\n"
+                       "$T checkpoint label one\n$T step second && $T state set page=2 kept=yes");
+  CHECK(shop.run({"--run", "r"}, {pages}).out == "page 0\n");
+  const Json listed = Json::parse(
+      shop.triage({"checkpoint", "list", "--run", "r", "--label", "one", "--json"}).out);
+  const std::string one = listed["checkpoints"][0]["id"];
+  const Printed differ = shop.triage({"checkpoint", "diff", one, "r"});
+  CHECK_THAT(differ.out, ContainsSubstring("- page = 1\n+ page = 2\n"));
+  CHECK_THAT(differ.out, ContainsSubstring("+ kept = \"yes\"\n"));
+  CHECK_THAT(differ.out, ContainsSubstring("1 step in common\n+ step 1: second"));
+  const Json told = Json::parse(shop.triage({"checkpoint", "diff", one, "r", "--json"}).out);
+  CHECK(told["state"]["page"] == Json{{"a", 1}, {"b", 2}});
+  CHECK(told["steps"]["common"] == 1);
+  CHECK_THAT(shop.triage({"checkpoint", "diff", "r", "r"}).out, ContainsSubstring("The same"));
+  CHECK(shop.triage({"checkpoint", "diff", "r", "r@999"}).status == 1);
+
+  const Printed forked = shop.triage({"fork", one, "--set", "page=7", "--label", "b"});
+  INFO(forked.error);
+  CHECK(forked.status == 0);
+  CHECK(forked.out == "page 7\n");
+  CHECK_THAT(shop.triage({"runs", "--label", "b"}).out, ContainsSubstring("finished"));
+  CHECK(shop.triage({"fork", one, "--set", "page"}).status == 2);
+  CHECK(shop.triage({"fork", "nobody@1"}).status == 1);
+  CHECK(run_program({TRIAGE_COMMAND, "fork", shop.store(), one, "--set", "page=7"}).status == 0);
+}
+
+TEST_CASE("doctor tells what a store guarantees, and whether it is sound", "[run]") {
+  const Workshop shop;
+  const Printed before = shop.triage({"doctor", "--json"});
+  CHECK(before.status == 0);
+  CHECK_THAT(before.out, ContainsSubstring("made by the first run"));
+  CHECK(shop.run({}, {"true"}).status == 0);
+  const Json told = Json::parse(shop.triage({"doctor", "--json"}).out);
+  CHECK(told["sound"] == true);
+  CHECK_THAT(shop.triage({"doctor"}).out, ContainsSubstring("1 run: 0 running"));
+  std::ofstream(shop.store()) << std::string(10'000, 'x');
+  const Printed broken = shop.triage({"doctor"});
+  CHECK(broken.status == 3);
+  CHECK_THAT(broken.out, ContainsSubstring("wrong"));
+}
+
+TEST_CASE("completions and manual pages know every command", "[run]") {
+  const Workshop shop;
+  const Printed help = run_program({TRIAGE_COMMAND, "--help"});
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Printed script = run_program({TRIAGE_COMMAND, "completion", shell});
+    CHECK(script.status == 0);
+    for (const char* word : {"resume", "checkpoint", "diff", "idle-timeout"}) {
+      CHECK_THAT(script.out, ContainsSubstring(word));
+    }
+  }
+  const Printed completed = run_program({"/usr/bin/env", "bash", "-c",
+                                         "source <('" TRIAGE_COMMAND "' completion bash) && "
+                                         "COMP_WORDS=(triage checkpoint d) COMP_CWORD=2 && "
+                                         "_triage triage d checkpoint && echo ${COMPREPLY[0]}"});
+  CHECK(completed.out == "diff\n");
+  CHECK(run_program({TRIAGE_COMMAND, "completion", "csh"}).status == 2);
+  CHECK(run_program({TRIAGE_COMMAND, "man", "--into", shop.file("")}).status == 0);
+  CHECK_THAT(read_text(shop.file("triage-checkpoint-list.1")),
+             ContainsSubstring(".SH NAME\ntriage\\-checkpoint\\-list \\- "));
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "man", "run"}).out, ContainsSubstring("\\-\\-timeout"));
+  CHECK(run_program({TRIAGE_COMMAND, "man", "nothing"}).status == 1);
+}

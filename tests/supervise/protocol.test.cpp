@@ -5,6 +5,9 @@
 #include "support/catch.hpp"
 #include "triage/journal.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -140,12 +143,189 @@ TEST_CASE("lines of the pipe are recorded in their order, and bad ones are skipp
   }
 }
 
+TEST_CASE("a program that breaks its contract is told so, and why it failed", "[run][protocol]") {
+  const Workshop shop;
+  std::ofstream(shop.file("c.json")) << R"({"tools": ["fetch"], "constraints": ["secret"]})";
+  const Printed printed = shop.run({"--contract", shop.file("c.json"), "--max-attempts", "1"},
+                                   {speaking(shop, "$T step get --tool delete_all\nexit 1")});
+  CHECK_THAT(printed.error, ContainsSubstring("wrong_tool_called (tool_not_in_manifest)"));
+  std::ofstream(shop.file("wrong.json")) << R"({"tools": [{"input_schema": {}}]})";
+  const Printed wrong = shop.run({"--contract", shop.file("wrong.json")}, {"true"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.error, ContainsSubstring("contract.tools"));
+}
+
+TEST_CASE("a budget ends the attempts of a run", "[run][protocol]") {
+  const Workshop shop;
+  const std::string spends = shop.script(
+      "a", "echo '{\"usage\": {\"input_tokens\": 60}}' > /dev/fd/$TRIAGE_FD\necho x\nexit 1");
+  const Printed printed = shop.run({"--budget", "tokens=100"}, {spends});
+  CHECK(printed.out == "x\nx\n");
+  CHECK_THAT(printed.error, ContainsSubstring("max_tokens"));
+  for (const char* wrong : {"tokens", "tokens=-1", "euro=3", "time=soon", "usd=nan"}) {
+    CHECK(shop.run({"--budget", wrong}, {"true"}).status == 2);
+  }
+}
+
+// Asks on the socket: the first argument is the request, whose answer is printed.
+constexpr const char* asks = R"(
+import json, os, socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.connect(os.environ["TRIAGE_SOCKET"])
+def ask(request):
+    s.sendall((json.dumps({"id": 1, **request}) + "\n").encode())
+    answer = json.loads(s.makefile().readline()); del answer["id"]
+    print(json.dumps(answer), flush=True)
+)";
+
+TEST_CASE("a program sleeps, waits for a signal, and asks before it acts", "[run][protocol]") {
+  if (!has("python3")) {
+    WARN("python3 is not installed");
+    return;
+  }
+  const Workshop shop;
+  const auto asking = [&shop](const std::string& text) {
+    std::ofstream(shop.file("a.py")) << asks << text;
+    return std::vector<std::string>{"python3", shop.file("a.py")};
+  };
+  SECTION("a short sleep is kept, and needs no sign of life") {
+    const Printed printed = shop.run({"--idle-timeout", "2s", "--max-attempts", "1"},
+                                     asking("ask({'sleep_until': time.time() + 2.3})"));
+    CHECK(printed.out == "{\"ok\": true}\n");
+  }
+  SECTION("a long one suspends the run") {
+    const auto command = asking("ask({'sleep_until': 4e9})");
+    const Printed printed = shop.run({"--run", "r"}, command);
+    CHECK(printed.status == 75);
+    CHECK_THAT(printed.error, ContainsSubstring("run r is suspended until 2096-"));
+  }
+  SECTION("a signal that does not come is told") {
+    const auto command = asking("ask({'wait': {'name': 'go', 'until': time.time() + 0.1}})");
+    CHECK(shop.run({"--run", "r"}, command).out == "{\"came\": false, \"ok\": true}\n");
+  }
+  SECTION("one that is waited for long suspends the run") {
+    const auto command = asking("ask({'wait': {'name': 'go', 'until': 4e9}})");
+    CHECK(shop.run({"--run", "r"}, command).status == 75);
+  }
+  SECTION("what the contract does not allow is denied") {
+    std::ofstream(shop.file("c.json")) << R"({"tools": ["fetch"]})";
+    const auto command = asking(
+        "ask({'propose_step': {'tool_called': 'fetch'}})\n"
+        "ask({'propose_step': {'tool_called': 'rm'}})");
+    const Printed printed = shop.run({"--contract", shop.file("c.json")}, command);
+    CHECK(printed.status == 0);
+    CHECK(printed.out.starts_with("{\"allowed\": true, \"ok\": true}\n"));
+    CHECK_THAT(printed.out, ContainsSubstring("\"allowed\": false"));
+  }
+  SECTION("with a guard somebody is asked") {
+    const auto command = asking("ask({'propose_step': {'tool_called': 'delete_user'}})");
+    const Printed printed = shop.run({"--guard", "--run", "r"}, command);
+    CHECK(printed.status == 75);
+    const std::size_t at = printed.error.find("triage decide ") + 14;
+    const std::string token = printed.error.substr(at, printed.error.find(' ', at) - at);
+    const Printed decided = shop.triage({"decide", token, "retry"});
+    INFO(decided.error);
+    CHECK(decided.status == 0);
+    CHECK(decided.out == "{\"allowed\": true, \"ok\": true}\n");
+  }
+  SECTION("requests that make no sense are refused") {
+    const auto command = asking(
+        "ask({'sleep_until': 'soon'})\nask({'wait': {'until': 1}})\n"
+        "ask({'propose_step': 7})");
+    const Printed printed = shop.run({}, command);
+    CHECK(printed.status == 0);
+    CHECK_THAT(printed.out, ContainsSubstring("sleep_until is no time"));
+    CHECK_THAT(printed.out, ContainsSubstring("wait needs a name"));
+  }
+}
+
+TEST_CASE("sd_notify is a sign of life and a status", "[run][protocol]") {
+  if (!has("python3")) {
+    WARN("python3 is not installed");
+    return;
+  }
+  const Workshop shop;
+  std::ofstream(shop.file("a.py")) << R"(
+import os, socket, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+for beat in range(8):  # Longer than the timeout in all.
+    s.sendto(b"READY=1\nSTATUS=page %d\nWATCHDOG=1" % beat, os.environ["NOTIFY_SOCKET"])
+    time.sleep(0.3)
+assert os.environ["WATCHDOG_USEC"] == "2000000"
+)";
+  const Printed printed =
+      shop.run({"--idle-timeout", "2s", "--json"}, {"python3", shop.file("a.py")});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error, ContainsSubstring("{\"event\":\"status\",\"message\":\"page 7\"}"));
+}
+
 TEST_CASE("the client for Python works as it says", "[run][protocol]") {
   check_client("python3", "agent.py", python_agent);
 }
 
 TEST_CASE("the client for Node works as it says", "[run][protocol]") {
   check_client("node", "agent.mjs", node_agent);
+}
+
+TEST_CASE("both clients conform, and one that does not is found", "[run][protocol]") {
+  const std::string conform = TRIAGE_SOURCE_DIR "/clients/conform.py";
+  const std::string agent = TRIAGE_SOURCE_DIR "/tests/supervise/conform/agent.";
+  if (has("python3")) {
+    const Printed python =
+        run_program({"/usr/bin/env", "python3", conform, "--", "python3", agent + "py"});
+    INFO(python.out);
+    CHECK(python.status == 0);
+    CHECK(run_program({"/usr/bin/env", "python3", conform, "--", "true"}).status == 1);
+  }
+  if (has("python3") && has("node")) {
+    const Printed node =
+        run_program({"/usr/bin/env", "python3", conform, "--", "node", agent + "mjs"});
+    INFO(node.out);
+    CHECK(node.status == 0);
+  }
+}
+
+// The block of this language in docs/protocol.md.
+std::string example_in(const std::string& language) {
+  const std::string page = read_text(TRIAGE_SOURCE_DIR "/docs/protocol.md");
+  const std::size_t begin = page.find("```" + language + "\n");
+  REQUIRE(begin != std::string::npos);
+  const std::size_t first = begin + language.size() + 4;
+  return page.substr(first, page.find("```", first) - first);
+}
+
+TEST_CASE("the examples of the protocol's page keep their place over a failure",
+          "[run][protocol]") {
+  struct Example {
+    const char* language;
+    const char* file;
+    std::vector<std::string> command;
+  };
+  for (const auto& [language, file, command] :
+       {Example{"bash", "a.sh", {"bash"}}, Example{"python", "a.py", {"python3"}},
+        Example{"js", "a.mjs", {"node"}}, Example{"go", "a.go", {"go", "run"}}}) {
+    if (!has(command.front().c_str())) {
+      WARN(command.front() << " is not installed");
+      continue;
+    }
+    const Workshop shop;
+    const std::string text = example_in(language);
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 20);
+    std::ofstream(shop.file(file)) << text;
+    for (const char* client : {"triage_client.py", "triage_client.mjs"}) {
+      std::filesystem::copy_file(std::string(TRIAGE_SOURCE_DIR "/clients/") + client,
+                                 shop.file(client));
+    }
+    const std::string folder = std::filesystem::path(TRIAGE_COMMAND).parent_path();
+    std::vector<std::string> line{"env", "PATH=" + folder + ":" + std::getenv("PATH")};
+    line.insert(line.end(), command.begin(), command.end());
+    line.push_back(shop.file(file));
+    const Printed printed = shop.run({"--run", "r"}, line);
+    INFO(language << ": " << printed.out << printed.error);
+    CHECK(printed.status == 0);
+    CHECK_THAT(printed.error, ContainsSubstring("attempt 1 failed: external_fault"));
+    CHECK(journal_of(shop, "r").state().value("page", 0) == 2);
+    CHECK(journal_of(shop, "r").effect("mail:1").status == EffectState::Status::completed);
+  }
 }
 
 TEST_CASE("outside of a run the helpers say where they belong", "[run][protocol]") {

@@ -124,6 +124,30 @@ TEST_CASE("a finished run is not run again", "[run]") {
   CHECK(again.out.empty());
 }
 
+TEST_CASE("a run that exists does not go on as something else", "[run]") {
+  const Workshop shop;
+  CHECK(shop.run({"--run", "r"}, {"sh", "-c", "exit 0"}).status == 0);
+  const Printed other = shop.run({"--run", "r", "--timeout", "1m"}, {"sh", "-c", "exit 1"});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.error, ContainsSubstring("run \"r\" was begun with another command, timeout;"));
+  CHECK(shop.run({"--run", "r"}, {"sh", "-c", "exit 0"}).status == 0);
+}
+
+TEST_CASE("a status code in a program's last words is why it failed", "[run]") {
+  const Workshop shop;
+  for (const char* words : {"HTTP 503", "got 429", "status 503", "Error code: 529",
+                            "request failed with 502", "HTTP status 500"}) {
+    for (const char* stream : {"", " >&2"}) {
+      const std::string says = "echo '" + std::string(words) + "'" + stream + "; exit 1";
+      const Printed printed = shop.run({"--max-attempts", "1"}, {"sh", "-c", says});
+      INFO(says);
+      CHECK_THAT(printed.error, ContainsSubstring("external_fault"));
+    }
+  }
+  const Printed lacking = shop.run({"--max-attempts", "1"}, {"sh", "-c", "echo oh; exit 127"});
+  CHECK_THAT(lacking.error, ContainsSubstring("command_not_found"));
+}
+
 TEST_CASE("a policy document decides, and a wrong one is refused before anything runs", "[run]") {
   const Workshop shop;
   std::ofstream(shop.file("p.json")) << R"({"default": {"strategy": "retry", "max_attempts": 2}})";
@@ -145,6 +169,31 @@ TEST_CASE("a command that is missing or cannot be executed is said so, as shells
   CHECK(shop.run({}, {shop.file("")}).status == 126);
   CHECK(shop.run({}, {}).status == 2);
   CHECK_FALSE(std::filesystem::exists(shop.store()));
+}
+
+TEST_CASE("closed standard streams do no harm to a run or its store", "[run]") {
+  const Workshop shop;
+  for (const char* closed : {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"}) {
+    const std::string line = "exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
+                             "' -- sh -c 'echo out; echo err >&2; exit 0' " + closed;
+    CHECK(run_program({"/bin/sh", "-c", line}).status == 0);
+  }
+  CHECK(shop.triage({"checkpoint", "verify"}).status == 0);
+}
+
+TEST_CASE("shells that know only small numbers can write to the pipe", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run(
+      {"--run", "r"}, {"/bin/sh", "-c", "echo '{\"step\": \"s\"}' >&$TRIAGE_FD; echo $TRIAGE_FD"});
+  CHECK(printed.status == 0);
+  CHECK(printed.out.size() == 2);
+  CHECK_THAT(shop.triage({"checkpoint", "show", "r"}).out, ContainsSubstring("1 step"));
+  // What the caller hands down keeps its number.
+  const std::string line = "exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
+                           "' -- sh -c 'echo mine >&3; echo $TRIAGE_FD' 3> '" + shop.file("mine") +
+                           "'";
+  CHECK(run_program({"/bin/sh", "-c", line}).out != "3\n");
+  CHECK(read_text(shop.file("mine")) == "mine\n");
 }
 
 TEST_CASE("limits bind the child", "[run]") {

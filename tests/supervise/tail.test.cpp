@@ -53,8 +53,9 @@ TEST_CASE("a process is known again by its start and its boot", "[supervise]") {
   CHECK(read->session == mark.value().session);
   CHECK(read->boot == mark.value().boot);
   CHECK(read->token == "01ARZ");
-  for (const char* wrong : {"", "process", "process x", "process 1 session 1 start 1 boot b",
-                            "planned", "process 12 session 1 start x boot b"}) {
+  for (const char* wrong :
+       {"", "triage/process", "triage/process x", "triage/process 1 session 1 start 1 boot b",
+        "planned", "triage/process 12 session 1 start x boot b"}) {
     CHECK_FALSE(parse_mark(wrong));
   }
 }

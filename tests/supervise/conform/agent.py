@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""What clients/conform.py asks of a client, done with the client for Python."""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "clients"))
+from triage_client import NotDone, Supervisor  # noqa: E402
+
+
+def refuse(key):
+    raise NotDone("nobody there")
+
+
+word = sys.argv[1]
+with Supervisor() as triage:
+    if word in ("step", "refused"):
+        triage.step("fetch", tool_input={"page": 3})
+    elif word == "state":
+        triage.update_state(page=triage.state()["page"] + 1)
+    elif word == "effect":
+        print(triage.effect("mail:1", lambda key: "receipt"))
+    elif word == "not_done":
+        triage.effect("mail:1", refuse)
+    elif word == "label":
+        triage.checkpoint("planned")
+    elif word == "failure":
+        triage.fail("HTTP 503", status=503)
+        sys.exit(1)
