@@ -65,7 +65,7 @@ TEST_CASE("the same document in JSON means the same", "[policies][document]") {
         R"({"default": "escalate", "attempt_timeout": )" + std::string(odd) + "}",
         built_in_strategies());
     CHECK_ERRC(Errc::invalid_argument, refused);
-    CHECK(refused.error().detail.starts_with("attempt_timeout is "));
+    CHECK(refused.error().detail.starts_with("attempt_timeout"));
   }
 }
 
