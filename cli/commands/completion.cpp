@@ -86,6 +86,7 @@ std::string for_bash(const CLI::App& root) {
          "  esac\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$2\"))\n"
          "  [[ $path && $2 != -* ]] && COMPREPLY+=($(compgen -f -- \"$2\"))\n"
+         "  return 0\n"
          "}\n"
          "complete -o filenames -F _triage triage\n";
 }

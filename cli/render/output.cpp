@@ -73,7 +73,10 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 
 void Table::add(std::vector<std::string> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = shorten(cells[i], columns_[i].cut == Cut::wrap ? 8 * longest_cell : longest_cell);
+    const Cut cut = columns_[i].cut;
+    cells[i] = cut == Cut::middle
+                   ? shorten_middle(printable(cells[i]), longest_cell)
+                   : shorten(cells[i], cut == Cut::wrap ? 8 * longest_cell : longest_cell);
   }
   rows_.push_back(std::move(cells));
 }

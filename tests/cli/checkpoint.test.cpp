@@ -259,12 +259,13 @@ TEST_CASE("tables fit 80 columns, and an id that was cut in its middle is unders
     return printed.out;
   };
   const std::string listed = fits(triage_command({"checkpoint", "list", path}));
-  const std::size_t row = listed.find("\nfirst") + 1;
+  INFO(listed);
+  const std::size_t row = listed.find("\nfirs") + 1;
   const std::string shown_id = listed.substr(row, listed.find(' ', row) - row);
   CHECK_THAT(shown_id, ContainsSubstring("…"));
   CHECK(triage_command({"checkpoint", "show", path, "first-…-the-end"}).status == 0);
   CHECK(json_of(triage_command(
-            {"checkpoint", "show", path, "first-…-the-end@2", "--json"}))["run"]["id"] == id);
+            {"checkpoint", "show", path, "first-…-the-end@3", "--json"}))["run"]["id"] == id);
   CHECK(triage_command({"checkpoint", "show", path, "first-…"}).status == 2);
   CHECK(triage_command({"checkpoint", "show", path, "last-…"}).status == 1);
   const std::string checkpoints =
