@@ -142,6 +142,15 @@ class Chaos {
     return call(Site{.name = site}, attempt, std::forward<Fn>(fn));
   }
 
+  // For places of one's own: counts a visit, notes what it meets and carries nothing out. A latency
+  // is `delay`, anything else that can happen to a call is `fault`.
+  struct Met {
+    std::optional<Injection> delay{};
+    std::optional<Injection> fault{};
+  };
+  [[nodiscard]] Met meet(const Site& site) const;
+  void kill() const;  // As Fault::kill does: see ChaosOptions.
+
   // A store that meets store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place
   // of an operation is "SITE//append" and so on: rules name it as their step. inner: not null.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::shared_ptr<CheckpointStore> inner,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// triage chaos, as a user runs it.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+std::string file_with(const TempFolder& folder, const char* name, const std::string& text) {
+  const std::string path = folder.file(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("chaos ends with the status of the program, and tells it where the proxy is", "[cli]") {
+  const Printed printed =
+      triage_command({"chaos", "--", "sh", "-c", "echo $HTTP_PROXY $https_proxy; exit 7"});
+  CHECK(printed.status == 7);
+  CHECK_THAT(printed.out, ContainsSubstring("http://127.0.0.1:"));
+  CHECK_THAT(printed.error, ContainsSubstring("chaos: 0 faults in 0 requests, seed 1"));
+  const Printed based = triage_command({"chaos", "--upstream", "http://127.0.0.1:9", "--variable",
+                                        "API_URL", "--", "sh", "-c", "echo $API_URL"});
+  CHECK(based.status == 0);
+  CHECK_THAT(based.out, ContainsSubstring("http://127.0.0.1:"));
+}
+
+TEST_CASE("chaos says which file, which key and what is allowed", "[cli]") {
+  const TempFolder folder;
+  const std::string mix =
+      file_with(folder, "mix.json", R"({"faults": [{"fault": "fails", "rate": 1.5}]})");
+  const Printed wrong = triage_command({"chaos", "--mix", mix, "--", "true"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.error,
+             ContainsSubstring("mix.json\": .faults[0].rate is 1.5; allowed is 0 to 1"));
+  const Printed absent = triage_command({"chaos", "--mix", folder.file("no.json"), "--", "true"});
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.error, ContainsSubstring("no.json"));
+  const std::string broken = file_with(folder, "broken.json", "{");
+  CHECK_THAT(triage_command({"chaos", "--replay", broken, "--", "true"}).error,
+             ContainsSubstring("broken.json\" is no JSON"));
+  CHECK(triage_command({"chaos", "--rate", "2", "--", "true"}).status == 2);
+  CHECK(triage_command({"chaos", "--upstream", "ftp://x", "--", "true"}).status == 2);
+}
+
+TEST_CASE("chaos does not run anything if it could not write down what happens", "[cli]") {
+  const TempFolder folder;
+  const std::string made = folder.file("made");
+  const Printed printed =
+      triage_command({"chaos", "--record", "/proc/none/faults.json", "--", "touch", made});
+  CHECK(printed.status == 9);
+  CHECK_THAT(printed.error, ContainsSubstring("faults.json\" cannot be written"));
+  CHECK_FALSE(std::ifstream(made).good());
+}
