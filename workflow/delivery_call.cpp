@@ -174,6 +174,13 @@ std::optional<TimePoint> DeliveryCall::deadline() const {
   return until;
 }
 
+std::optional<Resource> DeliveryCall::resource(std::string_view name) const {
+  for (const Resource& one : *around_.resources) {
+    if (one.name == name) return one;
+  }
+  return std::nullopt;
+}
+
 // A gap that was too long is known when it ends.
 void DeliveryCall::active() {
   const Duration idle = node_.spec->options.idle_timeout;

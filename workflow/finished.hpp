@@ -30,7 +30,8 @@ inline constexpr std::string_view answer_prefix = "triage/answer/";
 inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
 inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
-inline constexpr std::string_view edits_key = "triage/edits";            // Of a branch.
+inline constexpr std::string_view resources_key = "triage/resources";
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
 // Without the values of this scope, and without what a hook gave.

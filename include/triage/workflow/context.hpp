@@ -3,6 +3,7 @@
 // What a handler of an executor sees of its run.
 
 #include "triage/attempt.hpp"
+#include "triage/workflow/memory.hpp"
 #include "triage/workflow/message.hpp"
 
 #include <optional>
@@ -97,6 +98,11 @@ class Context {
   // if there is one.
   [[nodiscard]] Scope state();
   [[nodiscard]] Scope shared(std::string_view name = {});
+
+  // What the run remembers under "agent/…". An agent is any name of 1 to 250 bytes.
+  [[nodiscard]] Memory memory(std::string_view agent);
+  // One of WorkflowRunOptions::resources, or nothing.
+  [[nodiscard]] std::optional<Resource> resource(std::string_view name) const;
 
   // Asks a person, or a program, outside. The first call ends the handler (it throws
   // RequestPending: let it pass); when `run.answer` has answered, the handler is called again with
