@@ -84,7 +84,11 @@ Json line_of(CheckpointStore& store, const RunInfo& run) {
 
 void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
   if (runs.empty()) return print("No runs.\n");
-  Table table({"RUN", "STATUS", "UPDATED (UTC)", "LABEL", "WHAT"});
+  Table table({{"RUN", Cut::middle},
+               {"STATUS", Cut::never},
+               {"UPDATED (UTC)", Cut::never},
+               "LABEL",
+               "WHAT"});
   for (const RunInfo& run : runs) {
     table.add(
         {run.id, status_text(run), short_time(run.updated), run.label, what_runs(store, run)});
@@ -147,7 +151,7 @@ ExitStatus list_suspended(const Arguments& given) {
   if (!store) return report(store.error());
   const auto runs = store.value()->runs({.status = RunStatus::suspended, .limit = 0});
   if (!runs) return report(runs.error());
-  Table table({"RUN", "WAITS FOR", "MESSAGE"});
+  Table table({{"RUN", Cut::middle}, "WAITS FOR", "MESSAGE"});
   Json all = Json::array();
   ExitStatus status = ExitStatus::done;
   for (const RunInfo& run : runs.value()) {

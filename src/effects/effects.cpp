@@ -51,7 +51,8 @@ bool may_run_again(const EffectState& known, EffectSemantics wanted) {
          wanted != EffectSemantics::at_most_once;
 }
 
-// What the intent and the result say about the effect beside its key.
+}  // namespace
+
 Json described(const EffectState& effect) {
   Json fields = Json::object();
   if (!effect.arguments.empty()) fields["arguments"] = effect.arguments;
@@ -63,8 +64,6 @@ Json described(const EffectState& effect) {
   if (!effect.idempotency_key.empty()) fields["idempotency_key"] = effect.idempotency_key;
   return fields;
 }
-
-}  // namespace
 
 // --- One call of Attempt::effect.
 

@@ -55,6 +55,9 @@ class ProvenArguments {
   std::map<std::string, Entry, std::less<>> entries_{};
 };
 
+// What the records of an effect say about it beside its key.
+[[nodiscard]] Json described(const EffectState& effect);
+
 // A view of a run; made where it is needed. It locks the run itself.
 class Effects {
  public:

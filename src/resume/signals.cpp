@@ -8,6 +8,7 @@
 #include "storage/run_keys.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/operations.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -74,14 +75,12 @@ static Result<bool> answered(CheckpointStore& store, const RunId& run, std::stri
   return sent_before(run, name);
 }
 
-Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
+static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,
                          const Json& value) {
-  if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_run_id(run));
   TRIAGE_TRYV(check_name(name, "a signal's"));
   TRIAGE_TRYV(check_json(value, "a signal's value"));
-  const auto& store = core.options.store;
-  if (!store) {
+  if (store == nullptr) {
     return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
   }
   const auto info = shielded([&] { return store->run(run); });
@@ -104,6 +103,12 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
   TRIAGE_TRY(before, shielded([&] { return store->get(space, key); }));
   if (before && before->bytes == bytes) return outcome::success();
   return sent_before(run, name);
+}
+
+Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
+                         const Json& value) {
+  if (core.problem) return *core.problem;
+  return send(core.options.store.get(), run, name, value);
 }
 
 namespace {
@@ -316,3 +321,12 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
 }
 
 }  // namespace triage::inline v0_1::detail
+
+namespace triage::inline v0_1 {
+
+Result<void> send_signal(CheckpointStore& store, const RunId& run, std::string_view name,
+                         const Json& value) {
+  return detail::send(&store, run, name, value);
+}
+
+}  // namespace triage::inline v0_1

@@ -16,7 +16,7 @@ FLOORS = [
     # A budget is a mechanism without knowledge of runs: policy documents make one.
     {"key_space", "checkpoint_store", "forwarding_store", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections"},
-    {"agent_options", "suspension", "attempt", "task_group", "hedge", "agent", "detail/call", "detail/run_loop"},
+    {"agent_options", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call", "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
     {"workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/message", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},

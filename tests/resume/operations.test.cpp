@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "triage/operations.hpp"
+
+#include "resume/durable.hpp"
+
+using namespace triage;
+using namespace triage::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("an operator ends a run that waits; its token is useless, and resume_run goes on",
+          "[operations]") {
+  Kit kit;
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.options()};
+  const auto waiting = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::suspended, waiting);
+  REQUIRE_OK(cancel_run(*kit.store, "r", {.who = "ann"}));
+  const RunInfo info = kit.store->run("r").value();
+  CHECK(info.status == RunStatus::cancelled);
+  CHECK_FALSE(info.owned);
+  CHECK_ERRC(Errc::not_found, agent.decide(token_of(waiting), RecoveryAction::retry()));
+  const auto again = cancel_run(*kit.store, "r");
+  CHECK_ERRC(Errc::conflict, again);
+  CHECK_THAT(again.error().detail, ContainsSubstring("cancelled"));
+  CHECK(agent.resume_run("r").value() == 12);
+  CHECK_ERRC(Errc::conflict, cancel_run(*kit.store, "r"));
+  CHECK_ERRC(Errc::not_found, cancel_run(*kit.store, "nobody"));
+  CHECK_ERRC(Errc::invalid_argument, cancel_run(*kit.store, "r", {.who = std::string(257, 'x')}));
+}
+
+TEST_CASE("a run that somebody is at work on is left alone", "[operations]") {
+  Kit kit;
+  const TriageAgent agent{[&](int, Attempt&) {
+                            CHECK_ERRC(Errc::busy, cancel_run(*kit.store, "r"));
+                            CHECK_ERRC(Errc::busy, reissue_token(*kit.store, "r"));
+                            CHECK_ERRC(Errc::busy, settle_effect(*kit.store, "r", "e", {}));
+                            return 5;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK(agent.run(1, {.run_id = "r"}).value() == 5);
+}
+
+TEST_CASE("what an operator found out about an effect in doubt holds", "[operations]") {
+  Kit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            return attempt.effect("charge", Json{{"cents", 5}}, [&]() -> int {
+                              if (++calls == 1) throw std::runtime_error("connection lost");
+                              return calls;
+                            });
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  CHECK_ERRC(Errc::in_doubt, agent.run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::not_found, settle_effect(*kit.store, "r", "other", {}));
+  CHECK_ERRC(Errc::invalid_argument, settle_effect(*kit.store, "r", "charge", {.result = 7}));
+  const bool happened = GENERATE(true, false);
+  REQUIRE_OK(settle_effect(*kit.store, "r", "charge",
+                           {.happened = happened, .result = happened ? Json(40) : Json()},
+                           {.who = "ann"}));
+  CHECK_ERRC(Errc::conflict, settle_effect(*kit.store, "r", "charge", {}));
+  CHECK(agent.resume_run("r").value() == (happened ? 40 : 2));
+  CHECK(calls == (happened ? 1 : 2));
+}
+
+TEST_CASE("an undoing in doubt is settled, too", "[operations]") {
+  Kit kit;
+  int undone = 0;
+  AgentOptions options = kit.options();
+  options.compensation.on_abort = true;
+  options.compensations["refund"] = [&](const EffectCall&) -> void {
+    ++undone;
+    throw std::runtime_error("connection lost");
+  };
+  const TriageAgent agent{[&](int, Attempt& attempt) -> Result<int> {
+                            attempt.effect("charge", [] { return 1; }, {.compensate = "refund"});
+                            return attempt.fail({.text = "no"});
+                          },
+                          answers({RecoveryAction::abort("enough")}), options};
+  CHECK_ERRC(Errc::aborted, agent.run(1, {.run_id = "r"}));
+  CHECK(undone == 1);
+  const auto status = [&] {
+    return Journal::fold(kit.store->read("r", {}).value()).value().effect("charge").status;
+  };
+  CHECK(status() == EffectState::Status::compensating);
+  const bool happened = GENERATE(true, false);
+  REQUIRE_OK(settle_effect(*kit.store, "r", "charge", {.happened = happened}));
+  CHECK(status() == (happened ? EffectState::Status::compensated : EffectState::Status::completed));
+}
+
+TEST_CASE("a lost token is made anew, once more for each time", "[operations]") {
+  Kit kit;
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.options()};
+  const auto waiting = agent.run("x", {.run_id = "r"});
+  const std::string lost = token_of(waiting);
+  const auto token = reissue_token(*kit.store, "r", {.who = "ann"});
+  REQUIRE_OK(token);
+  CHECK(token.value().size() == lost.size());
+  const auto newer = reissue_token(*kit.store, "r");
+  REQUIRE_OK(newer);
+  for (const std::string& useless : {lost, token.value()}) {
+    CHECK_ERRC(Errc::not_found, agent.decide(useless, RecoveryAction::retry()));
+  }
+  CHECK(agent.decide(newer.value(), RecoveryAction::retry()).value() == 2);
+  CHECK_ERRC(Errc::conflict, reissue_token(*kit.store, "r"));
+}
+
+TEST_CASE("what limits a token limits the one that takes its place", "[operations]") {
+  Kit kit;
+  RecoveryAction action = asking({"abort"});
+  action.expires_after = 1h;
+  const TriageAgent agent{&fails_once, answers({action}), kit.options()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  const auto token = reissue_token(*kit.store, "r", {.clock = kit.clock});
+  REQUIRE_OK(token);
+  CHECK_ERRC(Errc::invalid_argument, agent.decide(token.value(), RecoveryAction::retry()));
+  kit.clock->advance(2h);
+  CHECK_ERRC(Errc::conflict, agent.decide(token.value(), RecoveryAction::abort("no")));
+}
+
+TEST_CASE("a signal is sent without the agent, and a run that waits for it has no token to lose",
+          "[operations]") {
+  DurableKit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.wait("go", kit.clock->wall_now() + 48h)->get<int>();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  CHECK_ERRC(Errc::conflict, reissue_token(*kit.store, "r"));
+  REQUIRE_OK(send_signal(*kit.store, "r", "go", 9));
+  REQUIRE_OK(send_signal(*kit.store, "r", "go", 9));
+  CHECK_ERRC(Errc::conflict, send_signal(*kit.store, "r", "go", 10));
+  const auto due = agent.resume_due();
+  REQUIRE_OK(due);
+  REQUIRE(due.value().size() == 1);
+  CHECK(due.value()[0].result.value() == 9);
+}
