@@ -32,6 +32,7 @@ std::function<ExitStatus()> correct(CLI::App& arguments);
 std::function<ExitStatus()> decide(CLI::App& arguments);
 std::function<ExitStatus()> effect(CLI::App& arguments);
 std::function<ExitStatus()> explain(CLI::App& arguments);
+std::function<ExitStatus()> hook(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_label(CLI::App& arguments);
 std::function<ExitStatus()> runs(CLI::App& arguments);
 std::function<ExitStatus()> state_get(CLI::App& arguments);

@@ -41,6 +41,8 @@ constexpr std::array commands{
     Command{"", "step", "Inside a supervised program: records a step.", &step},
     Command{"", "effect", "Inside a supervised program: runs a command at most once in the run.",
             &effect},
+    Command{"", "hook", "The one hook for Claude Code and Codex: guards calls, records results.",
+            &hook},
     Command{"state", "get", "Prints the state, or the value of one key.", &state_get},
     Command{"state", "set", "Sets keys of the state.", &state_set},
     Command{"checkpoint", "label", "Inside a supervised program: gives a checkpoint a name.",
@@ -181,7 +183,10 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);  // Prints the help, or what was wrong.
-    return code == 0 ? 0 : static_cast<int>(ExitStatus::misuse);
+    if (code == 0) return 0;
+    // To whoever calls hooks, 2 means: block this. A slip of the pen must not.
+    const bool hooked = argc > 1 && std::string_view(argv[1]) == "hook";
+    return static_cast<int>(hooked ? ExitStatus::not_found : ExitStatus::misuse);
   }
   return static_cast<int>(chosen());
 }

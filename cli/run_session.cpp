@@ -10,11 +10,29 @@
 #include "triage/policies/duration.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
 
 namespace {
+
+// The paths of a store, so that a workspace around them does not keep them.
+std::vector<std::string> paths_of(const std::string& url) {
+  std::string path = url;
+  for (const std::string_view scheme : {"sqlite:", "file:"}) {
+    if (path.starts_with(scheme)) path.erase(0, scheme.size());
+  }
+  std::error_code problem;
+  return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
+}
+
+// Beside the default store; empty if there is no place for that either.
+std::string shadow_folder() {
+  const auto store = default_store();
+  if (!store) return {};
+  return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
+}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -56,6 +74,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .read_policy = &read_policy,
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = supervise::adapter_folder(),
+                                   .shadows = shadow_folder(),
+                                   .left_out = paths_of(url),
                                    .on_trouble = [quiet = given.quiet](const std::string& text) {
                                      if (!quiet) warn(text);
                                    }});

@@ -122,6 +122,11 @@ void Protocol::forget(const SpeakerPtr& speaker) {
 }
 
 void Protocol::finish() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  ended_.notify_all();  // Effects that are still held are in doubt.
   if (listener_) {
     loop_.forget(listener_.get());
     listener_.close();
@@ -193,6 +198,7 @@ Result<void> Protocol::take_record(const Json& message) {
   bool known = false;
   if (message.contains("step")) {
     TRIAGE_TRY(step, step_from_json(message["step"]));
+    if (options_.on_step) options_.on_step(step);
     attempt_.record_step(std::move(step));
     known = true;
   }
@@ -209,6 +215,7 @@ Result<void> Protocol::take_record(const Json& message) {
   if (message.contains("checkpoint")) {
     if (!message["checkpoint"].is_string()) return refused("checkpoint is no text");
     TRIAGE_TRYV(attempt_.checkpoint(message["checkpoint"].get_ref<const std::string&>()));
+    if (options_.on_label) options_.on_label(message["checkpoint"].get<std::string>());
     known = true;
   }
   if (message.contains("failure")) {
@@ -231,17 +238,27 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
   if (id.is_null()) return refused("effect needs an id");
   const std::string key = effect["key"];
   const Json arguments = effect.value("arguments", Json());
+  const bool held = effect.contains("held") && effect["held"] == true;
   spoke_ = true;
-  const auto serve_effect = [this, speaker, key, arguments, id] {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto running = effects_.find(key);
+    if (running != effects_.end() && running->second.held &&
+        running->second.end == RunningEffect::End::none) {
+      return Error{Errc::in_doubt, "effect \"" + printable(key) + "\" is under way"};
+    }
+  }
+  const auto serve_effect = [this, speaker, key, arguments, id, held] {
     const auto carry_out = [&](const EffectCall& call) -> Json {
       std::unique_lock lock(mutex_);
-      effects_[key] = {};
+      effects_[key] = {.held = held};
       speaker->answer(id, {{"ok", true},
                            {"run", true},
                            {"generation", call.generation},
                            {"idempotency_key", call.idempotency_key}});
-      ended_.wait(lock,
-                  [&] { return effects_[key].end != RunningEffect::End::none || speaker->gone(); });
+      ended_.wait(lock, [&] {
+        return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
+      });
       RunningEffect ended = std::move(effects_[key]);
       effects_.erase(key);
       if (ended.end == RunningEffect::End::done) return std::move(ended.result);

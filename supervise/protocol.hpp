@@ -52,6 +52,8 @@ struct RunningEffect {
   End end = End::none;
   Json result{};
   std::string cause{};
+  // It is not bound to the connection that asked for it: any may end it, until the attempt ends.
+  bool held = false;
 };
 
 // Serves the children of one attempt on a loop. All members are called on the loop's thread.
@@ -61,7 +63,9 @@ class Protocol {
 
   struct Options {
     std::function<void()> on_activity{};
-    std::function<void(std::string)> on_trouble{};  // A sentence about what was skipped.
+    std::function<void(std::string)> on_trouble{};       // A sentence about what was skipped.
+    std::function<void(Step&)> on_step{};                // Before it is recorded.
+    std::function<void(const std::string&)> on_label{};  // Behind a checkpoint with a name.
   };
 
   Protocol(Loop& loop, Attempt& attempt, Options options);
@@ -109,6 +113,7 @@ class Protocol {
 
   std::mutex mutex_{};  // Of what follows.
   std::condition_variable ended_{};
+  bool closing_ = false;  // The child has ended.
   std::map<std::string, RunningEffect> effects_{};
   std::list<std::jthread> threads_{};
 };

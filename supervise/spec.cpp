@@ -27,6 +27,7 @@ Json to_json(const RunSpec& spec) {
               {"policy", spec.policy},
               {"adapter", spec.adapter},
               {"session", spec.session},
+              {"workspace", spec.workspace},
               {"memory_bytes", spec.limits.memory_bytes},
               {"cpu_seconds", spec.limits.cpu_seconds},
               {"open_files", spec.limits.open_files}};
@@ -45,6 +46,7 @@ Result<RunSpec> spec_from_json(const Json& task) {
     spec.policy = task.value("policy", "");
     spec.adapter = task.value("adapter", "");
     spec.session = task.value("session", "auto");
+    spec.workspace = task.value("workspace", "");
     spec.limits.memory_bytes = task.value("memory_bytes", std::uint64_t{0});
     spec.limits.cpu_seconds = task.value("cpu_seconds", std::uint64_t{0});
     spec.limits.open_files = task.value("open_files", std::uint64_t{0});

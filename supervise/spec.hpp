@@ -35,6 +35,7 @@ struct RunSpec {
   // Whether an adapter's program goes on with its session after a failure: "auto" (as the adapter
   // says), "resume" (always), "fresh" (never).
   std::string session = "auto";
+  std::string workspace{};  // The real path of the folder whose files are kept; empty: none.
   ChildLimits limits{};
 };
 

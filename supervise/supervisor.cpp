@@ -6,6 +6,7 @@
 #include "supervise/leftovers.hpp"
 #include "supervise/recovery_file.hpp"
 #include "supervise/verdict.hpp"
+#include "supervise/workspace/attempt_files.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -80,11 +81,13 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
   plan.folder = spec.folder;
   plan.limits = spec.limits;
   plan.inherited = protocol.pipe_for_child();
-  std::map<std::string, std::string> variables{{"TRIAGE_RUN_ID", attempt.run_id()},
-                                               {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
-                                               {"TRIAGE_SOCKET", protocol.socket_path()},
-                                               {"TRIAGE_FD", std::to_string(plan.inherited)},
-                                               {lineage_variable, lineage(token)}};
+  std::map<std::string, std::string> variables{
+      {"TRIAGE_RUN_ID", attempt.run_id()},
+      {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
+      {"TRIAGE_SOCKET", protocol.socket_path()},
+      {"TRIAGE_FD", std::to_string(plan.inherited)},
+      {"TRIAGE_ADAPTER", adapted.reads() ? adapted.adapter_name() : ""},
+      {lineage_variable, lineage(token)}};
   if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
     const std::string file = folder_.path() + "/recovery.json";
     TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
@@ -100,10 +103,19 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   TRIAGE_TRYV(end_former(attempt));
   TRIAGE_TRY(found, find_adapter(spec.adapter, spec.command.front(), options_.adapter_folder,
                                  options_.read_document));
+  AttemptFiles files(attempt, {.workspace = {.folder = spec.workspace,
+                                             .shadows = options_.shadows,
+                                             .left_out = options_.left_out},
+                               .store = options_.store.get(),
+                               .on_trouble = options_.on_trouble});
+  TRIAGE_TRYV(files.begin());
+  const auto on_step = [&files](Step& step) { files.note_step(step); };
   const Adapter none;
-  AdaptedAttempt adapted(
-      spec, found ? *found : none, attempt,
-      {.store = options_.store.get(), .clock = options_.clock, .on_trouble = options_.on_trouble});
+  AdaptedAttempt adapted(spec, found ? *found : none, attempt,
+                         {.store = options_.store.get(),
+                          .clock = options_.clock,
+                          .on_step = on_step,
+                          .on_trouble = options_.on_trouble});
   if (folder_.path().empty()) {
     TRIAGE_TRY(made, PrivateFolder::make());
     folder_ = std::move(made);
@@ -113,9 +125,11 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                       .clock = options_.clock,
                       .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); }});
   dismiss = [&io](Duration linger) { io.dismiss_after(linger); };
-  Protocol protocol(
-      io.loop(), attempt,
-      {.on_activity = [&io] { io.note_activity(); }, .on_trouble = options_.on_trouble});
+  Protocol protocol(io.loop(), attempt,
+                    {.on_activity = [&io] { io.note_activity(); },
+                     .on_trouble = options_.on_trouble,
+                     .on_step = on_step,
+                     .on_label = [&files](const std::string& label) { files.note_label(label); }});
   TRIAGE_TRYV(protocol.open(folder_.path()));
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
   TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
@@ -131,6 +145,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const ChildEnd end = io.serve();
   protocol.finish();
   adapted.finish();
+  files.end();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished() ? 0 : shell_status(end.status);
   if (adapted.finished() || (succeeded(end) && !adapted.unfinished())) {

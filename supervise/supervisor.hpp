@@ -31,6 +31,8 @@ struct SupervisorOptions {
   ReadPolicy read_policy = nullptr;
   ReadDocument read_document = nullptr;  // Adapters.
   std::string adapter_folder{};
+  std::string shadows{};                // Where the files of workspaces are kept.
+  std::vector<std::string> left_out{};  // Of workspaces: WorkspaceOptions::left_out.
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
 };
 

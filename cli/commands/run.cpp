@@ -5,6 +5,7 @@
 #include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "run_session.hpp"
+#include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
@@ -27,6 +28,7 @@ struct Arguments {
   std::string policy{};
   std::string adapter{};
   std::string own_session = "auto";
+  std::string workspace{};
   std::string timeout{};
   std::string idle_timeout{};
   std::string kill_after = "5s";
@@ -66,6 +68,10 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
   spec.adapter = std::move(adapter);
   spec.session = given.own_session;
+  if (!given.workspace.empty()) {
+    TRIAGE_TRY(workspace, supervise::check_workspace(given.workspace));
+    spec.workspace = std::move(workspace);
+  }
   return outcome::success(std::move(spec));
 }
 
@@ -127,6 +133,9 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
                   "Whether the program goes on with its own session after a failure: auto (the "
                   "default: as its adapter says), resume, fresh.")
       ->check(CLI::IsMember({"auto", "resume", "fresh"}));
+  arguments.add_option("--workspace", given->workspace,
+                       "A folder whose files are kept with every checkpoint, and come back with it "
+                       "(needs git).");
   arguments.add_option("--label", given->label, "A name to find the run by.");
   arguments.add_option("--run", given->run,
                        "The run's id. One that exists goes on; one that has finished is not run "

@@ -38,7 +38,11 @@ AdaptedAttempt::AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Atte
       options_(std::move(options)),
       line_(adapter, spec.command),
       reader_(adapter, {.on_session = [this](const std::string& session) { note_session(session); },
-                        .on_step = [this](Step step) { attempt_.record_step(std::move(step)); },
+                        .on_step =
+                            [this](Step step) {
+                              if (options_.on_step) options_.on_step(step);
+                              attempt_.record_step(std::move(step));
+                            },
                         .on_usage = [this](const Usage& usage) { attempt_.record_usage(usage); }}) {
   reads_ = !adapter.events.empty() && line_.fits() &&
            (adapter.events_with.empty() || line_.has_any(adapter.events_with));

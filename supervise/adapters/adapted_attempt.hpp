@@ -31,6 +31,7 @@ class AdaptedAttempt {
   struct Options {
     CheckpointStore* store = nullptr;
     std::shared_ptr<Clock> clock{};
+    std::function<void(Step&)> on_step{};                  // Before it is recorded.
     std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
   };
 
@@ -39,6 +40,10 @@ class AdaptedAttempt {
 
   // What is to be executed in this attempt. Errors: the store's.
   [[nodiscard]] Result<Words> command();
+
+  // Its events are read: what it does is known without its help.
+  [[nodiscard]] bool reads() const noexcept { return reads_; }
+  [[nodiscard]] const std::string& adapter_name() const noexcept { return adapter_.name; }
 
   // What comes on standard output. on_end is called when the program has said its last word and
   // may only live so much longer.

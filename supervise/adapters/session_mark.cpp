@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t longest_name = 128;
 
 std::string label_start(std::string_view adapter) {
-  return "session of " + std::string(adapter) + ": ";
+  return "triage/session of " + std::string(adapter) + ": ";
 }
 
 }  // namespace

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// triage hook: what Claude Code and Codex call before and after they use a tool.
+
+#include "command.hpp"
+#include "hook_event.hpp"
+#include "render/output.hpp"
+#include "supervisor_client.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+// What both programs understand as "block this call": the reason is on standard error.
+constexpr ExitStatus blocks = static_cast<ExitStatus>(2);
+
+struct Arguments {
+  std::string on_error = "allow";
+  std::string guard = "default";
+  std::vector<std::string> once{};
+};
+
+bool is_once(const Arguments& given, const HookEvent& event) {
+  return std::find(given.once.begin(), given.once.end(), event.tool) != given.once.end();
+}
+
+Json effect_of(const HookEvent& event) {
+  return {{"key", effect_key(event)},
+          {"arguments", {{"tool", event.tool}, {"input", event.input}}},
+          {"held", true}};
+}
+
+bool is_supervised() { return std::getenv("TRIAGE_SOCKET") != nullptr; }
+
+// A call that must happen once: the intent is durable before it is allowed.
+Result<GuardVerdict> ask_effect(const HookEvent& event) {
+  TRIAGE_TRY(client, SupervisorClient::connect());
+  const auto answer = client.ask({{"effect", effect_of(event)}});
+  if (!answer) {
+    if (answer.error().code != Errc::in_doubt) return answer.error();
+    return GuardVerdict{.kind = GuardVerdict::Kind::ask,
+                        .reason = "nobody knows whether this call has happened already"};
+  }
+  if (answer.value().value("run", false)) return GuardVerdict{};
+  return GuardVerdict{.kind = GuardVerdict::Kind::deny,
+                      .reason =
+                          "this was done already in this run, and must not be done twice. "
+                          "Its result was: " +
+                          shorten(show(answer.value().at("result")), 2'000)};
+}
+
+Result<GuardVerdict> judge(const Arguments& given, const HookEvent& event) {
+  if (given.guard != "none") {
+    const GuardVerdict verdict = judge_call(event);
+    if (verdict.kind != GuardVerdict::Kind::allow) return outcome::success(verdict);
+  }
+  if (!is_once(given, event)) return GuardVerdict{};
+  if (!is_supervised()) {
+    return Error{Errc::not_found,
+                 "--once needs `triage run` around the program: nothing else "
+                 "knows what was done before"};
+  }
+  return ask_effect(event);
+}
+
+// Where the events of the program are read, the step is known already.
+bool records_steps() {
+  const char* adapter = std::getenv("TRIAGE_ADAPTER");
+  return is_supervised() && (adapter == nullptr || *adapter == '\0');
+}
+
+// Says it to the supervisor, and returns when it is durable.
+Result<void> confirm(SupervisorClient& client, const Json& message) {
+  TRIAGE_TRYV(client.ask(message));
+  return outcome::success();
+}
+
+Result<void> record(const Arguments& given, const HookEvent& event) {
+  const bool once = is_once(given, event) && is_supervised();
+  if (!once && !records_steps()) return outcome::success();
+  TRIAGE_TRY(client, SupervisorClient::connect());
+  if (once) {
+    const Json done{{"key", effect_key(event)}, {"result", event.response}};
+    const Json ended{{"effect_done", done}};
+    TRIAGE_TRYV(confirm(client, ended));
+    // Answered with the result when that is durable.
+    const Json asked{{"effect", effect_of(event)}};
+    TRIAGE_TRYV(confirm(client, asked));
+  }
+  if (records_steps()) {
+    const Step step = step_of(event);
+    const Json fields{{"action", step.action},
+                      {"tool_called", event.tool},
+                      {"tool_input", step.tool_input},
+                      {"metadata", step.metadata}};
+    const Json message{{"step", fields}};
+    TRIAGE_TRYV(confirm(client, message));
+  }
+  return outcome::success();
+}
+
+// It was not permitted: surely nothing happened.
+Result<void> withdraw(const HookEvent& event) {
+  TRIAGE_TRY(client, SupervisorClient::connect());
+  const Json effect{{"key", effect_key(event)}, {"cause", "it was not permitted"}};
+  const Json message{{"effect_not_done", effect}};
+  return confirm(client, message);
+}
+
+Result<ExitStatus> serve(const Arguments& given, const HookEvent& event) {
+  if (event.name == "PreToolUse") {
+    TRIAGE_TRY(verdict, judge(given, event));
+    print(hook_answer(event, verdict));
+  } else if (event.name == "PostToolUse") {
+    TRIAGE_TRYV(record(given, event));
+  } else if (event.name == "PermissionDenied" && is_once(given, event) && is_supervised()) {
+    TRIAGE_TRYV(withdraw(event));
+  }
+  // Whatever else it is, Stop for one: it is no business of a hook that must not block.
+  return ExitStatus::done;
+}
+
+ExitStatus run_hook(const Arguments& given) {
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const auto event = hook_event_from(text);
+  const auto served = event ? serve(given, event.value()) : Result<ExitStatus>(event.error());
+  if (served) return served.value();
+  report(served.error());
+  // A Stop hook that blocks makes the program go on for ever: only calls are ever blocked.
+  const bool call = !event || event.value().name == "PreToolUse";
+  return given.on_error == "block" && call ? blocks : ExitStatus::done;
+}
+
+}  // namespace
+
+std::function<ExitStatus()> hook(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  arguments
+      .add_option("--on-error", given->on_error,
+                  "What becomes of a call when triage itself fails: allow (the default), block.")
+      ->check(CLI::IsMember({"allow", "block"}));
+  arguments
+      .add_option("--guard", given->guard,
+                  "Who judges a call before it is made: default (the words of the risk guard), "
+                  "none.")
+      ->check(CLI::IsMember({"default", "none"}));
+  arguments.add_option("--once", given->once,
+                       "A tool whose calls with the same input happen at most once in a run.");
+  arguments.footer(
+      "Example: echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Read\"}' | triage "
+      "hook\n\n"
+      "Reads the event from standard input. Exit status: 0, also when triage fails (the reason is\n"
+      "on standard error); 2 if a call is blocked because of --on-error block; 1 for arguments\n"
+      "that are wrong.");
+  return [given] { return run_hook(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "hook_event.hpp"
+
+#include "triage/policies/risk_guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+Result<HookEvent> hook_event_from(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return Error{Errc::invalid_argument, "standard input has no JSON object: is this a hook?"};
+  }
+  HookEvent event{.name = text_at(json, "hook_event_name"),
+                  .tool = text_at(json, "tool_name"),
+                  .input = json.value("tool_input", Json()),
+                  .response = json.value("tool_response", Json()),
+                  .call = text_at(json, "tool_use_id"),
+                  .codex = json.contains("turn_id")};
+  if (event.name.empty()) {
+    return Error{Errc::invalid_argument, "standard input has no hook_event_name"};
+  }
+  return outcome::success(std::move(event));
+}
+
+Step step_of(const HookEvent& event) {
+  Step step{.action = "call " + event.tool, .tool_called = event.tool, .tool_input = event.input};
+  if (!event.response.is_null()) step.metadata = {{"printed", show(event.response)}};
+  return step;
+}
+
+GuardVerdict judge_call(const HookEvent& event) {
+  RiskRules rules = default_risk_rules();
+  std::erase_if(rules.rules, [](const RiskRule& rule) {
+    static constexpr std::array shells{"shell", "bash", "exec", "execute", "eval"};
+    return rule.where == RiskRule::Where::tool &&
+           std::find(shells.begin(), shells.end(), rule.words.front()) != shells.end();
+  });
+  Step step = step_of(event);
+  if (step.tool_input.is_object()) {
+    for (const char* text : {"content", "new_string", "old_string", "edits", "new_source"}) {
+      step.tool_input.erase(text);
+    }
+  }
+  if (event.tool == "apply_patch") step.tool_input = nullptr;
+  return risk_guard(std::move(rules))->judge(step);
+}
+
+// A collision does no harm: an effect's arguments are compared, too. Source: FNV-1a, 64 bits.
+std::string effect_key(const HookEvent& event) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : event.tool + "\n" + show(event.input)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return "hook:" + event.tool.substr(0, 200) + ":" + digits.data();
+}
+
+std::string hook_answer(const HookEvent& event, const GuardVerdict& verdict) {
+  if (verdict.kind == GuardVerdict::Kind::allow) return "";
+  const bool asks = verdict.kind == GuardVerdict::Kind::ask && !event.codex;
+  const std::string reason =
+      "triage: " + verdict.reason +
+      (verdict.kind == GuardVerdict::Kind::ask && event.codex ? " (somebody has to be asked)" : "");
+  return show(Json{{"hookSpecificOutput",
+                    {{"hookEventName", "PreToolUse"},
+                     {"permissionDecision", asks ? "ask" : "deny"},
+                     {"permissionDecisionReason", reason}}}}) +
+         "\n";
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/workspace/attempt_files.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+constexpr const char* metadata_key = "files";
+
+// A label may be any text, the name of a reference may not. Source: FNV-1a.
+std::string reference_of(const std::string& label) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : label) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return std::string("label-") + digits.data();
+}
+
+}  // namespace
+
+Result<void> AttemptFiles::begin() {
+  if (options_.workspace.folder.empty()) return outcome::success();
+  options_.workspace.run = attempt_.run_id();
+  TRIAGE_TRY(opened, Workspace::open(options_.workspace));
+  files_ = std::move(opened);
+  const Recovery* recovery = attempt_.recovery();
+  const bool branched = recovery == nullptr && !attempt_.trajectory().empty();
+  const bool back =
+      branched || (recovery != nullptr && recovery->action == RecoveryAction::Kind::rollback);
+  if (back) {
+    TRIAGE_TRY(target, located());
+    if (target) {
+      TRIAGE_TRY(restored, files_->restore(*target));
+      for (const std::string& path : restored.conflicts) {
+        trouble("conflict: somebody has changed a file meanwhile; the change is kept in " +
+                printable(path));
+      }
+    } else {
+      trouble("no files are kept for the checkpoint that was restored; they stay as they are");
+    }
+  }
+  TRIAGE_TRY(now, files_->keep());
+  if (!files_->named("start")) {
+    TRIAGE_TRYV(files_->name("start", now));
+  }
+  return outcome::success();
+}
+
+Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const {
+  const std::size_t at = checkpoint.rfind('@');
+  if (options_.store == nullptr || at == std::string::npos) return outcome::success(std::string());
+  TRIAGE_TRY(reading, options_.store->read(checkpoint.substr(0, at), {}));
+  for (const Record& record : reading.records) {
+    if (record.kind() != RecordKind::checkpoint_labelled ||
+        std::to_string(record.seq()) != checkpoint.substr(at + 1)) {
+      continue;
+    }
+    const auto body = record.body();
+    if (body && body.value().is_object()) return body.value().value("label", std::string());
+  }
+  return outcome::success(std::string());
+}
+
+// The files at the checkpoint that was restored: its label's, else its newest step's, else those
+// that the run began with.
+Result<std::optional<FilesId>> AttemptFiles::located() const {
+  if (const Recovery* recovery = attempt_.recovery(); recovery != nullptr) {
+    TRIAGE_TRY(label, label_of(recovery->checkpoint_id));
+    if (auto files = files_->named(reference_of(label)); !label.empty() && files) {
+      return outcome::success(std::move(files));
+    }
+  }
+  const Trajectory steps = attempt_.trajectory();
+  for (std::size_t i = steps.size(); i > 0; --i) {
+    const Json& metadata = steps[i - 1].metadata;
+    if (!metadata.is_object() || !metadata.contains(metadata_key)) continue;
+    const Json& files = metadata[metadata_key];
+    if (files.is_string()) return outcome::success(std::optional(files.get<FilesId>()));
+  }
+  return outcome::success(files_->named("start"));
+}
+
+std::optional<FilesId> AttemptFiles::keep() {
+  if (!files_) return std::nullopt;
+  const auto kept = files_->keep();
+  if (!kept) {
+    trouble("the files of the workspace were not kept: " + kept.error().detail);
+    return std::nullopt;
+  }
+  if (files_->too_large().size() > told_too_large_) {
+    told_too_large_ = files_->too_large().size();
+    trouble("left out of the workspace, being larger than " +
+            std::to_string(options_.workspace.largest_file >> 20U) + " MB: " +
+            printable(*files_->too_large().rbegin()) + (told_too_large_ > 1 ? " and others" : ""));
+  }
+  return kept.value();
+}
+
+void AttemptFiles::note_step(Step& step) {
+  const auto kept = keep();
+  if (!kept) return;
+  if (!step.metadata.is_object()) step.metadata = Json::object();
+  step.metadata[metadata_key] = *kept;
+}
+
+void AttemptFiles::note_label(const std::string& label) {
+  const auto kept = keep();
+  if (!kept) return;
+  if (const auto named = files_->name(reference_of(label), *kept); !named) {
+    trouble("the files of the workspace were not kept: " + named.error().detail);
+  }
+}
+
+void AttemptFiles::end() { static_cast<void>(keep()); }
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/workspace/git.hpp"
+
+#include "supervise/child.hpp"
+#include "supervise/file_descriptor.hpp"
+#include "triage/detail/try.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include <poll.h>
+#include <sys/wait.h>
+
+extern char** environ;
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+constexpr std::size_t longest_complaint = 500;
+
+// What could make bytes come back as others is switched off, wherever it is set.
+constexpr std::array settings{"core.autocrlf=false",
+                              "core.eol=lf",
+                              "core.safecrlf=false",
+                              "core.fileMode=true",
+                              "core.symlinks=true",
+                              "core.hooksPath=/dev/null",
+                              "core.attributesFile=/dev/null",
+                              "core.fsmonitor=false",
+                              "core.ignoreCase=false",
+                              "core.untrackedCache=false",
+                              "core.logAllRefUpdates=false",
+                              "gc.auto=0",
+                              "commit.gpgSign=false",
+                              "index.threads=1",
+                              "core.looseCompression=1",
+                              "maintenance.auto=false"};
+
+// The date is always the same: a commit's name says what its files are, and nothing else.
+std::vector<std::string> environment_of(const GitPlace& place) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    if (!text.starts_with("GIT_")) all.emplace_back(text);
+  }
+  for (const char* one :
+       {"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null",
+        "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C",
+        "GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_DATE=2000-01-01T00:00:00Z",
+        "GIT_COMMITTER_DATE=2000-01-01T00:00:00Z", "GIT_AUTHOR_NAME=triage",
+        "GIT_AUTHOR_EMAIL=triage@localhost", "GIT_COMMITTER_NAME=triage",
+        "GIT_COMMITTER_EMAIL=triage@localhost"}) {
+    all.emplace_back(one);
+  }
+  all.push_back("GIT_DIR=" + place.repository);
+  if (!place.tree.empty()) all.push_back("GIT_WORK_TREE=" + place.tree);
+  all.push_back("GIT_INDEX_FILE=" + place.index);
+  return all;
+}
+
+// Writes and reads at once, so that neither side waits for the other for ever.
+void exchange(int in, int out, int error, std::string_view input, std::string& printed,
+              std::string& complaint, FileDescriptor& in_file) {
+  std::array<char, 65536> block{};
+  bool out_open = true;
+  bool error_open = true;
+  while (out_open || error_open) {
+    std::array<pollfd, 3> files{{{out_open ? out : -1, POLLIN, 0},
+                                 {error_open ? error : -1, POLLIN, 0},
+                                 {in_file ? in : -1, POLLOUT, 0}}};
+    if (::poll(files.data(), files.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    const auto take = [&block](int file, std::string& text) {
+      const ssize_t got = ::read(file, block.data(), block.size());
+      if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
+      return got > 0 || (got < 0 && errno == EINTR);
+    };
+    if (files[0].revents != 0) out_open = take(out, printed);
+    if (files[1].revents != 0) error_open = take(error, complaint);
+    if (files[2].revents != 0) {
+      const ssize_t put = ::write(in, input.data(), std::min<std::size_t>(input.size(), PIPE_BUF));
+      if (put > 0) input.remove_prefix(static_cast<std::size_t>(put));
+      if (input.empty() || (put < 0 && errno != EINTR)) in_file.close();
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> run_git(const GitPlace& place, const std::vector<std::string>& arguments,
+                            std::string_view input) {
+  const auto program = find_program("git", "/");
+  if (!program) {
+    return Error{Errc::unsupported, "a workspace needs git, which is not installed"};
+  }
+  ChildPlan plan;
+  plan.program = program.value();
+  plan.arguments = {"git"};
+  for (const char* one : settings) {
+    plan.arguments.emplace_back("-c");
+    plan.arguments.emplace_back(one);
+  }
+  plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+  plan.environment = environment_of(place);
+  plan.folder = place.tree.empty() ? "/" : place.tree;
+  ::sigemptyset(&plan.signals);
+  TRIAGE_TRY(in, make_pipe());
+  TRIAGE_TRY(out, make_pipe());
+  TRIAGE_TRY(error, make_pipe());
+  plan.in = in.read.get();
+  plan.out = out.write.get();
+  plan.error = error.write.get();
+  TRIAGE_TRY(child, Child::fork_gated(plan));
+  in.read.close();
+  out.write.close();
+  error.write.close();
+  TRIAGE_TRYV(child.let_go());
+  if (input.empty()) in.write.close();
+  std::string printed;
+  std::string complaint;
+  exchange(in.write.get(), out.read.get(), error.read.get(), input, printed, complaint, in.write);
+  int status = 0;
+  while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
+  if (status == 0) return outcome::success(std::move(printed));
+  return Error{Errc::io, "git " + arguments.front() +
+                             " failed: " + printable(complaint.substr(0, longest_complaint))};
+}
+
+}  // namespace triage::inline v0_1::supervise

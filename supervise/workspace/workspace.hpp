@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The files of a folder, kept with a run's checkpoints in a repository of their own.
+
+#include "supervise/workspace/git.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::supervise {
+
+// A state of all files: the name of a commit of the shadow repository.
+using FilesId = std::string;
+
+struct WorkspaceOptions {
+  std::string folder{};   // An existing folder; see check_workspace.
+  std::string shadows{};  // Where shadow repositories lie; made if it is not there.
+  std::string run{};      // Whose index and references are used.
+  // Absolute paths that are not part of it: files with their SQLite companions, and folders.
+  std::vector<std::string> left_out{};
+  std::uint64_t largest_file = 100U << 20U;  // Bytes; larger files are left out.
+};
+
+struct Restored {
+  std::vector<std::string> conflicts{};  // Where changes of somebody else are kept.
+};
+
+// Why this folder cannot be a workspace: it is `/`, a home folder or above it, or none at all.
+// Returns its real path. Errors: Errc::invalid_argument, Errc::not_found.
+[[nodiscard]] Result<std::string> check_workspace(const std::string& folder);
+
+// Kept by content are files and links with their permissions, deletions too, untracked ones too;
+// not what .gitignore and .triageignore name, nor empty folders, sockets and other special files,
+// repositories within it, and what is too large. Thread-safety: none; one object a run.
+class Workspace {
+ public:
+  // Finishes a restoration that was cut off. Errors: Errc::unsupported without git; Errc::io.
+  [[nodiscard]] static Result<Workspace> open(WorkspaceOptions options);
+
+  // Keeps the files as they are. The same id as before if nothing has changed.
+  [[nodiscard]] Result<FilesId> keep();
+  // Brings them back as they were. What somebody has changed since the newest keep() is kept
+  // beside it first, as NAME.triage-conflict or NAME.triage-conflict-2. Errors: Errc::not_found
+  // for an id that is not there; Errc::io.
+  [[nodiscard]] Result<Restored> restore(const FilesId& files);
+
+  // Gives a state a name, "start" for one. Errors: Errc::io.
+  [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
+  // Empty if there is none of that name.
+  [[nodiscard]] std::optional<FilesId> named(const std::string& name) const;
+
+  // Files that are left out because they are too large, as far as keep() has seen them.
+  [[nodiscard]] const std::set<std::string>& too_large() const noexcept { return too_large_; }
+
+ private:
+  Workspace() = default;
+  Result<void> prepare();
+  Result<void> keep_modes(std::string& message) const;
+  Result<void> set_modes(const FilesId& files) const;
+  [[nodiscard]] Result<std::vector<std::string>> paths_of(
+      const std::vector<std::string>& arguments) const;
+  template <class... Words>
+  [[nodiscard]] Result<std::string> git(const Words&... words) const {
+    return run_git(git_, {std::string(words)...});
+  }
+  template <class... Words>
+  [[nodiscard]] Result<std::vector<std::string>> paths(const Words&... words) const {
+    return paths_of({std::string(words)...});
+  }
+  Result<std::string> wanted_paths();
+  Result<void> put_aside(const FilesId& before, const FilesId& now, const FilesId& target,
+                         Restored& restored) const;
+  Result<void> bring_back(const FilesId& files);
+  [[nodiscard]] std::string journal() const { return git_.index + ".restoring"; }
+  [[nodiscard]] bool left_out(const std::string& path) const;
+
+  WorkspaceOptions options_{};
+  GitPlace git_{};
+  FilesId newest_{};
+  std::string newest_tree_{};
+  std::set<std::string> too_large_{};
+};
+
+}  // namespace triage::inline v0_1::supervise

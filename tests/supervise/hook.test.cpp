@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// `triage hook`: what Claude Code and Codex are answered, and what a run learns from it.
+#include "supervise/running.hpp"
+#include "triage/json.hpp"
+
+#include "support/catch.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+Printed hook(const Workshop& shop, const std::string& event, const std::string& options = "") {
+  std::ofstream(shop.file("event")) << event;
+  return run_program(
+      {"/bin/sh", "-c",
+       std::string(TRIAGE_COMMAND) + " hook " + options + " < " + shop.file("event")});
+}
+
+std::string call(const std::string& tool, const std::string& command, bool codex = false) {
+  Json event{{"session_id", "s"},
+             {"hook_event_name", "PreToolUse"},
+             {"tool_name", tool},
+             {"tool_use_id", "toolu_1"},
+             {"tool_input", {{"command", command}}}};
+  if (codex) event["turn_id"] = "t-1";
+  return event.dump();
+}
+
+std::string decision(const Printed& printed) {
+  const Json answer = Json::parse(printed.out, nullptr, false);
+  if (!answer.is_object()) return printed.out.empty() ? "none" : printed.out;
+  return answer["hookSpecificOutput"]["permissionDecision"];
+}
+
+}  // namespace
+
+TEST_CASE("a harmless call is not objected to, so that the program's own rules decide", "[hook]") {
+  const Workshop shop;
+  const Printed printed = hook(shop, call("Read", "notes.md"));
+  CHECK(printed.status == 0);
+  CHECK(printed.out.empty());
+  CHECK(printed.error.empty());
+}
+
+TEST_CASE("a shell is no risk, what it is asked for is, and what is written to files is not",
+          "[hook]") {
+  const Workshop shop;
+  CHECK(decision(hook(shop, call("Bash", "make test"))) == "none");
+  CHECK(decision(hook(shop, call("Bash", "rm -rf /"))) == "deny");
+  const Json write{{"hook_event_name", "PreToolUse"},
+                   {"tool_name", "Write"},
+                   {"tool_input", {{"file_path", "clean.sh"}, {"content", "rm -rf build"}}}};
+  CHECK(decision(hook(shop, write.dump())) == "none");
+}
+
+TEST_CASE("a risky call is asked about, or denied where nobody can be asked", "[hook]") {
+  const Workshop shop;
+  const Printed claude = hook(shop, call("delete_account", "all of them"));
+  CHECK(claude.status == 0);
+  CHECK((decision(claude) == "ask" || decision(claude) == "deny"));
+  CHECK_THAT(claude.out, ContainsSubstring("permissionDecisionReason"));
+  // Codex runs what it is told to ask about.
+  CHECK(decision(hook(shop, call("delete_account", "all of them", true))) == "deny");
+  CHECK(decision(hook(shop, call("delete_account", "all"), "--guard none")) == "none");
+}
+
+TEST_CASE("no event but a call is ever blocked, whatever goes wrong", "[hook]") {
+  const Workshop shop;
+  for (const char* name : {"Stop", "SubagentStop", "UserPromptSubmit", "SessionEnd", "NewOne"}) {
+    const Printed printed =
+        hook(shop, Json{{"hook_event_name", name}, {"stop_hook_active", true}}.dump(),
+             "--on-error block --once Bash");
+    CHECK(printed.status == 0);
+    CHECK(printed.out.empty());
+  }
+  // PostToolUse with a supervisor that is gone.
+  const std::string post = R"({"hook_event_name":"PostToolUse","tool_name":"Bash"})";
+  std::ofstream(shop.file("event")) << post;
+  const Printed gone = run_program({"/bin/sh", "-c",
+                                    "TRIAGE_SOCKET=/nowhere " + std::string(TRIAGE_COMMAND) +
+                                        " hook --on-error block < " + shop.file("event")});
+  CHECK(gone.status == 0);
+  CHECK(gone.error.starts_with("triage: "));
+}
+
+TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook]") {
+  const Workshop shop;
+  for (const std::string& bad : {std::string("no JSON"), std::string("[]"), std::string("{}")}) {
+    const Printed passed = hook(shop, bad);
+    CHECK(passed.status == 0);
+    CHECK(passed.out.empty());
+    CHECK(passed.error.starts_with("triage: "));
+    CHECK(hook(shop, bad, "--on-error block").status == 2);
+  }
+}
+
+TEST_CASE("wrong arguments of a hook do not mean that a call is blocked", "[hook]") {
+  const Workshop shop;
+  CHECK(hook(shop, call("Read", "x"), "--onerror block").status == 1);
+  CHECK(hook(shop, call("Read", "x"), "--on-error maybe").status == 1);
+}
+
+TEST_CASE("a call that is made once is denied the second time, with its result", "[hook]") {
+  const Workshop shop;
+  std::ofstream(shop.file("pre")) << call("Send", "mail to 42");
+  Json post = Json::parse(call("Send", "mail to 42"));
+  post["hook_event_name"] = "PostToolUse";
+  post["tool_response"] = {{"id", "receipt-7"}};
+  std::ofstream(shop.file("post")) << post.dump();
+  const std::string command = std::string(TRIAGE_COMMAND) + " hook --guard none --once Send";
+  const Printed printed = shop.run(
+      {"--run", "hook.once"},
+      {shop.script("a", command + " < $W/pre > $W/first || exit 9\n" + command +
+                            " < $W/pre > $W/meanwhile || exit 9\n" + command +
+                            " < $W/post || exit 9\n" + command + " < $W/pre > $W/second\n")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(read_text(shop.file("first")).empty());
+  CHECK_THAT(read_text(shop.file("meanwhile")), ContainsSubstring("nobody knows"));
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("\"deny\""));
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("receipt-7"));
+}
+
+TEST_CASE("a call that was cut off is asked about in the next attempt", "[hook]") {
+  const Workshop shop;
+  std::ofstream(shop.file("pre")) << call("Send", "mail to 42");
+  const std::string command =
+      std::string(TRIAGE_COMMAND) + " hook --guard none --once Send < $W/pre > $W/$TRIAGE_ATTEMPT";
+  const Printed printed =
+      shop.run({"--run", "hook.cut"},
+               {shop.script("a", command + "\n[ $TRIAGE_ATTEMPT -gt 1 ] || kill -KILL $$")});
+  CHECK(printed.status == 0);
+  CHECK(read_text(shop.file("1")).empty());
+  CHECK_THAT(read_text(shop.file("2")), ContainsSubstring("\"ask\""));
+}
+
+TEST_CASE("results of calls become steps, without the events of a print mode's end", "[hook]") {
+  const Workshop shop;
+  Json post = Json::parse(call("Bash", "make test"));
+  post["hook_event_name"] = "PostToolUse";
+  post["tool_response"] = {{"stdout", "ok"}};
+  std::ofstream(shop.file("post")) << post.dump();
+  const std::string command = std::string(TRIAGE_COMMAND) + " hook < $W/post";
+  REQUIRE(shop.run({"--run", "hook.steps"}, {shop.script("a", command + "\n" + command)}).status ==
+          0);
+  auto store = SqliteStore::open(shop.store()).value();
+  const auto records = store->read("hook.steps", {}).value().records;
+  CHECK(std::count_if(records.begin(), records.end(),
+                      [](const Record& record) { return record.kind() == RecordKind::step; }) == 2);
+}
