@@ -2,6 +2,7 @@
 #include "triage/stores/interchange.hpp"
 
 #include "interchange_lines.hpp"
+#include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -20,11 +21,6 @@ std::string encoded(const Record& record) {
   std::string body;
   record.encode_body(body);
   return body;
-}
-
-bool same(const Record& a, const Record& b) {
-  return a.seq() == b.seq() && a.kind() == b.kind() && a.time() == b.time() &&
-         encoded(a) == encoded(b);
 }
 
 Result<void> export_keys(CheckpointStore& from, const JournalReading& reading, ExportWriter& out) {
@@ -54,7 +50,8 @@ class Comparison {
  public:
   explicit Comparison(JournalReading stored) : stored_(std::move(stored)) {}
   void meet(const Record& record) {
-    const bool fits = next_ < stored_.records.size() && same(stored_.records[next_], record);
+    const bool fits =
+        next_ < stored_.records.size() && detail::same_record(stored_.records[next_], record);
     same_ = same_ && fits;
     ++next_;
   }

@@ -3,6 +3,7 @@
 #include "postgres_sql.hpp"
 #include "postgres_store.hpp"
 #include "triage/clock.hpp"
+#include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -31,11 +32,6 @@ std::string encoded(const Record& record) {
   std::string body;
   record.encode_body(body);
   return body;
-}
-
-bool same(const Record& stored, const Record& given) {
-  return stored.seq() == given.seq() && stored.kind() == given.kind() &&
-         stored.time() == given.time() && encoded(stored) == encoded(given);
 }
 
 }  // namespace
@@ -131,10 +127,7 @@ Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const
     return conflict;
   }
   TRIAGE_TRY(reading, read(run, {}));
-  if (reading.records.size() != records.size()) return conflict;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (!same(reading.records[i], records[i])) return conflict;
-  }
+  if (!same_records(reading.records, records)) return conflict;
   return outcome::success(lease_of(run, facts.value().birth, 1));
 }
 

@@ -12,7 +12,7 @@ FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/saturate"},
     {"taxonomy", "classification", "failure", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
-     "detail/checkpoint_line", "detail/record_rules", "detail/crash_count"},
+     "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
     {"key_space", "checkpoint_store", "forwarding_store", "orphans", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
