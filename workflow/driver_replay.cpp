@@ -37,7 +37,7 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
       continue;
     }
     const auto [scope, key] = split_read(what);
-    if (digest_of(values_.read(delivery, scope, key)) != digest) return false;
+    if (digest_of_read(scope, values_.read(delivery, scope, key)) != digest) return false;
   }
   return true;
 }
@@ -116,6 +116,28 @@ void Driver::store_finished(const Ended& ended) {
   checkpoints_.recorded(node, 0, bytes);
 }
 
+// Sources outside that are not what they were: whoever watches learns it, and the new ones count.
+void Driver::compare_resources() {
+  if (options_.resources.empty()) return;
+  Json now = Json::object();
+  for (const Resource& one : options_.resources) {
+    now[one.name] = Json{{"kind", one.kind}, {"digest", one.digest}};
+  }
+  const Json* before = before_.find(resources_key);
+  if (before != nullptr && *before == now) return;
+  for (const Resource& one : options_.resources) {
+    if (before == nullptr || !before->contains(one.name)) continue;
+    const Json& known = before->at(one.name);
+    if (known.value("digest", std::string()) == one.digest) continue;
+    checkpoints_.tell({.kind = WorkflowEventKind::resource_changed,
+                       .value = Json{{"name", one.name},
+                                     {"kind", one.kind},
+                                     {"before", known.value("digest", std::string())},
+                                     {"now", one.digest}}});
+  }
+  attempt_.update_state(Json{{std::string(resources_key), std::move(now)}});
+}
+
 // A hook that fails costs its executor the state, not the delivery.
 void Driver::ask_hook(Ended& ended, const Instance& instance) {
   const std::size_t node = ended.delivery.node;
@@ -177,10 +199,11 @@ void Driver::superstep_ended() {
 }
 
 // To those who watch, in the order in which it is settled.
-void Driver::tell(const Ended& ended, const DeliveryView& view) const {
+void Driver::tell(const Ended& ended, Ran how) const {
   using Kind = WorkflowEventKind;
-  WorkflowEvent event{
-      .executor = view.executor, .occurrence = view.occurrence, .superstep = view.superstep};
+  WorkflowEvent event{.executor = plan_.nodes[ended.delivery.node].path,
+                      .occurrence = ended.delivery.occurrence,
+                      .superstep = ended.delivery.superstep};
   const auto send = [&](Kind kind, Json value) {
     event.kind = kind;
     event.value = std::move(value);
@@ -188,13 +211,13 @@ void Driver::tell(const Ended& ended, const DeliveryView& view) const {
   };
   for (const Asked& asked : ended.asked) {
     event.request = asked.id;
-    if (view.how == Ran::waits) send(Kind::request_opened, asked.payload);
+    if (how == Ran::waits) send(Kind::request_opened, asked.payload);
   }
   event.request.clear();
-  if (view.how == Ran::waits) return;
+  if (how == Ran::waits) return;
   event.error = ended.error;
-  if (view.how == Ran::failed) return send(Kind::executor_failed, nullptr);
-  if (view.how == Ran::reused) return send(Kind::executor_reused, nullptr);
+  if (how == Ran::failed) return send(Kind::executor_failed, nullptr);
+  if (how == Ran::reused) return send(Kind::executor_reused, nullptr);
   if (!ended.finished.failed.empty()) {
     send(Kind::executor_failed, ended.finished.failed);
   } else {
@@ -206,14 +229,15 @@ void Driver::tell(const Ended& ended, const DeliveryView& view) const {
 }
 
 void Driver::note(const Ended& ended, Ran how) {
-  DeliveryView view{.executor = plan_.nodes[ended.delivery.node].path,
-                    .occurrence = ended.delivery.occurrence,
-                    .superstep = ended.delivery.superstep,
-                    .how = how};
-  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.json());
-  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.json());
-  if (options_.on_event) tell(ended, view);
+  Viewed view{.node = ended.delivery.node,
+              .occurrence = ended.delivery.occurrence,
+              .superstep = ended.delivery.superstep,
+              .how = how};
+  view.sent.reserve(ended.finished.sent.size() + ended.finished.outputs.size());
+  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.value);
+  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.value);
   views_.push_back(std::move(view));
+  if (options_.on_event) tell(ended, how);
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -80,6 +80,13 @@ std::string digest_of(const JsonPtr& value) {
 std::string digest_of(const Message& message) {
   return triage::detail::digest(message.type + "\n" + show(message.json())).substr(0, 16);
 }
+std::string digest_of_read(std::string_view scope, const JsonPtr& value) {
+  if (scope.rfind(memory_prefix, 0) != 0 || !value || !value->is_object()) return digest_of(value);
+  Json without_time = *value;
+  without_time.erase("at");
+  without_time.erase("until");
+  return digest_of(std::make_shared<const Json>(std::move(without_time)));
+}
 
 Json to_stored(const Plan& plan, const Finished& finished) {
   Json stored = Json::object();

@@ -30,7 +30,8 @@ inline constexpr std::string_view answer_prefix = "triage/answer/";
 inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
 inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
-inline constexpr std::string_view edits_key = "triage/edits";            // Of a branch.
+inline constexpr std::string_view resources_key = "triage/resources";
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
 // Without the values of this scope, and without what a hook gave.
@@ -43,6 +44,9 @@ inline constexpr std::string_view edits_key = "triage/edits";            // Of a
 // A short hash of a value; "" for none.
 [[nodiscard]] std::string digest_of(const JsonPtr& value);
 [[nodiscard]] std::string digest_of(const Message& message);
+// Of a value of the state as its readers see it: when something was remembered is left out, so that
+// remembering the same again changes nothing for them.
+[[nodiscard]] std::string digest_of_read(std::string_view scope, const JsonPtr& value);
 
 [[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished);
 // Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
