@@ -89,6 +89,7 @@ void each_of(const State& state, std::string_view prefix, const Found& found) {
 
 Result<void> Driver::load() {
   before_ = attempt_.state();
+  parts_.begin_with(before_);
   std::string timeline = timeline_of(before_);
   if (options_.restored) {
     timeline = std::to_string(attempt_.number());

@@ -116,7 +116,7 @@ class Driver {
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   void store_ended(const Ended& ended);
-  [[nodiscard]] Json stored_form(const Ended& ended) const;
+  [[nodiscard]] Json stored_form(const Ended& ended, Shrunk shrunk) const;
   void store_finished(const Ended& ended);
   void store_asked(const Ended& ended);
   void ask_hook(Ended& ended, const Instance& instance);
@@ -137,6 +137,7 @@ class Driver {
   DriverOptions options_;
   State before_{};  // Where the attempt began.
   std::map<std::string, Json, std::less<>> answers_{};
+  Parts parts_{};
   Values values_;
   Scheduler scheduler_;
   const Policies& policies_;

@@ -14,7 +14,7 @@ Result<bool> Driver::replay(const Delivery& delivery) {
   const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
   const Json* stored = before_.find(key);
   if (stored == nullptr || stored->is_null()) return outcome::success(false);
-  TRIAGE_TRY(finished, from_stored(plan_, key, *stored));
+  TRIAGE_TRY(finished, from_stored(plan_, parts_, key, *stored));
   if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
   if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
   if (finished.edited) {
@@ -87,32 +87,36 @@ void Driver::take_instead(Ended& ended) {
 }
 
 // What an executor that is left out of checkpoints keeps to itself is not stored.
-Json Driver::stored_form(const Ended& ended) const {
+Json Driver::stored_form(const Ended& ended, Shrunk shrunk) const {
   const std::size_t node = ended.delivery.node;
-  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished);
-  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)));
+  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished, shrunk);
+  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)),
+                   shrunk);
 }
 
 void Driver::store_finished(const Ended& ended) {
   const std::size_t node = ended.delivery.node;
   const std::string& path = plan_.nodes[node].path;
-  Json stored = stored_form(ended);
-  const std::size_t bytes = checkpoints_.counts_bytes() ? show(stored).size() : 0;
+  Json patch = Json::object();
+  Json stored = stored_form(ended, {&parts_, patch});
   const std::string key = finished_key(path, ended.delivery.occurrence);
   Json& withheld = kept_[node].withheld;
   const std::string mark = std::string(withheld_prefix) + path;
+  patch[key] = std::move(stored);
+  const std::size_t bytes = checkpoints_.counts_bytes() ? show(patch).size() : 0;
   if (ended.unsaved) {
-    withheld[key] = std::move(stored);
+    withheld.update(patch);
     checkpoints_.failed(node, ended.delivery.occurrence, *ended.unsaved);
     attempt_.update_state(Json{{mark, ended.delivery.occurrence}});
     return;
   }
-  Json patch{{key, std::move(stored)}};
   if (!withheld.empty()) {
     patch.update(std::exchange(withheld, Json::object()));
     patch[mark] = nullptr;
   }
+  const Json parts = Parts::of(patch);
   attempt_.update_state(std::move(patch));
+  parts_.learn(parts);  // Not before: others must not build on what is not stored.
   checkpoints_.recorded(node, 0, bytes);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 // What is stored of a delivery that has finished: enough never to run it again.
 
+#include "parts.hpp"
 #include "values.hpp"
 
 #include <optional>
@@ -48,9 +49,16 @@ inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 // remembering the same again changes nothing for them.
 [[nodiscard]] std::string digest_of_read(std::string_view scope, const JsonPtr& value);
 
-[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished);
+// Where to_stored() puts large values, if they are to be stored once.
+struct Shrunk {
+  const Parts* parts = nullptr;
+  Json& fresh;  // Gets the parts that are to be stored with it.
+};
+[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk);
 // Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
-[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const std::string& key,
-                                           const Json& stored);
+[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const Parts& parts,
+                                           const std::string& key, const Json& stored);
+// Of a stored message. Throws std::exception if it is damaged.
+[[nodiscard]] Json stored_value(const Parts& parts, const Json& message);
 
 }  // namespace triage::inline v0_1::workflow::detail
