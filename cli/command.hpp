@@ -21,6 +21,7 @@ struct Command {
   Prepare prepare;
 };
 
+std::function<ExitStatus()> chaos(CLI::App& arguments);
 std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments);
 std::function<ExitStatus()> completion(CLI::App& arguments);
