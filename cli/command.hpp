@@ -22,6 +22,7 @@ struct Command {
 };
 
 std::function<ExitStatus()> cancel(CLI::App& arguments);
+std::function<ExitStatus()> chaos(CLI::App& arguments);
 std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments);
 std::function<ExitStatus()> completion(CLI::App& arguments);
