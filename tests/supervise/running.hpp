@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,16 @@ inline bool lives(const std::string& pid) {
   return end != std::string::npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
 }
 
+// Whether SIGKILL is on its way to the process: as soon as it is scheduled again, it has ended.
+inline bool is_being_killed(const std::string& pid) {
+  std::istringstream status(read_text("/proc/" + pid + "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("SigPnd:", 0) != 0 && line.rfind("ShdPnd:", 0) != 0) continue;
+    if ((std::stoull(line.substr(7), nullptr, 16) >> (SIGKILL - 1U) & 1U) != 0) return true;
+  }
+  return false;
+}
+
 // Ends what has become this process's child although it started none of it, and says how many of
 // them still did something. Processes that it did start must have ended.
 inline std::size_t end_orphans() {
@@ -34,7 +45,8 @@ inline std::size_t end_orphans() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream pids(task.path() / "children");
     for (pid_t pid = 0; pids >> pid;) {
-      if (lives(std::to_string(pid))) ++alive;
+      const std::string name = std::to_string(pid);
+      if (!is_being_killed(name) && lives(name)) ++alive;
       ::kill(pid, SIGKILL);
       ::waitpid(pid, nullptr, 0);
     }
