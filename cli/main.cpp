@@ -29,7 +29,7 @@ struct Group {
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
     Group{"state", "Inside a supervised program: what the next attempt is to know."},
-    Group{"workflow", "Look at runs of many agents."},
+    Group{"workflow", "Run many agents, and look at their runs."},
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
@@ -70,6 +70,7 @@ constexpr std::array commands{
     Command{"checkpoint", "tree",
             "Shows a run of a workflow with its branches, and what became of each executor.",
             &checkpoint_tree},
+    Command{"workflow", "run", "Runs the tasks of a file, or goes on with them.", &workflow_run},
     Command{"workflow", "show", "Shows how far a run of a workflow has come, and what happened.",
             &workflow_show},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",

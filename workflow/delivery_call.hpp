@@ -40,6 +40,9 @@ struct Surroundings {
   bool stored = false;  // There is a store: what is read is noted.
 };
 
+// Errors: Errc::invalid_argument, naming the resource.
+[[nodiscard]] Result<void> check_resources(const std::vector<Resource>& resources);
+
 // A run below a run, for this piece of work: the same id in all processes.
 [[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
 
