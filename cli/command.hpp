@@ -54,6 +54,7 @@ std::function<ExitStatus()> suspended(CLI::App& arguments);
 std::function<ExitStatus()> resume(CLI::App& arguments);
 std::function<ExitStatus()> run(CLI::App& arguments);
 std::function<ExitStatus()> train(CLI::App& arguments);
+std::function<ExitStatus()> workflow_run(CLI::App& arguments);
 std::function<ExitStatus()> workflow_show(CLI::App& arguments);
 std::function<ExitStatus()> policy_check(CLI::App& arguments);
 std::function<ExitStatus()> policy_show(CLI::App& arguments);

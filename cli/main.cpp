@@ -30,7 +30,7 @@ constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
     Group{"signal", "Answer runs that wait for something from outside."},
     Group{"state", "Inside a supervised program: what the next attempt is to know."},
-    Group{"workflow", "Look at runs of many agents."},
+    Group{"workflow", "Run many agents, and look at their runs."},
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
 };
 constexpr std::array commands{
@@ -76,6 +76,7 @@ constexpr std::array commands{
     Command{"checkpoint", "tree",
             "Shows a run of a workflow with its branches, and what became of each executor.",
             &checkpoint_tree},
+    Command{"workflow", "run", "Runs the tasks of a file, or goes on with them.", &workflow_run},
     Command{"workflow", "show", "Shows how far a run of a workflow has come, and what happened.",
             &workflow_show},
     Command{"checkpoint", "prune", "Removes old runs.", &checkpoint_prune},

@@ -105,6 +105,7 @@ Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork&
   Json changed = Json::object();
   const Json* before = checkpoint.find(edits_key);
   Json& own = changed[std::string(edits_key)] = before != nullptr ? *before : Json::object();
+  if (edits.effects == ForkEffects::refuse_new) own["effects"] = refuse_new;
   if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
   for (const auto& [path, value] : edits.outputs) {
     if (!plan.node_of.contains(path)) {

@@ -58,6 +58,7 @@ class Call {
   // Of an agent that the delivery runs; empty without a store.
   [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
   virtual void before_effect() = 0;
+  [[nodiscard]] virtual bool refuses_effects() const = 0;
   virtual void plan_patched() = 0;
   virtual void park() = 0;  // The handler is to be called again when there is an answer.
 

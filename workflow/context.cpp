@@ -73,6 +73,12 @@ void Context::record_step(Step step) {
 }
 void Context::plan_patched() { call_->plan_patched(); }
 void Context::before_effect() { call_->before_effect(); }
+bool Context::refuses_effects() const { return call_->refuses_effects(); }
+void Context::refuse_effect(std::string_view key) {
+  give_up({Errc::conflict, "effect \"" + printable(key) + "\" of executor \"" + executor() +
+                               "\" would be new, and this branch refuses new effects "
+                               "(ForkEffects::refuse_new)"});
+}
 void Context::record_usage(const Usage& usage) {
   call_->inner_attempt().record_usage(usage);
   call_->active();
@@ -90,6 +96,8 @@ namespace detail {
 
 NestedRun nested_run(Context& context, const Json& task) {
   Call& call = *context.call_;
+  // What the agent does to the outside would be new, since its run is.
+  if (call.refuses_effects()) context.refuse_effect("the agent's run");
   return {.id = call.nested_run_id(task),
           .options = {
               .deadline = call.deadline(), .store = call.store(), .parent = &call.inner_attempt()}};

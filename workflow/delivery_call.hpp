@@ -38,7 +38,11 @@ struct Surroundings {
   std::shared_ptr<CheckpointStore> store{};
   const std::vector<Resource>* resources = nullptr;
   bool stored = false;  // There is a store: what is read is noted.
+  bool refuses_effects = false;
 };
+
+// Errors: Errc::invalid_argument, naming the resource.
+[[nodiscard]] Result<void> check_resources(const std::vector<Resource>& resources);
 
 // A run below a run, for this piece of work: the same id in all processes.
 [[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
@@ -83,6 +87,7 @@ class DeliveryCall final : public Call {
   [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
   [[nodiscard]] RunId nested_run_id(const Json& task) const override;
   void before_effect() override;
+  [[nodiscard]] bool refuses_effects() const override { return around_.refuses_effects; }
   void plan_patched() override;
   void park() override { parked_ = true; }
 

@@ -98,6 +98,7 @@ Result<void> Driver::load() {
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
+    around_.refuses_effects = edits->value("effects", std::string()) == refuse_new;
     if (edits->contains("state")) {
       for (const auto& [key, value] : edits->at("state").items()) {
         values_.begin_with(shared_scope("", ""), key, value);

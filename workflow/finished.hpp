@@ -33,6 +33,7 @@ inline constexpr std::string_view timeline_key = "triage/timeline";      // Sinc
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
 inline constexpr std::string_view resources_key = "triage/resources";
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
+inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
 // Without the values of this scope, and without what a hook gave.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/memory.hpp"
 #include "call.hpp"
-#include "values.hpp"
+#include "delivery_call.hpp"
 
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -72,5 +73,23 @@ Memory Context::memory(std::string_view agent) {
 std::optional<Resource> Context::resource(std::string_view name) const {
   return call_->resource(name);
 }
+
+namespace detail {
+
+Result<void> check_resources(const std::vector<Resource>& resources) {
+  std::set<std::string> names;
+  for (const Resource& one : resources) {
+    if (one.name.empty() || one.name.size() > 128 || one.digest.size() > 256 ||
+        !names.insert(one.name).second) {
+      return Error{Errc::invalid_argument,
+                   "resource \"" + printable(one.name) +
+                       "\" is not allowed: names have 1 to 128 bytes and are unique, digests at "
+                       "most 256"};
+    }
+  }
+  return outcome::success();
+}
+
+}  // namespace detail
 
 }  // namespace triage::inline v0_1::workflow

@@ -5,6 +5,7 @@
 #include "checkpointer.hpp"
 #include "compatible.hpp"
 #include "driver.hpp"
+#include "stored_deliveries.hpp"
 #include "stored_run.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
@@ -12,7 +13,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -95,14 +95,21 @@ class WorkflowRun::Body {
   Result<void> answer(std::string_view request, const Json& answer);
   Result<Json> state() const {
     if (!driven_.state.is_null() || !options_.store) return outcome::success(driven_.state);
-    return Error{Errc::not_found, "the run has not been looked at yet"};
+    if (id_.empty()) return Error{Errc::not_found, "the run has not begun"};
+    TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, id_, workflow_));
+    return detail::state_after(workflow_, stored);
   }
 
   Result<std::vector<DeliveryView>> deliveries() const {
+    std::vector<DeliveryView> views;
+    if (!looked_ && options_.store && !id_.empty()) {  // Perhaps it had finished before.
+      TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, id_, workflow_));
+      for (const auto& one : stored) views.push_back(detail::view_of(workflow_, one));
+      return outcome::success(std::move(views));
+    }
     if (!looked_) {
       return Error{Errc::not_found, "the run has not been gone on with in this process"};
     }
-    std::vector<DeliveryView> views;
     for (const detail::Viewed& one : driven_.deliveries) {
       DeliveryView view{.executor = workflow_.body()->plan().nodes[one.node].path,
                         .occurrence = one.occurrence,
@@ -172,16 +179,7 @@ Result<void> WorkflowRun::Body::check() {
     return Error{Errc::invalid_argument,
                  "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
   }
-  std::set<std::string> names;
-  for (const Resource& one : options_.resources) {
-    if (one.name.empty() || one.name.size() > 128 || one.digest.size() > 256 ||
-        !names.insert(one.name).second) {
-      return Error{Errc::invalid_argument,
-                   "resource \"" + printable(one.name) +
-                       "\" is not allowed: names have 1 to 128 bytes and are unique, digests at "
-                       "most 256"};
-    }
-  }
+  TRIAGE_TRYV(detail::check_resources(options_.resources));
   const detail::WorkflowBody& body = *workflow_.body();
   TRIAGE_TRY(policies,
              detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));

@@ -137,6 +137,16 @@ Result<Json> convert_text(std::string_view text, std::string_view what, Converte
   }
 }
 
+// Each problem with the line of the path that it begins with.
+Error with_lines(const Error& error, const Converter& converter) {
+  std::string all;
+  detail::for_each_line(error.detail, [&](std::string_view problem) {
+    const std::string line(problem);
+    detail::add_problems(all, at_line(converter.line_of(line), line).detail);
+  });
+  return {Errc::invalid_argument, all};
+}
+
 }  // namespace
 
 Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyRegistry& registry,
@@ -145,17 +155,20 @@ Result<PolicyDocument> document_from_yaml(std::string_view text, const StrategyR
   TRIAGE_TRY(document, convert_text(text, "the policy document", converter));
   auto made = document_from_json(document, registry, std::move(shared));
   if (made) return made;
-  std::string all;
-  detail::for_each_line(made.error().detail, [&](std::string_view problem) {
-    const std::string line(problem);
-    detail::add_problems(all, at_line(converter.line_of(line), line).detail);
-  });
-  return Error{Errc::invalid_argument, all};
+  return with_lines(made.error(), converter);
 }
 
 Result<Json> json_from_yaml(std::string_view text, std::string_view what) {
   Converter converter;
   return convert_text(text, what, converter);
+}
+
+Result<Json> json_from_yaml(std::string_view text, std::string_view what,
+                            const std::function<Result<void>(const Json&)>& check) {
+  Converter converter;
+  TRIAGE_TRY(document, convert_text(text, what, converter));
+  if (const auto checked = check(document); !checked) return with_lines(checked.error(), converter);
+  return outcome::success(std::move(document));
 }
 
 }  // namespace triage::inline v0_1

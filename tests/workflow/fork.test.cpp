@@ -38,6 +38,40 @@ TaskGraph digesting(unsigned coarseness) {
 
 }  // namespace
 
+TEST_CASE("a branch that refuses new effects takes recorded ones and does nothing else",
+          "[workflow][fork]") {
+  const auto store = memory();
+  int charged = 0;
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("pay", stateless([&](const Json&, Context& context) {
+                                           const int amount = context.input<int>("amount").value();
+                                           const bool twice = context.input<bool>("twice").value();
+                                           context.effect("charge", [&] { return ++charged; });
+                                           if (twice) context.effect("again", [&] { ++charged; });
+                                           return amount;
+                                         }))
+                               .start("pay"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run({{"amount", 1}, {"twice", false}}));
+  const std::string last = last_checkpoint(origin);
+  WorkflowRun same(graph, {.run_id = "same", .store = store});
+  const auto taken = same.fork(
+      last, {.label = "same", .inputs = {{"amount", 2}}, .effects = ForkEffects::refuse_new});
+  REQUIRE_OK(taken);
+  CHECK(taken.value().value() == 2);
+  WorkflowRun more(graph, {.run_id = "more", .store = store});
+  const auto refused = more.fork(
+      last, {.label = "more", .inputs = {{"twice", true}}, .effects = ForkEffects::refuse_new});
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail,
+             ContainsSubstring("effect \"again\"") && ContainsSubstring("refuses new effects"));
+  CHECK_ERRC(Errc::conflict, WorkflowRun(graph, {.run_id = "more", .store = store}).resume());
+  CHECK(charged == 1);
+  WorkflowRun allowed(graph, {.run_id = "allowed", .store = store});
+  REQUIRE_OK(allowed.fork(last, {.label = "allowed", .inputs = {{"twice", true}}}));
+  CHECK(charged == 2);
+}
+
 TEST_CASE("editing an output runs again what read it, and nothing else", "[workflow][fork]") {
   const auto store = memory();
   TaskGraph graph = digesting(1'000'000);

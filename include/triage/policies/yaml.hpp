@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -22,5 +23,10 @@ namespace triage::inline v0_1 {
 // The same text as JSON, whatever it is about. what: names the document in errors ("the adapter").
 // Errors: Errc::invalid_argument, naming the line.
 [[nodiscard]] Result<nlohmann::json> json_from_yaml(std::string_view text, std::string_view what);
+// The same, and then `check` reads it. Each line of its error that begins with the path of a key,
+// such as "agents.writer.url", is told with the line where that stands.
+[[nodiscard]] Result<nlohmann::json> json_from_yaml(
+    std::string_view text, std::string_view what,
+    const std::function<Result<void>(const nlohmann::json&)>& check);
 
 }  // namespace triage::inline v0_1

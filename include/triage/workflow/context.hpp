@@ -119,14 +119,12 @@ class Context {
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> triage::detail::effect_result_t<Fn> {
-    before_effect();
-    return settled(attempt().try_effect(effect_key(key), std::forward<Fn>(fn), options));
+    return carry_out(key, nullptr, fn, options);
   }
   template <EffectFunction Fn>
   auto effect(std::string_view key, const Json& arguments, Fn&& fn,
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
-    before_effect();
-    return settled(attempt().try_effect(effect_key(key), arguments, std::forward<Fn>(fn), options));
+    return carry_out(key, &arguments, fn, options);
   }
   // Like Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);
@@ -149,6 +147,27 @@ class Context {
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
   void before_effect();
+  // In a branch that refuses new effects, see ForkEffects.
+  [[nodiscard]] bool refuses_effects() const;
+  [[noreturn]] void refuse_effect(std::string_view key);
+  template <class Fn>
+  auto carry_out(std::string_view key, const Json* arguments, Fn& fn, const EffectOptions& options)
+      -> triage::detail::effect_result_t<Fn> {
+    before_effect();
+    const auto act = [&](auto& work) {
+      return arguments != nullptr ? attempt().try_effect(effect_key(key), *arguments, work, options)
+                                  : attempt().try_effect(effect_key(key), work, options);
+    };
+    if (!refuses_effects()) return settled(act(fn));
+    auto nothing = []() -> triage::detail::effect_result_t<Fn> {
+      throw EffectNotDone("this branch refuses new effects");
+    };
+    try {
+      return settled(act(nothing));
+    } catch (const EffectNotDone&) {
+      refuse_effect(key);
+    }
+  }
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,
                                   const RequestOptions& options);
   [[noreturn]] void give_up(Error error);

@@ -93,6 +93,14 @@ struct PendingRequest {
   std::optional<WallTime> expires{};
 };
 
+enum class ForkEffects : std::uint8_t {
+  allow,
+  // For a pure what-if: an effect without a recorded result fails its executor (Errc::conflict), in
+  // this branch and in those that begin in it; so does an agent that would have to run. What
+  // handlers do outside of effect() is not noticed.
+  refuse_new,
+};
+
 // The changes of a branch. Executors that read one of them run again, then those whose inputs
 // change as a result; all others keep their results. Effects keep their recorded results.
 struct Fork {
@@ -102,6 +110,7 @@ struct Fork {
   std::map<std::string, Json, std::less<>> outputs{};
   Json state{};          // An object: keys of the unnamed shared state.
   std::string author{};  // Recorded. At most 256 bytes.
+  ForkEffects effects = ForkEffects::allow;
 };
 
 class WorkflowRun;

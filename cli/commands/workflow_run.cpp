@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// triage workflow run: runs the tasks of a file, or goes on with them.
+
+#include "command.hpp"
+#include "key_value.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#include "triage/detail/try.hpp"
+#include "workflow_file.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+using workflow::TaskStatus;
+using workflow::TaskView;
+using workflow::WorkflowEvent;
+using workflow::WorkflowEventKind;
+
+constexpr std::size_t longest_value = 200;
+
+struct Arguments {
+  std::string file{};
+  std::string store{};
+  std::string run{};
+  std::vector<std::string> inputs{};
+  std::size_t threads = 4;
+  bool json = false;
+  bool check = false;
+};
+
+struct Prepared {
+  WorkflowFile file{};
+  workflow::TaskGraph graph{""};
+  Json inputs{};
+};
+
+Result<Json> inputs_of(const Arguments& given, const WorkflowFile& file) {
+  Json inputs = file.inputs;
+  if (given.inputs.empty()) return outcome::success(std::move(inputs));
+  TRIAGE_TRY(set, object_of(given.inputs));
+  for (auto one = set.begin(); one != set.end(); ++one) {
+    if (!inputs.contains(one.key())) {
+      std::string known;
+      for (auto key = inputs.begin(); key != inputs.end(); ++key) {
+        known += (known.empty() ? "" : ", ") + key.key();
+      }
+      return Error{Errc::invalid_argument, "--input " + printable(one.key()) +
+                                               " is no input of the file; allowed are those "
+                                               "under \"inputs\": " +
+                                               (known.empty() ? "none" : known)};
+    }
+    inputs[one.key()] = *one;
+  }
+  return outcome::success(std::move(inputs));
+}
+
+Result<Prepared> prepare(const Arguments& given) {
+  Prepared all;
+  TRIAGE_TRY(file, read_workflow_file(given.file));
+  std::error_code failed;
+  const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
+  TRIAGE_TRY(graph, graph_of(file, folder.string()));
+  TRIAGE_TRY(inputs, inputs_of(given, file));
+  all.file = std::move(file);
+  all.graph = std::move(graph);
+  all.inputs = std::move(inputs);
+  return outcome::success(std::move(all));
+}
+
+// As it happens, to standard error: standard output is for results.
+void tell(const WorkflowEvent& event) {
+  std::string what;
+  if (event.kind == WorkflowEventKind::executor_started) what = "begins";
+  if (event.kind == WorkflowEventKind::executor_completed) what = "has finished";
+  if (event.kind == WorkflowEventKind::executor_reused) what = "had finished before";
+  if (event.kind == WorkflowEventKind::executor_failed) {
+    what = "failed: " + (event.error ? event.error->detail : show(event.value));
+  }
+  if (what.empty()) return;
+  std::cerr << "triage: " << printable(event.executor) << " "
+            << shorten(printable(what), longest_value) << '\n';
+}
+
+void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_json) {
+  Json json = Json::array();
+  Table table({"TASK", "STATUS", "OUTPUT"});
+  for (const TaskView& one : tasks) {
+    json.push_back({{"id", one.id},
+                    {"status", to_string(one.status)},
+                    {"output", one.output},
+                    {"why", one.why}});
+    const bool done = one.status == TaskStatus::completed;
+    table.add({one.id, std::string(to_string(one.status)),
+               shorten(done ? show(one.output) : one.why, longest_value)});
+  }
+  if (as_json) return print_json({{"run", run}, {"tasks", std::move(json)}});
+  print(table.text());
+}
+
+ExitStatus run_file(const Arguments& given) {
+  auto prepared = prepare(given);
+  if (!prepared) return report(prepared.error());
+  const auto built = prepared.value().graph.build();
+  if (!built) {
+    return report({built.error().code, printable(given.file) + ": " + built.error().detail});
+  }
+  if (given.check) {
+    print(printable(given.file) +
+          " is sound: " + std::to_string(prepared.value().file.tasks.size()) + " tasks\n");
+    return ExitStatus::done;
+  }
+  const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
+  if (!where) return report(where.error());
+  const auto store = open_store_for_runs(where.value());
+  if (!store) return report(store.error());
+  const RunId id =
+      given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
+  workflow::WorkflowRun run(
+      built.value(),
+      {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = tell});
+  const auto done = run.start_or_resume(prepared.value().inputs);
+  if (const auto tasks = prepared.value().graph.tasks(run)) {
+    print_tasks(tasks.value(), id, given.json);
+  }
+  if (done) return ExitStatus::done;
+  std::cerr << "triage: to go on: triage workflow run " << printable(given.file) << " --run "
+            << printable(id) << '\n';
+  return report(done.error());
+}
+
+}  // namespace
+
+std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  arguments.add_option("FILE", given->file, "The workflow, in YAML or JSON; - for standard input.")
+      ->required();
+  arguments.add_option("--store", given->store, store_help);
+  arguments.add_option("--run", given->run,
+                       "The run's id: one that is stored goes on, and repeats nothing that has "
+                       "finished.");
+  arguments
+      .add_option("--input", given->inputs, "KEY=VALUE for {{KEY}} in descriptions; repeatable.")
+      ->allow_extra_args(false);
+  arguments.add_option("--threads", given->threads, "How many tasks run at once, 1 to 256.")
+      ->check(CLI::Range(1, 256));
+  arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(
+      "Example: triage workflow run news.yaml --run today --input topic=tea\n\n"
+      "A task's agent is a command, which reads {\"task\", \"description\", \"inputs\", "
+      "\"context\",\n"
+      "\"run\"} from standard input and prints JSON, or an OpenAI-compatible endpoint. See\n"
+      "docs/workflows.md.");
+  return [given] { return run_file(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "workflow_file.hpp"
+
+#include "read_policy.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
+#include "triage/policies/retry.hpp"
+
+#ifdef TRIAGE_HAS_YAML
+#include "triage/policies/yaml.hpp"
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr int most_attempts = 1'000;
+constexpr int most_tokens = 1'000'000;
+
+std::string allowed_are(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "; allowed are " : ", ") + name;
+  return printable(all);
+}
+
+// Reads a document and gathers what is wrong with it, a line each.
+class Reader {
+ public:
+  WorkflowFile read(const Json& document) {
+    WorkflowFile file;
+    if (!document.is_object()) {
+      problem("the file is not an object; allowed are the keys workflow, agents, tasks");
+      return file;
+    }
+    check_keys(document, "", {"workflow", "attempts", "agents", "tasks", "inputs"});
+    file.id = text(document, "", "workflow", true);
+    file.attempts = number(document, "", "attempts", 1, most_attempts, 1);
+    file.inputs = document.value("inputs", Json::object());
+    if (!file.inputs.is_object()) problem("inputs is " + brief(file.inputs) + object_wanted);
+    read_agents(document, file);
+    read_tasks(document, file);
+    return file;
+  }
+
+  [[nodiscard]] const std::string& problems() const noexcept { return problems_; }
+
+ private:
+  static constexpr const char* object_wanted = "; allowed is an object";
+
+  static std::string brief(const Json& value) { return show(value).substr(0, 100); }
+
+  void problem(const std::string& what) { problems_ += (problems_.empty() ? "" : "\n") + what; }
+
+  static std::string below(const std::string& path, const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+  }
+
+  void check_keys(const Json& object, const std::string& path,
+                  const std::vector<std::string>& allowed) {
+    for (auto one = object.begin(); one != object.end(); ++one) {
+      if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
+      problem(below(path, printable(one.key())) + " is no known key" + allowed_are(allowed));
+    }
+  }
+
+  std::string text(const Json& object, const std::string& path, const char* key, bool needed) {
+    const auto found = object.find(key);
+    if (found == object.end() && !needed) return {};
+    if (found == object.end()) {
+      problem((path.empty() ? "" : path + ": ") + std::string("the key \"") + key +
+              "\" is missing; allowed is a text");
+      return {};
+    }
+    if (found->is_string() && !(needed && found->get_ref<const std::string&>().empty())) {
+      return found->get<std::string>();
+    }
+    problem(below(path, key) + " is " + brief(*found) + "; allowed is a text");
+    return {};
+  }
+
+  int number(const Json& object, const std::string& path, const char* key, int least, int most,
+             int otherwise) {
+    const auto found = object.find(key);
+    if (found == object.end()) return otherwise;
+    if (found->is_number_integer() && *found >= least && *found <= most) return found->get<int>();
+    problem(below(path, key) + " is " + brief(*found) + "; allowed is " + std::to_string(least) +
+            " to " + std::to_string(most));
+    return otherwise;
+  }
+
+  Duration duration(const Json& object, const std::string& path, Duration otherwise) {
+    const auto found = object.find("timeout");
+    if (found == object.end()) return otherwise;
+    const auto read = found->is_string() ? parse_duration(found->get_ref<const std::string&>())
+                                         : Result<Duration>(Error{Errc::invalid_argument, ""});
+    if (read && read.value() > Duration::zero()) return read.value();
+    problem(below(path, "timeout") + " is " + brief(*found) +
+            "; allowed is a duration above 0 such as 30s or 5m");
+    return otherwise;
+  }
+
+  std::vector<std::string> texts(const Json& object, const std::string& path, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end()) return {};
+    std::vector<std::string> all;
+    bool right = found->is_array();
+    for (std::size_t i = 0; right && i < found->size(); ++i) {
+      right = (*found)[i].is_string();
+      if (right) all.push_back((*found)[i].get<std::string>());
+    }
+    if (!right) problem(below(path, key) + " is " + brief(*found) + "; allowed is a list of texts");
+    return all;
+  }
+
+  void read_agents(const Json& document, WorkflowFile& file) {
+    const auto agents = document.find("agents");
+    if (agents == document.end() || !agents->is_object() || agents->empty()) {
+      return problem("agents is " + (agents == document.end() ? "missing" : brief(*agents)) +
+                     "; allowed is an object of at least one agent");
+    }
+    for (auto one = agents->begin(); one != agents->end(); ++one) {
+      const std::string path = below("agents", printable(one.key()));
+      if (one->is_object()) {
+        file.agents.emplace(one.key(), agent(*one, path));
+      } else {
+        problem(path + " is " + brief(*one) + object_wanted);
+      }
+    }
+  }
+
+  AgentSpec agent(const Json& json, const std::string& path) {
+    const bool runs = json.contains("command");
+    if (runs == json.contains("url")) {
+      problem(path + " has " + (runs ? "both" : "neither") +
+              " a command and a url; allowed is one of them");
+    }
+    AgentSpec spec;
+    if (runs) {
+      check_keys(json, path, {"command", "timeout"});
+      spec.command = texts(json, path, "command");
+      if (json["command"] == Json::array()) {
+        problem(path + ".command is []; allowed is a program and its arguments");
+      }
+      spec.timeout = duration(json, path, std::chrono::minutes(10));
+    } else {
+      check_keys(json, path, {"url", "model", "key_env", "system", "max_tokens", "timeout"});
+      spec.url = text(json, path, "url", false);
+      if (json.contains("url") && spec.url.rfind("http://", 0) != 0 &&
+          spec.url.rfind("https://", 0) != 0) {
+        problem(path + ".url is " + brief(json["url"]) +
+                "; allowed is one that begins with http:// or https://");
+      }
+      while (spec.url.ends_with('/')) spec.url.pop_back();
+      spec.model = text(json, path, "model", true);
+      spec.key_env = text(json, path, "key_env", false);
+      spec.system = text(json, path, "system", false);
+      spec.max_tokens = number(json, path, "max_tokens", 1, most_tokens, 0);
+      spec.timeout = duration(json, path, std::chrono::minutes(2));
+    }
+    return spec;
+  }
+
+  template <class T>
+  T one_of(const Json& object, const std::string& path, const char* key,
+           const std::vector<std::pair<std::string, T>>& values) {
+    const auto found = object.find(key);
+    if (found == object.end()) return values.front().second;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : values) {
+      if (*found == name) return value;
+      names.push_back(name);
+    }
+    problem(below(path, key) + " is " + brief(*found) + allowed_are(names));
+    return values.front().second;
+  }
+
+  void read_tasks(const Json& document, WorkflowFile& file) {
+    const auto tasks = document.find("tasks");
+    if (tasks == document.end() || !tasks->is_array() || tasks->empty()) {
+      return problem("tasks is " + (tasks == document.end() ? "missing" : brief(*tasks)) +
+                     "; allowed is a list of at least one task");
+    }
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      const std::string path = "tasks[" + std::to_string(i) + "]";
+      const Json& json = (*tasks)[i];
+      if (json.is_object()) {
+        file.tasks.push_back(task(json, path, file));
+      } else {
+        problem(path + " is " + brief(json) + object_wanted);
+      }
+    }
+    check_references(file);
+  }
+
+  workflow::Task task(const Json& json, const std::string& path, const WorkflowFile& file) {
+    using workflow::OnFailure;
+    using workflow::TaskContext;
+    check_keys(json, path,
+               {"id", "description", "depends_on", "assignee", "context", "on_failure"});
+    workflow::Task task{.id = text(json, path, "id", true),
+                        .description = text(json, path, "description", true),
+                        .depends_on = texts(json, path, "depends_on"),
+                        .assignee = text(json, path, "assignee", file.agents.size() > 1)};
+    task.context = one_of<TaskContext>(
+        json, path, "context",
+        {{"listed", TaskContext::listed}, {"all", TaskContext::all}, {"none", TaskContext::none}});
+    task.on_failure = one_of<OnFailure>(json, path, "on_failure",
+                                        {{"cascade", OnFailure::cascade},
+                                         {"skip", OnFailure::skip},
+                                         {"continue", OnFailure::carry_on}});
+    if (task.assignee.empty() && file.agents.size() == 1) {
+      task.assignee = file.agents.begin()->first;
+    }
+    return task;
+  }
+
+  void check_references(const WorkflowFile& file) {
+    std::vector<std::string> ids;
+    std::vector<std::string> agents;
+    for (const auto& task : file.tasks) ids.push_back(task.id);
+    for (const auto& [name, spec] : file.agents) agents.push_back(name);
+    const auto among = [](const std::vector<std::string>& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (std::size_t i = 0; i < file.tasks.size(); ++i) {
+      const workflow::Task& task = file.tasks[i];
+      const std::string path = "tasks[" + std::to_string(i) + "]";
+      if (std::count(ids.begin(), ids.end(), task.id) > 1 && !task.id.empty()) {
+        problem(path + ".id is \"" + printable(task.id) + "\" twice; allowed is each id once");
+      }
+      if (!task.assignee.empty() && !agents.empty() && !among(agents, task.assignee)) {
+        problem(path + ".assignee is \"" + printable(task.assignee) + "\"" + allowed_are(agents));
+      }
+      for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
+        const std::string& need = task.depends_on[n];
+        if (among(ids, need) && need != task.id) continue;
+        problem(path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need) +
+                (need == task.id ? "\", the task itself" : "\", which does not exist") +
+                allowed_are(ids));
+      }
+    }
+  }
+
+  std::string problems_{};
+};
+
+// In the fingerprint of a task: another command or model makes another executor. FNV-1a with 64
+// bits, since only accidents are to be noticed.
+std::string version_of(const workflow::Task& task, const AgentSpec& agent, int attempts) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;
+  for (const char byte : show(Json{{"description", task.description},
+                                   {"command", agent.command},
+                                   {"url", agent.url},
+                                   {"model", agent.model},
+                                   {"system", agent.system},
+                                   {"max_tokens", agent.max_tokens},
+                                   {"attempts", attempts}})) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+  }
+  return std::to_string(hash);
+}
+
+}  // namespace
+
+Result<WorkflowFile> parse_workflow_file(std::string_view text) {
+  WorkflowFile file;
+  const auto check = [&](const Json& document) -> Result<void> {
+    Reader reader;
+    file = reader.read(document);
+    if (!reader.problems().empty()) return Error{Errc::invalid_argument, reader.problems()};
+    // What only the whole can get wrong, such as a circle.
+    workflow::TaskGraph graph(file.id);
+    for (const auto& [name, spec] : file.agents) {
+      graph.agent(name, [](const workflow::TaskInput&) { return Json(); });
+    }
+    for (const workflow::Task& task : file.tasks) graph.task(task);
+    const auto built = graph.build();
+    if (built) return outcome::success();
+    return Error{Errc::invalid_argument, "tasks: " + built.error().detail};
+  };
+#ifdef TRIAGE_HAS_YAML
+  TRIAGE_TRYV(json_from_yaml(text, "the workflow", check));
+#else
+  const Json document = Json::parse(text.begin(), text.end(), nullptr, false);
+  if (document.is_discarded()) {
+    return Error{Errc::invalid_argument,
+                 "the workflow is no JSON, and this build of triage reads no YAML"};
+  }
+  TRIAGE_TRYV(check(document));
+#endif
+  if (file.attempts > 1) {
+    FailurePolicy again;
+    again.otherwise(retry({.max_attempts = file.attempts}));
+    for (workflow::Task& task : file.tasks) task.policy = again;
+  }
+  for (workflow::Task& task : file.tasks) {
+    const AgentSpec& agent = file.agents.find(task.assignee)->second;
+    task.version = version_of(task, agent, file.attempts);
+    task.timeout = agent.timeout;
+  }
+  return outcome::success(std::move(file));
+}
+
+Result<WorkflowFile> read_workflow_file(const std::string& path) {
+  TRIAGE_TRY(text, read_text_file(path));
+  auto file = parse_workflow_file(text);
+  if (file) return file;
+  std::string problems = printable(path) + ": ";
+  for (const char letter : file.error().detail) {
+    problems += letter;
+    if (letter == '\n') problems += printable(path) + ": ";
+  }
+  return Error{file.error().code, std::move(problems)};
+}
+
+}  // namespace triage::inline v0_1::cli

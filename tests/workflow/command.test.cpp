@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "support/program.hpp"
+#include "support/scripted_server.hpp"
+#include "triage/json.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace triage;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A folder with a file, a store, and what the commands leave behind.
+class Place {
+ public:
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.file(name)) << text;
+    return folder_.file(name);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] Printed run(const std::string& path, std::vector<std::string> more = {}) const {
+    std::vector<std::string> all{TRIAGE_COMMAND,  "workflow", "run", path,    "--store",
+                                 file("runs.db"), "--run",    "one", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(all);
+  }
+  // How often a command was run that adds a line to this file.
+  [[nodiscard]] std::size_t lines(const std::string& name) const {
+    const std::string text = read_text(file(name));
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+ private:
+  TempFolder folder_{};
+};
+
+Json output_of(const Printed& printed, const std::string& task) {
+  const Json document = Json::parse(printed.out, nullptr, false);
+  REQUIRE(document.is_object());
+  for (const Json& one : document.at("tasks")) {
+    if (one.at("id") == task) return one.at("output");
+  }
+  return nullptr;
+}
+
+// Notes that it ran, and prints {"task", "said", "before"} as JSON.
+constexpr const char* echo_script = R"(import json, sys
+given = json.load(sys.stdin)
+with open(sys.argv[1] + "." + given["task"], "a") as log: log.write("ran\n")
+print(json.dumps({"said": given["description"], "before": given["context"],
+                  "inputs": given["inputs"]}))
+)";
+
+}  // namespace
+
+TEST_CASE("a file of tasks is run by commands and endpoints, and a second time by nobody",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("echo.py", echo_script);
+  ScriptedServer server([](const ServerRequest& request) {
+    const Json body = Json::parse(request.body);
+    const Json content = "model " + body.at("model").get<std::string>() + " heard " +
+                         std::to_string(body.at("messages").size()) + " messages: " +
+                         body.at("messages").back().at("content").get<std::string>();
+    return ServerAnswer{.body = Json{{"choices", {{{"message", {{"content", content}}}}}},
+                                     {"usage", {{"prompt_tokens", 5}, {"completion_tokens", 7}}}}
+                                    .dump()};
+  });
+  const std::string file = place.write("news.yaml", R"(workflow: news
+agents:
+  searcher:
+    command: [python3, )" + script + ", " + place.file("log") +
+                                                        R"(]
+  writer:
+    url: )" + server.url() + R"(/v1
+    model: small
+    system: You write.
+inputs:
+  topic: tea
+tasks:
+  - id: search
+    description: Search for {{topic}}, not for {{this}}.
+    assignee: searcher
+  - id: write
+    description: Write.
+    assignee: writer
+    depends_on: [search]
+)");
+  const Printed first = place.run(file, {"--input", "topic=coffee"});
+  INFO(first.error);
+  REQUIRE(first.status == 0);
+  CHECK(output_of(first, "search") == Json{{"said", "Search for coffee, not for {{this}}."},
+                                           {"before", Json::object()},
+                                           {"inputs", {{"topic", "coffee"}}}});
+  CHECK_THAT(output_of(first, "write").get<std::string>(),
+             ContainsSubstring("model small heard 2 messages: Write.") &&
+                 ContainsSubstring("Result of \"search\"") && ContainsSubstring("coffee"));
+  const Printed again = place.run(file, {"--input", "topic=coffee"});
+  CHECK(again.status == 0);
+  CHECK(again.out == first.out);
+  CHECK(place.lines("log.search") == 1);
+  CHECK(server.requests().size() == 1);
+  const Printed other = place.run(file, {"--input", "topic=milk"});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.error, ContainsSubstring("/topic"));
+}
+
+TEST_CASE("a task of a file that failed is tried again, what has finished is not",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("echo.py", echo_script);
+  const std::string broken = place.write("broken.py", R"(import os, sys
+if not os.path.exists(sys.argv[1]):
+    sys.stderr.write("HTTP 503 Service Unavailable")
+    sys.exit(3)
+print('"well"')
+)");
+  const std::string file = place.write("two.yaml", R"(workflow: two
+agents:
+  echo: {command: [python3, )" + script + ", " + place.file("log") +
+                                                       R"(]}
+  broken: {command: [python3, )" + broken + ", " + place.file("mended") +
+                                                       R"(]}
+tasks:
+  - {id: a, description: first, assignee: echo}
+  - {id: b, description: second, assignee: broken, depends_on: [a]}
+)");
+  const Printed failed = place.run(file);
+  CHECK(failed.status == 5);
+  CHECK_THAT(failed.error, ContainsSubstring("503") && ContainsSubstring("--run one"));
+  place.write("mended", "");
+  const Printed mended = place.run(file);
+  CHECK(mended.status == 0);
+  CHECK(output_of(mended, "b") == "well");
+  CHECK(place.lines("log.a") == 1);
+  // A changed task is another task.
+  const std::string changed = place.write("changed.yaml", [&] {
+    std::string text = read_text(file);
+    return text.replace(text.find("first"), 5, "other");
+  }());
+  const Printed refused = place.run(changed);
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("executor a"));
+}
+
+TEST_CASE("a command that takes too long is killed, and one that prints no JSON has failed",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("slow.yaml", R"(workflow: slow
+agents:
+  slow: {command: [sleep, "600"], timeout: 200ms}
+  talker: {command: [echo, hello]}
+tasks:
+  - {id: a, description: wait, assignee: slow}
+  - {id: b, description: talk, assignee: talker}
+)");
+  const Printed printed = place.run(file);
+  CHECK(printed.status == 5);
+  CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("no JSON"));
+}
+
+TEST_CASE("a bad workflow file is refused with file, line, key, value and what is allowed",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("bad.yaml", R"(workflow: ""
+attempts: 0
+agents:
+  one: {command: [], timeout: soon}
+  two:
+    url: ftp://x
+    modell: small
+  three: {command: [x], url: "http://x"}
+tasks:
+  - id: a
+    description: 7
+    assignee: tow
+    context: everything
+  - {id: a, description: x, assignee: one, depends_on: [b], on_failure: ignore}
+)");
+  const Printed printed = place.run(file);
+  CHECK(printed.status == 2);
+  for (const char* expected :
+       {"bad.yaml: line 1: workflow is \"\"; allowed is a text",
+        "line 2: attempts is 0; allowed is 1 to 1000",
+        "line 4: agents.one.command is []; allowed is a program",
+        "line 4: agents.one.timeout is \"soon\"; allowed is a duration",
+        "line 6: agents.two.url is \"ftp://x\"; allowed is one that begins with http",
+        "line 7: agents.two.modell is no known key; allowed are url, model",
+        "line 5: agents.two: the key \"model\" is missing",
+        "line 8: agents.three has both a command and a url; allowed is one",
+        "line 11: tasks[0].description is 7; allowed is a text",
+        "line 12: tasks[0].assignee is \"tow\"; allowed are one, three, two",
+        "line 13: tasks[0].context is \"everything\"; allowed are listed, all, none",
+        "tasks[1].id is \"a\" twice", "tasks[1].depends_on[0] is \"b\", which does not exist",
+        "tasks[1].on_failure is \"ignore\"; allowed are cascade, skip, continue"}) {
+    CHECK_THAT(printed.error, ContainsSubstring(expected));
+  }
+  const std::string circle = place.write("circle.yaml", R"(workflow: w
+agents: {a: {command: ["true"]}}
+tasks:
+  - {id: a, description: x, depends_on: [b]}
+  - {id: b, description: x, depends_on: [a]}
+)");
+  CHECK_THAT(place.run(circle).error,
+             ContainsSubstring("circle.yaml: line 3: tasks: ") && ContainsSubstring("circle: "));
+  CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is no YAML"));
+  CHECK_THAT(place.run(place.write("list.yaml", "[1]")).error, ContainsSubstring("not an object"));
+  CHECK(place.run(place.file("missing.yaml")).status == 1);
+}
+
+TEST_CASE("only declared inputs can be given, and a missing key is told before anything runs",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("w.yaml", R"(workflow: w
+agents: {m: {url: "http://127.0.0.1:1/v1", model: x, key_env: TRIAGE_TEST_NO_SUCH_KEY}}
+inputs: {topic: tea}
+tasks: [{id: a, description: x}]
+)");
+  CHECK_THAT(place.run(file).error,
+             ContainsSubstring("TRIAGE_TEST_NO_SUCH_KEY (key_env) is not set"));
+  const std::string plain = place.write("p.yaml", R"(workflow: w
+agents: {m: {command: ["true"]}}
+inputs: {topic: tea}
+tasks: [{id: a, description: x}]
+)");
+  CHECK_THAT(place.run(plain, {"--input", "topik=x"}).error,
+             ContainsSubstring("--input topik") && ContainsSubstring("topic"));
+  const Printed sound = place.run(plain, {"--check"});
+  CHECK(sound.status == 0);
+  CHECK_THAT(sound.out, ContainsSubstring("is sound: 1 tasks"));
+}
