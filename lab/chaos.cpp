@@ -70,6 +70,16 @@ void Chaos::keep_value(const Site& site, std::any value) const {
 }
 void Chaos::note(const Injection& injection) const { branch_->root().note(injection); }
 
+void Chaos::kill() const { branch_->kill(); }
+
+Chaos::Met Chaos::meet(const Site& site) const {
+  if (!armed() || branch_->root().problem) return {};
+  detail::Visit visit = branch_->visit(site, detail::Place::call);
+  if (visit.delay) note(*visit.delay);
+  if (visit.fault) note(*visit.fault);
+  return {.delay = std::move(visit.delay), .fault = std::move(visit.fault)};
+}
+
 Result<detail::CallPlan> Chaos::begin(const Site& site, const CallLimits& limits) const {
   if (const auto& problem = branch_->root().problem) return outcome::failure(*problem);
   detail::Visit visit = branch_->visit(site, detail::Place::call);

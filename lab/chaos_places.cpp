@@ -75,6 +75,9 @@ class JumpingClock final : public Clock {
   bool sleep_until(TimePoint when, std::stop_token stop) override {
     return inner_->sleep_until(when, std::move(stop));
   }
+  std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring) override {
+    return inner_->alarm(when, std::move(ring));
+  }
 
  private:
   const std::shared_ptr<Clock> inner_;

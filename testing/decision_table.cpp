@@ -3,7 +3,8 @@
 
 #include "triage/json.hpp"
 
-#include <cstdio>
+#include "duration_text.hpp"
+
 #include <exception>
 #include <utility>
 
@@ -11,12 +12,6 @@ namespace triage::inline v0_1::testing {
 namespace {
 
 std::string quoted(const std::string& text) { return "\"" + printable(text) + "\""; }
-
-std::string seconds(Duration duration) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.9g s", std::chrono::duration<double>(duration).count());
-  return text;
-}
 
 std::string target_name(RollbackTarget::Kind kind) {
   return describe(RecoveryAction::rollback({.kind = kind}));

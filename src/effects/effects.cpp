@@ -159,8 +159,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   EffectState next{.generation = known.generation,
                    .semantics = options.semantics,
                    .arguments = arguments,
-                   .reconciliation = options.reconcile.name(),
-                   .idempotency_key = known.idempotency_key};
+                   .reconciliation = options.reconcile.name()};
   if (options.compensate) next.compensation = options.compensate.name();
   return decide(request, std::move(known), std::move(next));
 }
@@ -181,10 +180,8 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
     }
     known.status = Status::compensated;
   }
-  if (known.status == Status::compensated) {
-    ++next.generation;
-    next.idempotency_key.clear();
-  }
+  if (known.status == Status::compensated) ++next.generation;
+  bool same_act = false;  // What the outside world may know already, by its key.
   if (known.status == Status::intended) {
     if (known.lost) {  // All that is known of it is what is asked for now.
       next.intended_at = known.intended_at;
@@ -197,9 +194,16 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
       return in_doubt(request.key,
                       "it was begun earlier and its outcome is not known" + found.reason);
     }
+    same_act = found.answer == Reconciled::Answer::unknown &&
+               next.semantics == EffectSemantics::idempotent && !known.idempotency_key.empty();
   }
-  if (next.idempotency_key.empty()) {
-    next.idempotency_key = idempotency_key(run_.id(), request.key, next.generation, false);
+  // Under its origin's key, a branch repeats what is its origin's to undo; all else is its own.
+  std::string own = idempotency_key(run_.id(), request.key, next.generation, false);
+  if (same_act && known.idempotency_key != own) {
+    next.idempotency_key = known.idempotency_key;
+    next.compensation.reset();
+  } else {
+    next.idempotency_key = std::move(own);
   }
   return run(request, next);
 }

@@ -2,6 +2,7 @@
 // Starting, owning and appending to runs in the Redis store.
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
+#include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -28,10 +29,6 @@ Lease lease_of(const RunId& run, const std::string& birth, std::uint64_t epoch) 
 Error fenced(const Lease& lease, const std::string& why) {
   return {Errc::fenced, "the lease of run \"" + printable(lease.run) + "\" (epoch " +
                             std::to_string(lease.epoch) + ") is lost: " + printable(why)};
-}
-
-bool same(const Record& stored, const Record& given) {
-  return stored.seq() == given.seq() && content_of(stored) == content_of(given);
 }
 
 }  // namespace
@@ -105,10 +102,7 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
     return conflict;
   }
   TRIAGE_TRY(reading, read(run, {}));
-  if (reading.records.size() != records.size()) return conflict;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (!same(reading.records[i], records[i])) return conflict;
-  }
+  if (!same_records(reading.records, records)) return conflict;
   return outcome::success(lease_of(run, facts.value().birth, 1));
 }
 
@@ -195,6 +189,7 @@ Result<void> RedisJournals::release(const Lease& lease) {
 }
 
 Result<void> RedisJournals::erase(const RunId& run) {
+  const std::scoped_lock acquiring(acquiring_);  // See acquire().
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
   if (facts.info.owned) return busy;

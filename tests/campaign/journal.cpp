@@ -71,7 +71,7 @@ void Facts::apply_effect(const Fact& fact) {
     case Fact::Kind::intent:
       if (effect.first_intended == 0) effect.first_intended = size();
       effect.status = Effect::Status::doubt;
-      effect.inherited = false;  // What a branch does itself is its own.
+      effect.inherited = fact.b != 0;
       break;
     case Fact::Kind::done:
       effect.status = Effect::Status::done;

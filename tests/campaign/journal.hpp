@@ -62,7 +62,7 @@ struct Fact {
     change,     // v: the keys that are set.
     forget,     // a: key.
     label,      // a: which.
-    intent,     // a: effect.
+    intent,     // a: effect, b: 1 if it repeats what its origin may have done.
     done,       // a: effect, b: result.
     withdrawn,
     failure,     // a: type, b: index of the step that carries it, or -1. c: it is not counted.

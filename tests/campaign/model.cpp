@@ -151,7 +151,10 @@ void RunModel::effect_called(int effect, int generation) {
                        (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain);
     if (known.status != Effect::Status::free && !again) return;
     h.was_in_doubt = known.status == Effect::Status::doubt;
-    h.facts.add({.kind = Fact::Kind::intent, .a = effect});
+    // Under one key the act is one, and its origin's to undo.
+    const bool shared =
+        again && known.inherited && asked.semantics == EffectPlan::Semantics::idempotent;
+    h.facts.add({.kind = Fact::Kind::intent, .a = effect, .b = shared ? 1 : 0});
     acknowledge(h);  // Before the function runs, under every setting.
     h.asked_in_vain = false;
     h.heard = -1;

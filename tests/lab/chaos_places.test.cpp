@@ -71,4 +71,9 @@ TEST_CASE("calendar time jumps, and waits do not notice", "[lab][chaos]") {
   CHECK(jumping->now() == clock->now());
   CHECK(jumping->sleep_until(clock->now() + std::chrono::seconds(1), {}));
   CHECK(clock->elapsed() == std::chrono::seconds(1));
+  bool rang = false;
+  const auto alarm = jumping->alarm(clock->now() + std::chrono::hours(1), [&] { rang = true; });
+  CHECK(clock->elapsed() == std::chrono::seconds(1));
+  clock->advance(std::chrono::hours(1));
+  CHECK(rang);
 }

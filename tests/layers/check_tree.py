@@ -20,7 +20,7 @@ FLOORS = [
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
-    {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/message", "workflow/roundtrip", "workflow/run",
+    {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/memory", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a branch takes along from its origin: keys of effects, and the state to start over from.
+#include "effects/effects.hpp"
 #include "resume/durable.hpp"
 
 #include "support/temp_folder.hpp"
@@ -94,25 +95,72 @@ TEST_CASE("a fork does not repeat an effect in doubt that happened in its origin
     CHECK(stored_journal(*kit.store, "b").effect("charge").idempotency_key ==
           *bank.charges.begin());
   }
-  SECTION("in a branch of a branch, and the other way round") {
-    bank.charges.clear();   // Not done after all …
-    bank.answers_lost = 1;  // … and in doubt again, in the branch.
-    static_cast<void>(token_of(agent.fork(parent, {.run = {.run_id = "b"}})));
-    const auto of_branch = to_string(kit.store->checkpoints("b").value().back().id);
-    CHECK(agent.fork(of_branch, {.run = {.run_id = "c"}}).value() == 1);
+  SECTION("in a branch of a branch, and in the origin itself") {
+    const auto of_branch = [&] { return to_string(kit.store->checkpoints("b").value().back().id); };
+    REQUIRE(agent.fork(parent, {.run = {.run_id = "b"}}).has_value());
+    CHECK(agent.fork(of_branch(), {.run = {.run_id = "c"}}).value() == 1);
     CHECK(agent.resume_run("origin").value() == 1);
   }
   SECTION("from a journal that has no keys") {
     // Such a run computed its key from its own id.
-    forget_keys(*kit.store, "origin", "old");
-    const std::string old_parent = to_string(kit.store->checkpoints("old").value().front().id);
     bank.charges.clear();
-    REQUIRE(agent.fork(old_parent, {.run = {.run_id = "b"}}).has_value());
-    const std::string used = *bank.charges.begin();
+    forget_keys(*kit.store, "origin", "old");
+    bank.charges.insert(detail::idempotency_key("old", "charge", 1, false));
+    const std::string old_parent = to_string(kit.store->checkpoints("old").value().front().id);
+    CHECK(agent.fork(old_parent, {.run = {.run_id = "b"}}).value() == 1);
     CHECK(agent.resume_run("old").value() == 1);
-    CHECK(stored_journal(*kit.store, "b").effect("charge").idempotency_key == used);
   }
   CHECK(bank.charges.size() == 1);
+}
+
+TEST_CASE("no effect in doubt is undone by both its origin and a branch", "[fork]") {
+  Kit kit;
+  std::map<std::string, int> charges;  // The bank: by key, each with a number of its own.
+  std::vector<int> refunds;
+  bool line_breaks = true;
+  const bool arrives = GENERATE(false, true);  // What was sent when the line broke.
+  const bool can_ask = GENERATE(false, true);
+  EffectOptions how{.compensate = "refund"};
+  if (can_ask) {
+    how.reconcile = [&](const EffectCall& call) {
+      const auto found = charges.find(call.idempotency_key);
+      return found == charges.end() ? Reconciled::not_done() : Reconciled::done(found->second);
+    };
+  } else {
+    how.semantics = EffectSemantics::idempotent;
+  }
+  AgentOptions options = kit.options();
+  options.compensations["refund"] =
+      Compensation([&](const EffectCall& call) { refunds.push_back(call.result.get<int>()); });
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        attempt.record_step({.action = "look"});
+        attempt.effect(
+            "charge",
+            [&](const EffectCall& call) {
+              const int number = static_cast<int>(charges.size()) + 1;
+              const bool broken = std::exchange(line_breaks, false);
+              if (!broken || arrives) {
+                charges.emplace(call.idempotency_key, number);
+              }
+              if (broken) throw std::runtime_error("the line broke");
+              return charges.at(call.idempotency_key);
+            },
+            how);
+        throw std::runtime_error("no goods");
+      },
+      answers({RecoveryAction::suspend("?"), RecoveryAction::abort(), RecoveryAction::abort()}),
+      options};
+  static_cast<void>(token_of(agent.run("x", {.run_id = "origin"})));
+  const std::string parent = to_string(kit.store->checkpoints("origin").value().front().id);
+
+  CHECK_ERRC(Errc::aborted, agent.fork(parent, {.run = {.run_id = "b"}}));
+  CHECK_ERRC(Errc::aborted, agent.resume_run("origin"));
+  // What did not happen, and was asked about, is carried out by each for itself; else it is one
+  // act, and its origin's.
+  const bool own = can_ask && !arrives;
+  CHECK(charges.size() == (own ? 2 : 1));
+  CHECK(refunds == (own ? std::vector{1, 2} : std::vector{1}));
 }
 
 TEST_CASE("a fork asks about an undoing in doubt by its origin's key", "[fork]") {

@@ -142,6 +142,15 @@ class Chaos {
     return call(Site{.name = site}, attempt, std::forward<Fn>(fn));
   }
 
+  // For places of your own: counts a visit and notes what it meets, but carries nothing out. delay:
+  // a latency; fault: anything else that can happen to a call.
+  struct Met {
+    std::optional<Injection> delay{};
+    std::optional<Injection> fault{};
+  };
+  [[nodiscard]] Met meet(const Site& site) const;
+  void kill() const;  // Like Fault::kill: see ChaosOptions.
+
   // A store with store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place of an
   // operation is "SITE//append" and so on: rules name it as their step. inner: not null.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::shared_ptr<CheckpointStore> inner,

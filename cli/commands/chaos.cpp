@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// triage chaos: runs a program behind a proxy that meets faults.
+
+#include "command.hpp"
+#include "read_policy.hpp"
+#include "supervise/verdict.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/lab/http_proxy.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char** environ;
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> command{};
+  std::string mix{};     // A file.
+  std::string replay{};  // Likewise.
+  std::string record{};  // Likewise.
+  std::string upstream{};
+  std::string variable = "BASE_URL";
+  std::uint64_t seed = 1;
+  double rate = 0.1;
+};
+
+// What a service in trouble does, where no file says otherwise.
+lab::FaultMix common_mix(double rate) {
+  using lab::Fault;
+  lab::FaultMix mix{.rules = {{.fault = Fault::fails, .types = {FailureType::external_fault}},
+                              {.fault = Fault::throws},
+                              {.fault = Fault::partial_value},
+                              {.fault = Fault::wrong_value},
+                              {.fault = Fault::latency, .length = std::chrono::seconds(2)}}};
+  for (lab::FaultRule& rule : mix.rules) rule.rate = rate / static_cast<double>(mix.rules.size());
+  return mix;
+}
+
+// A JSON file, with the place of what is wrong in it.
+Result<Json> read_json(const std::string& path) {
+  TRIAGE_TRY(text, read_text_file(path));
+  try {
+    Json json = Json::parse(text);
+    TRIAGE_TRYV(check_json(json, "\"" + printable(path) + "\""));
+    return outcome::success(std::move(json));
+  } catch (const Json::exception& e) {
+    return Error{Errc::invalid_argument, "\"" + printable(path) + "\" is no JSON: " + e.what()};
+  }
+}
+
+Error in_file(const std::string& path, const Error& error) {
+  return {error.code, "\"" + printable(path) + "\": " + error.detail};
+}
+
+Result<lab::Chaos> chaos_of(const Arguments& given, lab::ChaosOptions options) {
+  options.seed = given.seed;
+  if (!given.replay.empty()) {
+    TRIAGE_TRY(json, read_json(given.replay));
+    auto schedule = lab::schedule_from_json(json);
+    if (!schedule) return in_file(given.replay, schedule.error());
+    return outcome::success(lab::Chaos::replay(schedule.value(), std::move(options)));
+  }
+  lab::FaultMix mix = common_mix(given.rate);
+  if (!given.mix.empty()) {
+    TRIAGE_TRY(json, read_json(given.mix));
+    auto read = lab::fault_mix_from_json(json);
+    if (!read) return in_file(given.mix, read.error());
+    mix = std::move(read).value();
+  }
+  TRIAGE_TRYV(lab::check_fault_mix(mix));
+  return outcome::success(lab::Chaos(std::move(mix), std::move(options)));
+}
+
+std::vector<std::string> environment_of(const Arguments& given, const std::string& url) {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
+  if (!given.upstream.empty()) {
+    all.push_back(given.variable + "=" + url);
+    return all;
+  }
+  // Programs differ in which of them they read. What must not go through the proxy is forgotten.
+  for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}) {
+    all.push_back(std::string(name) + "=" + url);
+  }
+  for (const char* name : {"NO_PROXY", "no_proxy"}) all.push_back(std::string(name) + "=");
+  return all;
+}
+
+// The last of several values of one name counts, as in a shell.
+std::vector<std::string> without_doubles(const std::vector<std::string>& all) {
+  std::vector<std::string> once;
+  for (const std::string& one : all) {
+    const std::string name = one.substr(0, one.find('=') + 1);
+    std::erase_if(once, [&](const std::string& other) { return other.starts_with(name); });
+    once.push_back(one);
+  }
+  return once;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& one : texts) all.push_back(one.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+// The program, in this process's group: a terminal's signals reach both.
+class Program {
+ public:
+  Result<int> run(const Arguments& given, const std::string& url);
+  void kill() {
+    const std::scoped_lock lock(mutex_);
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+  }
+
+ private:
+  std::mutex mutex_{};
+  pid_t pid_ = 0;  // 0: not running.
+};
+
+Result<int> Program::run(const Arguments& given, const std::string& url) {
+  std::vector<std::string> command = given.command;
+  std::vector<std::string> environment = without_doubles(environment_of(given, url));
+  int trouble = 0;
+  pid_t pid = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    trouble = ::posix_spawnp(&pid, command.front().c_str(), nullptr, nullptr,
+                             pointers(command).data(), pointers(environment).data());
+    if (trouble == 0) pid_ = pid;
+  }
+  if (trouble != 0) {
+    return Error{trouble == ENOENT ? Errc::not_found : Errc::io,
+                 "\"" + printable(command.front()) + "\" cannot be run: " + std::strerror(trouble)};
+  }
+  // The program decides what an interrupt means; what happened is printed in any case.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGQUIT, SIG_IGN);
+  ::siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+  const std::scoped_lock lock(mutex_);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  pid_ = 0;
+  return outcome::success(supervise::shell_status(status));
+}
+
+Result<void> write_schedule(const std::string& path, const lab::Schedule& schedule) {
+  std::ofstream file(path, std::ios::binary);
+  file << show(lab::to_json(schedule), 2) << "\n";
+  file.close();
+  if (!file) return Error{Errc::io, "\"" + printable(path) + "\" cannot be written"};
+  return outcome::success();
+}
+
+Result<int> carry_out(const Arguments& given) {
+  // Tried before anything runs: what happened once may not happen again.
+  if (!given.record.empty()) {
+    TRIAGE_TRYV(write_schedule(given.record, {}));
+  }
+  Program program;
+  TRIAGE_TRY(chaos, chaos_of(given, {.kill = [&program] { program.kill(); }}));
+  TRIAGE_TRY(proxy, lab::HttpProxy::start(chaos, {.upstream = given.upstream}));
+  TRIAGE_TRY(status, program.run(given, proxy->url()));
+  const std::uint64_t requests = proxy->requests();
+  proxy.reset();
+  const std::size_t faults = chaos.injected_count();
+  std::cerr << "triage: chaos: " << faults << (faults == 1 ? " fault in " : " faults in ")
+            << requests << (requests == 1 ? " request" : " requests") << ", seed " << given.seed
+            << "\n"
+            << lab::describe(chaos.injected());
+  if (!given.record.empty()) {
+    TRIAGE_TRYV(write_schedule(given.record, chaos.injected()));
+  }
+  return outcome::success(status);
+}
+
+}  // namespace
+
+std::function<ExitStatus()> chaos(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
+      ->required();
+  arguments.add_option("--seed", given->seed, "Which faults, of all that may be. Default: 1.");
+  auto* mix = arguments.add_option("--mix", given->mix, "A fault mix in JSON: see docs/lab.md.");
+  auto* rate = arguments.add_option("--rate", given->rate,
+                                    "Share of requests that meet a fault, without a mix. 0 to 1; "
+                                    "default: 0.1.");
+  rate->check(CLI::Range(0.0, 1.0))->excludes(mix);
+  arguments.add_option("--record", given->record, "Writes the faults that happened to this file.");
+  arguments.add_option("--replay", given->replay, "Injects the faults of such a file, no others.")
+      ->excludes(mix)
+      ->excludes(rate);
+  auto* upstream = arguments.add_option("--upstream", given->upstream,
+                                        "http://HOST:PORT that all requests go to. Then CMD finds "
+                                        "the proxy's URL in a variable, not in HTTP_PROXY.");
+  arguments.add_option("--variable", given->variable, "Name of that variable. Default: BASE_URL.")
+      ->needs(upstream);
+  arguments.footer(
+      "Example: triage chaos --seed 7 --upstream http://127.0.0.1:8080 --variable OPENAI_BASE_URL\n"
+      "         -- ./agent.py\n\n"
+      "Requests meet 429s and 503s, resets, answers that break off, calls of a tool with another\n"
+      "name, and delays. Ends with the status of CMD, and prints what happened to stderr.");
+  return [given] {
+    const auto status = carry_out(*given);
+    return status ? static_cast<ExitStatus>(status.value()) : report(status.error());
+  };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A table "an agent that does this, under that policy, comes to this end", one run a row.
+
+#include "triage/agent_options.hpp"
+#include "triage/testing/recording_observer.hpp"
+#include "triage/testing/scripted_agent.hpp"
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::testing {
+
+// How one attempt of a row ends: a Failure, or anything else as the value it returns.
+class PlayedAttempt {
+ public:
+  PlayedAttempt(Failure failure);  // NOLINT(google-explicit-constructor)
+  template <class T>
+  requires(!std::same_as<std::remove_cvref_t<T>, PlayedAttempt> &&
+           !std::same_as<std::remove_cvref_t<T>, Failure> && JsonWritable<std::remove_cvref_t<T>>)
+      PlayedAttempt(T&& value)  // NOLINT(google-explicit-constructor)
+      : value_(Json(std::forward<T>(value))) {}
+
+  void write_to(ScriptedAgent& script) const;
+
+ private:
+  std::optional<Failure> failure_{};
+  Json value_{};
+};
+
+// What a row expects. What is left out is not compared.
+struct ExpectedRun {
+  std::optional<Json> value{};        // The run succeeds with it.
+  std::optional<Errc> error{};        // It ends with this error.
+  std::optional<FailureType> type{};  // And the failure that it ends with is of this type.
+  std::optional<int> attempts{};
+  std::optional<std::vector<Duration>> waits{};  // Exactly, zero ones left out.
+  std::optional<Duration> waited_at_most{};      // In all.
+};
+
+struct RunRow {
+  std::string name{};
+  std::vector<PlayedAttempt> attempts{};  // Attempts beyond the last one repeat it.
+  ExpectedRun expect{};
+};
+
+// What a scripted run came to, on a simulated clock.
+struct PlayedRun {
+  Result<Json> result = Error{};
+  int attempts = 0;
+  std::vector<Duration> waits{};        // Without those of no length.
+  std::vector<RecordedEvent> events{};  // See trace_text().
+};
+
+// Runs a script once. options: clock and observer are the kit's own; `random` is seeded with 1 if
+// it is null.
+[[nodiscard]] PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy,
+                             AgentOptions options = {});
+
+// CHECK(run_table(policy, {{"two 503s are retried", {failures::http(503), failures::http(503),
+// "ok"},
+//                           {.value = "ok", .attempts = 3}}}) == "");
+// One line a row that does not hold, in the order of the rows, with what the run did.
+[[nodiscard]] std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
+                                    const AgentOptions& options = {});
+
+}  // namespace triage::inline v0_1::testing

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the outside of a simulated world knows: effects that happened, records that were
+// acknowledged.
+
+#include "triage/checkpoint_store.hpp"
+#include "triage/effect.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1::lab::detail {
+
+class Ledger {
+ public:
+  // An effect or a compensation. How often it has happened now.
+  int perform(const EffectCall& call, EffectSemantics semantics);
+  [[nodiscard]] Reconciled reconcile(const EffectCall& call) const;
+
+  void acknowledge(const std::string& store, const RunId& run, std::span<const Record> records);
+  void forget(const std::string& store, const RunId& run);
+
+  // What is wrong; empty if nothing is.
+  [[nodiscard]] std::string doubled_effects() const;
+  using Stores = std::map<std::string, std::shared_ptr<CheckpointStore>, std::less<>>;
+  [[nodiscard]] std::string lost_records(const Stores& stores) const;
+
+ private:
+  struct Effect {
+    std::string key{};
+    int times = 0;
+    bool once = true;
+  };
+  std::map<std::string, Effect> effects_{};   // By idempotency key.
+  using Run = std::pair<std::string, RunId>;  // Name of the store.
+  std::map<Run, std::map<Sequence, Record>> acknowledged_{};
+};
+
+}  // namespace triage::inline v0_1::lab::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What stands in front of a world's store for one life of a process.
+
+#include "ledger.hpp"
+#include "scheduler.hpp"
+
+#include "triage/forwarding_store.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::lab::detail {
+
+// Dies with its process: its leases are free then, and it does nothing more.
+class MortalStore final : public ForwardingStore {
+ public:
+  explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
+      : ForwardingStore(std::move(inner)) {}
+  ~MortalStore() override { stop_queue(); }
+  void die();
+
+  // The world's stores outlive its processes.
+  [[nodiscard]] StoreCapabilities capabilities() const noexcept override {
+    return {.durability = Durability::process, .shared_by_processes = true};
+  }
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  void append_group(std::span<AppendBatch> batches) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+
+ private:
+  // Not the lease itself: one whose answer got lost belongs to nobody.
+  struct Held {
+    RunId run{};
+    std::uint64_t epoch = 0;
+    std::int64_t handle = 0;
+    std::weak_ptr<const void> holder{};
+  };
+  Result<Lease> noted(Result<Lease> lease);
+
+  std::vector<Held> leases_{};
+  bool dead_ = false;
+};
+
+// Outermost: traces every operation, keeps the scheduler from switching in the middle of one, and
+// remembers what was acknowledged.
+class AuditedStore final : public ForwardingStore {
+ public:
+  AuditedStore(std::shared_ptr<CheckpointStore> inner, Scheduler& scheduler, Ledger* ledger,
+               std::string who, std::string name)
+      : ForwardingStore(std::move(inner)),
+        scheduler_(scheduler),
+        ledger_(ledger),
+        who_(std::move(who)),
+        name_(std::move(name)) {}
+  ~AuditedStore() override { stop_queue(); }
+
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
+  Result<Lease> acquire(const RunId& run) override;
+  Result<void> renew(const Lease& lease) override;
+  Result<void> release(const Lease& lease) override;
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override;
+  void append_group(std::span<AppendBatch> batches) override;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
+  Result<JournalReading> read_newest(const RunId& run) override;
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
+  Result<RunInfo> run(const RunId& id) override;
+  Result<Checkpoint> load(const CheckpointId& id) override;
+  Result<State> load_state(const CheckpointId& id) override;
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run) override;
+  Result<Checkpoint> latest(const RunId& run) override;
+  Result<void> erase(const RunId& run) override;
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override;
+  Result<void> erase_if(std::string_view space, std::string_view key,
+                        std::uint64_t expected) override;
+  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
+
+ private:
+  template <class Act>
+  auto traced(std::string_view what, std::string_view text, Act act) -> decltype(act());
+
+  Scheduler& scheduler_;
+  Ledger* ledger_;  // Null: nothing is remembered.
+  const std::string who_;
+  const std::string name_;
+};
+
+}  // namespace triage::inline v0_1::lab::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "triage/testing/run_table.hpp"
+
+#include "triage/agent.hpp"
+#include "triage/testing/simulated_clock.hpp"
+
+#include "duration_text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace triage::inline v0_1::testing {
+namespace {
+
+std::string all_of(const std::vector<Duration>& durations) {
+  std::string text;
+  for (const Duration one : durations) text += (text.empty() ? "" : ", ") + seconds(one);
+  return text.empty() ? "none" : text;
+}
+
+Duration sum(const std::vector<Duration>& durations) {
+  return std::accumulate(durations.begin(), durations.end(), Duration::zero());
+}
+
+FailureType type_of(const Error& error) {
+  return error.failure() ? error.failure()->type() : FailureType::unknown;
+}
+
+std::string outcome_text(const PlayedRun& run) {
+  if (run.result) return "success with " + show(run.result.value());
+  const Error& error = run.result.error();
+  std::string text(to_string(error.code));
+  if (error.failure()) text += " (" + std::string(to_string(type_of(error))) + ")";
+  return text + ": " + printable(error.detail);
+}
+
+// Everything in which the run is not as expected, in words; empty if nothing is.
+std::string differences(const ExpectedRun& expected, const PlayedRun& run) {
+  std::string text;
+  const auto differs = [&](const std::string& wanted) {
+    text += (text.empty() ? "" : ", ") + wanted;
+  };
+  if (expected.value && !(run.result && run.result.value() == *expected.value)) {
+    differs("success with " + show(*expected.value));
+  }
+  if (expected.error && (run.result || run.result.error().code != *expected.error)) {
+    differs(std::string(to_string(*expected.error)));
+  }
+  if (expected.type && (run.result || type_of(run.result.error()) != *expected.type)) {
+    differs("a failure of type " + std::string(to_string(*expected.type)));
+  }
+  if (expected.attempts && run.attempts != *expected.attempts) {
+    differs(std::to_string(*expected.attempts) + " attempts");
+  }
+  if (expected.waits && run.waits != *expected.waits) {
+    differs("waits of " + all_of(*expected.waits));
+  }
+  if (expected.waited_at_most && sum(run.waits) > *expected.waited_at_most) {
+    differs("at most " + seconds(*expected.waited_at_most) + " of waits");
+  }
+  return text;
+}
+
+}  // namespace
+
+PlayedAttempt::PlayedAttempt(Failure failure) : failure_(std::move(failure)) {}
+
+void PlayedAttempt::write_to(ScriptedAgent& script) const {
+  if (failure_) {
+    script.attempt().fail(*failure_);
+  } else {
+    script.attempt().succeed(value_);
+  }
+}
+
+PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy, AgentOptions options) {
+  const auto clock = std::make_shared<SimulatedClock>();
+  const auto observer = std::make_shared<RecordingObserver>();
+  options.clock = clock;
+  options.observer = observer;
+  if (!options.random) options.random = seeded_random(1);
+  const std::size_t before = script.call_count();
+  const TriageAgent agent{script, policy, std::move(options)};
+  PlayedRun run;
+  run.result = agent.run("task");
+  run.attempts = static_cast<int>(script.call_count() - before);
+  run.waits = clock->waits();
+  std::erase(run.waits, Duration::zero());
+  run.events = observer->events();
+  return run;
+}
+
+std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
+                      const AgentOptions& options) {
+  std::string report;
+  for (const RunRow& row : rows) {
+    ScriptedAgent script;
+    for (const PlayedAttempt& attempt : row.attempts) attempt.write_to(script);
+    script.repeat_last();
+    const PlayedRun run = play(script, policy, options);
+    const std::string wanted = differences(row.expect, run);
+    if (wanted.empty()) continue;
+    report += "\"" + printable(row.name) + "\": expected " + wanted + "; got " + outcome_text(run) +
+              ", " + std::to_string(run.attempts) + " attempts, waits: " + all_of(run.waits) + "\n";
+  }
+  return report;
+}
+
+}  // namespace triage::inline v0_1::testing

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// triage chaos, as a user runs it.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+std::string file_with(const TempFolder& folder, const char* name, const std::string& text) {
+  const std::string path = folder.file(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("chaos ends with the status of the program, and tells it where the proxy is", "[cli]") {
+  const Printed printed =
+      triage_command({"chaos", "--", "sh", "-c", "echo $HTTP_PROXY $https_proxy; exit 7"});
+  CHECK(printed.status == 7);
+  CHECK_THAT(printed.out, ContainsSubstring("http://127.0.0.1:"));
+  CHECK_THAT(printed.error, ContainsSubstring("chaos: 0 faults in 0 requests, seed 1"));
+  const Printed based = triage_command({"chaos", "--upstream", "http://127.0.0.1:9", "--variable",
+                                        "API_URL", "--", "sh", "-c", "echo $API_URL"});
+  CHECK(based.status == 0);
+  CHECK_THAT(based.out, ContainsSubstring("http://127.0.0.1:"));
+}
+
+TEST_CASE("the faults that a program met are written down, and happen again", "[cli]") {
+  const TempFolder folder;
+  const std::string mix = file_with(folder, "mix.json", R"({"faults": [
+      {"fault": "fails", "site": "nobody.invalid", "rate": 0.5, "types": ["external_fault", "access_denied"]},
+      {"fault": "throws", "at": [3]}]})");
+  const std::string faults = folder.file("faults.json");
+  // Where nothing goes wrong the proxy asks for a host that does not exist.
+  const char* const ten_requests = R"(for i in 1 2 3 4 5 6 7 8 9 10; do
+      exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}
+      printf 'GET http://nobody.invalid/ HTTP/1.1\r\n\r\n' >&3
+      read -r line <&3; echo "$line"; line=; exec 3>&-
+    done 2>/dev/null)";
+  const Printed first = triage_command(
+      {"chaos", "--seed", "5", "--mix", mix, "--record", faults, "--", "bash", "-c", ten_requests});
+  CHECK(first.status == 0);
+  CHECK_THAT(first.out,
+             ContainsSubstring("502 Bad Gateway") && ContainsSubstring("401 Unauthorized"));
+  CHECK_THAT(first.error, ContainsSubstring(" faults in 10 requests, seed 5") &&
+                              ContainsSubstring("nobody.invalid"));
+  const Printed second =
+      triage_command({"chaos", "--replay", faults, "--", "bash", "-c", ten_requests});
+  CHECK(second.out == first.out);
+}
+
+TEST_CASE("chaos says which file, which key and what is allowed", "[cli]") {
+  const TempFolder folder;
+  const std::string mix =
+      file_with(folder, "mix.json", R"({"faults": [{"fault": "fails", "rate": 1.5}]})");
+  const Printed wrong = triage_command({"chaos", "--mix", mix, "--", "true"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.error,
+             ContainsSubstring("mix.json\": .faults[0].rate is 1.5; allowed is 0 to 1"));
+  const Printed absent = triage_command({"chaos", "--mix", folder.file("no.json"), "--", "true"});
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.error, ContainsSubstring("no.json"));
+  const std::string broken = file_with(folder, "broken.json", "{");
+  CHECK_THAT(triage_command({"chaos", "--replay", broken, "--", "true"}).error,
+             ContainsSubstring("broken.json\" is no JSON"));
+  CHECK(triage_command({"chaos", "--", "/no/such/program"}).status == 1);
+  CHECK(triage_command({"chaos", "--rate", "2", "--", "true"}).status == 2);
+  CHECK(triage_command({"chaos", "--upstream", "ftp://x", "--", "true"}).status == 2);
+}
+
+TEST_CASE("chaos does not run anything if it could not write down what happens", "[cli]") {
+  const TempFolder folder;
+  const std::string made = folder.file("made");
+  const Printed printed =
+      triage_command({"chaos", "--record", "/proc/none/faults.json", "--", "touch", made});
+  CHECK(printed.status == 9);
+  CHECK_THAT(printed.error, ContainsSubstring("faults.json\" cannot be written"));
+  CHECK_FALSE(std::ifstream(made).good());
+}

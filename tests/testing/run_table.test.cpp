@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A table of whole runs: what a useful test of a policy looks like.
+#include "triage/testing/run_table.hpp"
+
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/stop.hpp"
+#include "triage/testing/failures.hpp"
+
+#include "support/catch.hpp"
+
+#include <string>
+
+using namespace triage;
+using namespace triage::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+FailurePolicy policy() {
+  FailurePolicy policy;
+  policy
+      .on(FailureType::external_fault,
+          retry_with_backoff({.max_attempts = 3, .jitter = Jitter::none}))
+      .on(FailureType::refused, abort_run("no"))
+      .otherwise(escalate());
+  return policy;
+}
+
+}  // namespace
+
+TEST_CASE("a policy is tested by a table of runs", "[testing][table]") {
+  CHECK(run_table(policy(),
+                  {{"two 503s are healed",
+                    {failures::http(503), failures::http(503), "ok"},
+                    {.value = "ok", .attempts = 3, .waits = {{500ms, 1s}}}},
+                   {"a third one is not",
+                    {failures::http(503)},
+                    {.error = Errc::escalated, .attempts = 3, .waited_at_most = 2s}},
+                   {"a refusal ends it",
+                    {failures::refused()},
+                    {.error = Errc::aborted, .type = FailureType::refused, .attempts = 1}}}) == "");
+}
+
+TEST_CASE("a row that does not hold says what was expected and what happened", "[testing][table]") {
+  const std::string report = run_table(
+      policy(), {{"hoped for", {failures::http(503)}, {.value = 1, .attempts = 1}},
+                 {"holds", {7}, {.value = 7, .attempts = 1, .waits = std::vector<Duration>{}}}});
+  CHECK_THAT(report, ContainsSubstring("\"hoped for\": expected success with 1, 1 attempts; got "
+                                       "escalated (external_fault): ") &&
+                         ContainsSubstring("3 attempts, waits: 0.5 s, 1 s"));
+  CHECK_THAT(report, !ContainsSubstring("holds"));
+}
+
+TEST_CASE("a thousand scenarios are a thousand runs, and none sleeps", "[testing][table]") {
+  std::vector<RunRow> rows;
+  for (int i = 0; i < 1000; ++i) {
+    rows.push_back({"row " + std::to_string(i),
+                    {failures::http(503), failures::overloaded(), i},
+                    {.value = i, .attempts = 3, .waited_at_most = 10s}});
+  }
+  CHECK(run_table(policy(), rows) == "");
+}
