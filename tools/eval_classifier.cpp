@@ -66,6 +66,8 @@ class LeftOut {
     const std::vector<Example> examples = make_examples(corpus, parts);
     std::transform(examples.begin(), examples.end(), std::back_inserter(kinds_),
                    [](const Example& example) { return example.kind; });
+    std::transform(examples.begin(), examples.end(), std::back_inserter(rules_),
+                   [](const Example& example) { return example.rules; });
     posteriors_ = leave_origins_out(examples, corpus.rows.size(), corpus.written_origins, folds,
                                     std::max(1U, std::thread::hardware_concurrency()));
     for (std::size_t group = 0; group < groups; ++group) {
@@ -75,7 +77,7 @@ class LeftOut {
 
   [[nodiscard]] detail::ModelOpinion opinion(std::size_t row) const {
     const Calibration& calibration = calibrations_[corpus_.rows[row].origin % groups];
-    return training::opinion(posteriors_[row], kinds_[row], calibration);
+    return training::opinion(posteriors_[row], kinds_[row], rules_[row], calibration);
   }
 
  private:
@@ -86,13 +88,14 @@ class LeftOut {
     for (std::size_t i = 0; i < corpus_.rows.size(); ++i) {
       const Row& row = corpus_.rows[i];
       if (row.origin % groups == group || row.kind == RowKind::paraphrase) continue;
-      judged.push_back({posteriors_[i], row.label, kinds_[i]});
+      judged.push_back({posteriors_[i], row.label, kinds_[i], rules_[i]});
     }
     return calibrate(judged);
   }
 
   const Corpus& corpus_;
   std::vector<detail::TextKind> kinds_{};
+  std::vector<FailureType> rules_{};
   std::vector<detail::Posterior> posteriors_{};
   std::array<Calibration, groups> calibrations_{};
 };

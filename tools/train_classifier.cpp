@@ -34,7 +34,7 @@ Result<std::string> train(const std::string& folder) {
   std::vector<Judged> judged;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].kind != RowKind::paraphrase)
-      judged.push_back({posteriors[i], rows[i].label, examples[i].kind});
+      judged.push_back({posteriors[i], rows[i].label, examples[i].kind, examples[i].rules});
   }
   const Calibration calibration = calibrate(judged);
   std::vector<const Example*> teaching;
@@ -42,12 +42,15 @@ Result<std::string> train(const std::string& folder) {
   detail::ModelParameters parameters = fit(teaching);
   apply(calibration, parameters);
   std::printf(
-      "%zu rows of %zu origins; temperatures %.2f %.2f; thresholds for messages, programs:\n",
+      "%zu rows of %zu origins; temperatures %.2f %.2f; thresholds for messages, programs, and "
+      "where "
+      "the rules agree:\n",
       rows.size(), origins, calibration.temperatures[0], calibration.temperatures[1]);
   for (const FailureType type : all_failure_types) {
     const auto i = static_cast<std::size_t>(type);
-    std::printf("  %s %.3f %.3f\n", std::string(to_string(type)).c_str(),
-                calibration.thresholds[0][i], calibration.thresholds[1][i]);
+    std::printf("  %s %.3f %.3f %.3f\n", std::string(to_string(type)).c_str(),
+                calibration.thresholds[0][i], calibration.thresholds[1][i],
+                static_cast<double>(calibration.backing.thresholds[i]));
   }
   return outcome::success(detail::TextModel::serialize(parameters));
 }

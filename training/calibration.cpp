@@ -11,11 +11,6 @@ using detail::Posterior;
 
 constexpr std::array text_kinds{detail::TextKind::message, detail::TextKind::program};
 
-FailureType most_likely(const Posterior& posterior) {
-  const auto best = std::max_element(posterior.begin(), posterior.end()) - posterior.begin();
-  return all_failure_types[static_cast<std::size_t>(best)];
-}
-
 double share(const Posterior& posterior, FailureType type) {
   return posterior[static_cast<std::size_t>(type)];
 }
@@ -65,9 +60,10 @@ struct Cut {
 
 // Every place where the guesses can be cut, the shortest first. guesses: the most confident first.
 template <class Visit>
-void for_each_cut(const std::vector<Guess>& guesses, Visit&& visit) {
+void for_each_cut(const std::vector<Guess>& guesses, Visit&& visit,
+                  double least = least_threshold) {
   Cut here;
-  for (std::size_t i = 0; i < guesses.size() && guesses[i].confidence >= least_threshold; ++i) {
+  for (std::size_t i = 0; i < guesses.size() && guesses[i].confidence >= least; ++i) {
     here.threshold = guesses[i].confidence;
     here.said += 1;
     here.right += guesses[i].right ? 1 : 0;
@@ -91,18 +87,40 @@ Cut best_cut(const std::vector<Guess>& guesses, double price) {
   return best;
 }
 
+// The longest cut in which the share of right guesses is high enough, where a type of which few
+// rows are known is taken for one of its group: `others` has the guesses of all of them.
+Cut backed_cut(const std::vector<Guess>& guesses, const std::vector<Guess>& others,
+               double precision) {
+  constexpr double weight = 20;  // Rows for which the group counts.
+  constexpr double any = 0;
+  Cut longest;
+  const auto visit = [&](const Cut& here) {
+    double said = 1;  // One more, and wrong.
+    double right = 0;
+    for (const Guess& other : others) {
+      if (other.confidence < here.threshold) break;
+      said += 1;
+      right += other.right ? 1 : 0;
+    }
+    if (here.right + weight * right / said >= precision * (here.said + weight)) longest = here;
+  };
+  for_each_cut(guesses, visit, any);
+  return longest;
+}
+
 using CutPair = std::array<Cut, detail::text_kind_count>;
 
-// Where to cut the guesses of both kinds of text, so that together they reach the goals and as many
-// right ones as possible stay.
-CutPair longest_cuts(const std::array<Group, detail::text_kind_count>& groups, double precision,
-                     double most_overridden) {
+// Where to cut the guesses of both kinds of text, so that together with what is settled they reach
+// the goals and as many right ones as possible stay.
+CutPair longest_cuts(const std::array<Group, detail::text_kind_count>& groups, const Cut& settled,
+                     double precision, double most_overridden) {
   CutPair longest;
   double most_right = 0;
   const auto try_second = [&](const Cut& first) {
     const auto try_both = [&](const Cut& second) {
       const double right = first.right + second.right;
-      if (right <= most_right || right < precision * (first.said + second.said) ||
+      const double said = first.said + second.said + settled.said;
+      if (right <= most_right || right + settled.right < precision * said ||
           first.overrides + second.overrides > most_overridden) {
         return;
       }
@@ -125,11 +143,11 @@ void set_threshold(const Group& group, const Cut& cut, detail::TextKind kind,
 }
 
 // Thresholds for the groups at the lowest price of a wrong guess at which the goals are reached.
-void set_thresholds(const std::vector<Group>& groups, double precision, double most_overridden,
-                    Calibration& calibration) {
+void set_thresholds(const std::vector<Group>& groups, const Cut& settled, double precision,
+                    double most_overridden, Calibration& calibration) {
   constexpr double highest_price = 1000;
   for (double price = 0.5; price < highest_price; price *= 1.03) {
-    Cut all;
+    Cut all{.said = settled.said, .right = settled.right};
     for (const Group& group : groups) {
       const Cut cut = best_cut(group.guesses, price);
       for (const detail::TextKind kind : text_kinds) set_threshold(group, cut, kind, calibration);
@@ -139,6 +157,69 @@ void set_thresholds(const std::vector<Group>& groups, double precision, double m
     }
     if (all.right >= precision * all.said && all.overrides <= most_overridden) break;
   }
+}
+
+void sort_guesses(std::vector<Guess>& guesses) {
+  std::stable_sort(guesses.begin(), guesses.end(),
+                   [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
+}
+
+// The rows in which the rules suggest the likeliest type, too, by type.
+std::array<std::vector<Guess>, failure_type_count> backed_guesses(const std::vector<Judged>& judged,
+                                                                  const Calibration& calibration) {
+  std::array<std::vector<Guess>, failure_type_count> backed;
+  for (const Judged& row : judged) {
+    const Posterior posterior =
+        at_temperature(row.posterior, calibration.temperatures[number(row.kind)]);
+    const FailureType type = detail::likeliest_of(posterior);
+    if (type == FailureType::unknown || row.rules != type) continue;
+    backed[static_cast<std::size_t>(type)].push_back(
+        {share(posterior, type), type == row.label, row.label == FailureType::unknown});
+  }
+  return backed;
+}
+
+// What was settled by agreement.
+struct Settled {
+  std::vector<bool> rows{};
+  Cut routing{};
+  Cut others{};
+};
+
+// Finds what may be said where rules and model agree.
+Settled settle_agreed(const std::vector<Judged>& judged, const CalibrationGoals& goals,
+                      Calibration& calibration) {
+  auto backed = backed_guesses(judged, calibration);
+  std::array<std::vector<Guess>, 2> groups;
+  const auto group_of = [](FailureType type) { return is_routing_sensitive(type) ? 0U : 1U; };
+  for (const FailureType type : all_failure_types) {
+    std::vector<Guess>& own = backed[static_cast<std::size_t>(type)];
+    sort_guesses(own);
+    std::vector<Guess>& group = groups[group_of(type)];
+    group.insert(group.end(), own.begin(), own.end());
+  }
+  for (auto& group : groups) sort_guesses(group);
+  Settled settled;
+  for (const FailureType type : all_failure_types) {
+    const auto i = static_cast<std::size_t>(type);
+    const bool routing = is_routing_sensitive(type);
+    const Cut cut = backed_cut(backed[i], groups[group_of(type)],
+                               routing ? goals.routing_precision : goals.other_precision);
+    calibration.backing.thresholds[i] = static_cast<float>(cut.threshold);
+    calibration.backing.shares[i] = static_cast<float>(cut.right / (cut.said + 1));
+    Cut& sum = routing ? settled.routing : settled.others;
+    sum.said += cut.said;
+    sum.right += cut.right;
+    sum.overrides += cut.overrides;
+  }
+  constexpr double never = 2;
+  for (const Judged& row : judged) {
+    const Posterior posterior =
+        at_temperature(row.posterior, calibration.temperatures[number(row.kind)]);
+    const auto said = detail::opinion_of(posterior, never, calibration.backing, row.rules);
+    settled.rows.push_back(said.type != FailureType::unknown);
+  }
+  return settled;
 }
 
 }  // namespace
@@ -173,44 +254,42 @@ Calibration calibrate(const std::vector<Judged>& judged, const CalibrationGoals&
       others.push_back({.types = {type}});
     }
   }
+  const Settled settled = settle_agreed(judged, goals, calibration);
   double unknown_rows = 0;
-  for (const Judged& row : judged) {
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    const Judged& row = judged[i];
     const Posterior posterior =
         at_temperature(row.posterior, calibration.temperatures[number(row.kind)]);
-    const FailureType type = most_likely(posterior);
+    const FailureType type = detail::likeliest_of(posterior);
     const bool is_unknown = row.label == FailureType::unknown;
     if (is_unknown) ++unknown_rows;
+    if (settled.rows[i]) continue;
     const Guess guess{share(posterior, type), type == row.label, is_unknown};
     if (is_routing_sensitive(type)) routing[number(row.kind)].guesses.push_back(guess);
     for (Group& group : others) {
       if (group.types.front() == type) group.guesses.push_back(guess);
     }
   }
-  const auto sort = [](Group& group) {
-    std::stable_sort(group.guesses.begin(), group.guesses.end(),
-                     [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
-  };
-  std::for_each(routing.begin(), routing.end(), sort);
-  std::for_each(others.begin(), others.end(), sort);
-  double most_overridden = goals.most_overridden * unknown_rows;
-  const CutPair cuts = longest_cuts(routing, goals.routing_precision, most_overridden / 2);
+  for (Group& group : routing) sort_guesses(group.guesses);
+  for (Group& group : others) sort_guesses(group.guesses);
+  double most_overridden =
+      goals.most_overridden * unknown_rows - settled.routing.overrides - settled.others.overrides;
+  const CutPair cuts =
+      longest_cuts(routing, settled.routing, goals.routing_precision, most_overridden / 2);
   for (const detail::TextKind kind : text_kinds) {
     set_threshold(routing[number(kind)], cuts[number(kind)], kind, calibration);
     most_overridden -= cuts[number(kind)].overrides;
   }
-  set_thresholds(others, goals.other_precision, most_overridden, calibration);
+  set_thresholds(others, settled.others, goals.other_precision, most_overridden, calibration);
   return calibration;
 }
 
-detail::ModelOpinion opinion(const Posterior& posterior, detail::TextKind kind,
+detail::ModelOpinion opinion(const Posterior& posterior, detail::TextKind kind, FailureType rules,
                              const Calibration& calibration) noexcept {
   const Posterior tempered = at_temperature(posterior, calibration.temperatures[number(kind)]);
-  const FailureType guess = most_likely(tempered);
-  const double confidence = share(tempered, guess);
-  const double least = calibration.thresholds[number(kind)][static_cast<std::size_t>(guess)];
-  return {.type = confidence >= least ? guess : FailureType::unknown,
-          .likeliest = guess,
-          .confidence = confidence};
+  const auto guess = static_cast<std::size_t>(detail::likeliest_of(tempered));
+  return detail::opinion_of(tempered, calibration.thresholds[number(kind)][guess],
+                            calibration.backing, rules);
 }
 
 void apply(const Calibration& calibration, detail::ModelParameters& parameters) {
@@ -221,6 +300,7 @@ void apply(const Calibration& calibration, detail::ModelParameters& parameters) 
     std::transform(calibration.thresholds[i].begin(), calibration.thresholds[i].end(),
                    parameters.thresholds[i].begin(), as_float);
   }
+  parameters.backing = calibration.backing;
 }
 
 }  // namespace triage::training

@@ -105,7 +105,7 @@ void judge(const Lesson& lesson, const Posteriors& posteriors, std::size_t fold_
     const Row& row = lesson.corpus.rows[i];
     if (row.kind == RowKind::paraphrase) continue;
     if (lesson.fold_of(lesson.examples[i]) == fold_left_out) continue;
-    judged.push_back({posteriors[i], row.label, lesson.examples[i].kind});
+    judged.push_back({posteriors[i], row.label, lesson.examples[i].kind, lesson.examples[i].rules});
   }
 }
 
@@ -120,11 +120,13 @@ Calibration calibration_without(const Course& course, const Opinions& opinions, 
 
 // What the classifier would answer: the model, codes where it abstains.
 FailureType answer(const Failure& failure, const detail::Posterior& posterior,
-                   detail::TextKind kind, const Calibration& calibration) {
+                   const Example& example, const Calibration& calibration) {
   const Trajectory none;
   detail::Findings findings;
   detail::find_hints({.failure = failure, .trajectory = none}, findings);
-  return detail::decide(std::move(findings), opinion(posterior, kind, calibration)).type;
+  return detail::decide(std::move(findings),
+                        opinion(posterior, example.kind, example.rules, calibration))
+      .type;
 }
 
 std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteriors,
@@ -135,7 +137,7 @@ std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteri
       all.push_back(unknown);  // Nobody asks.
       continue;
     }
-    all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i], lesson.examples[i].kind,
+    all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i], lesson.examples[i],
                          calibrations[lesson.fold_of(lesson.examples[i])]));
   }
   return all;

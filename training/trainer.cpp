@@ -248,6 +248,7 @@ Example make_example(const Row& row, const detail::ModelInputParts& parts) {
           .hints = model_input.hints,
           .kind = model_input.features.kind,
           .label = row.label,
+          .rules = parts.hints ? detail::rules_say(findings) : FailureType::unknown,
           .origin = row.origin,
           .weight = row.kind == RowKind::paraphrase ? wording_weight : 1.0F,
           .only_teaches = row.kind == RowKind::paraphrase};

@@ -16,6 +16,7 @@ struct Example {
   std::array<float, detail::hint_input_count> hints{};
   detail::TextKind kind = detail::TextKind::message;
   FailureType label = FailureType::unknown;
+  FailureType rules = FailureType::unknown;  // What they say of it.
   std::size_t origin = 0;
   float weight = 1;           // How much it counts in training.
   bool only_teaches = false;  // A paraphrase: it is never left out and never asked about.

@@ -55,9 +55,10 @@ bool is_words(const Finding& finding) {
   return finding.named_in_text || finding.kind >= FindingKind::exception_type;
 }
 
-Scores score(const Findings& findings) {
+Scores score(const Findings& findings, FindingKind surest = FindingKind::fact) {
   Scores scores;
   for (const Finding& finding : findings.list) {
+    if (finding.kind < surest) continue;
     if (is_words(finding) && !words_may_say(finding.evidence.suggests, findings)) continue;
     TypeScore& entry = of(scores, finding.evidence.suggests);
     const double confidence = finding.evidence.confidence;
@@ -71,7 +72,6 @@ Scores score(const Findings& findings) {
     for (const double confidence : entry.by_kind) doubt *= 1 - confidence;
     entry.score = 1 - doubt;
   }
-  scores[static_cast<std::size_t>(unknown)].score = 0;
   return scores;
 }
 
@@ -304,6 +304,14 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
   return result;
 }
 
+FailureType rules_say(const Findings& findings) {
+  Scores scores = score(findings, FindingKind::code);
+  const FailureType winner = strongest(scores);
+  const bool enough = of(scores, winner).score >= least_score &&
+                      doubtful_confidence(scores, winner) >= least_confidence;
+  return enough ? winner : unknown;
+}
+
 Classification decide(Findings findings) {
   const bool some_ruled_out =
       std::any_of(findings.list.begin(), findings.list.end(), [&](const Finding& finding) {
@@ -318,11 +326,13 @@ Classification decide(Findings findings) {
     Scores scores = score(findings);
     const FailureType winner = strongest(scores);
     const double confidence = doubtful_confidence(scores, winner);
-    if (of(scores, winner).score >= least_score && confidence >= least_confidence) {
+    if (winner == unknown) {
+      // Nothing was found, or a remark that the work goes on.
+    } else if (of(scores, winner).score >= least_score && confidence >= least_confidence) {
       result.type = winner;
       result.reason = of(scores, winner).best->reason;
       result.confidence = confidence;
-    } else if (winner != unknown) {
+    } else {
       lean(winner, of(scores, winner).best->reason, confidence, result);
     }
   }

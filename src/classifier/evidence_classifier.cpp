@@ -40,14 +40,10 @@ bool says_nothing(const detail::ModelInput& input) {
          std::all_of(input.hints.begin(), input.hints.end(), [](float hint) { return hint == 0; });
 }
 
-detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::ModelInput& input) {
+detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::ModelInput& input,
+                                FailureType rules) {
   if (says_nothing(input)) return {};
-  const detail::Posterior posterior = model.posterior(input);
-  const auto best = static_cast<std::size_t>(std::max_element(posterior.begin(), posterior.end()) -
-                                             posterior.begin());
-  return {.type = model.decide(posterior, input.features.kind),
-          .likeliest = all_failure_types[best],
-          .confidence = posterior[best]};
+  return model.opinion(model.posterior(input), input.features.kind, rules);
 }
 
 // How many there are, up to more than a few.
@@ -94,8 +90,8 @@ struct EvidenceClassifier::Body {
     const std::optional<Duration> wait_in_text = findings.wait_in_text;
     auto model_input = inputs.take();
     detail::collect_model_input(input, findings, {}, *model_input);
-    detail::ModelOpinion opinion =
-        opinion_of(model ? *model : detail::built_in_model(), *model_input);
+    detail::ModelOpinion opinion = opinion_of(model ? *model : detail::built_in_model(),
+                                              *model_input, detail::rules_say(findings));
     opinion.words = words_of(input.failure, findings);
     inputs.give_back(std::move(model_input));
     Classification result = detail::decide(std::move(findings), opinion);

@@ -2,6 +2,7 @@
 #include "base/find_text.hpp"
 #include "classifier/blame/loops.hpp"
 #include "classifier/codes/stated_status.hpp"
+#include "classifier/codes/stop_reasons.hpp"
 #include "classifier/codes/text_codes.hpp"
 #include "classifier/phrases/rules.hpp"
 #include "classifier/text/names.hpp"
@@ -86,9 +87,23 @@ class HintCollector {
     for (std::size_t i = first; i < findings_.list.size(); ++i) {
       findings_.list[i].named_in_text = true;
     }
+    stop_reasons(place, given);
   }
 
  private:
+  // In an answer as it came, which is JSON, the reason to stop is a code like any other.
+  void stop_reasons(const Place& place, std::string_view given) {
+    codes_.clear();
+    find_stop_reasons(given, codes_);
+    const std::size_t begin = given.find_first_not_of(" \t\r\n");
+    const bool is_answer = begin != std::string_view::npos && given[begin] == '{';
+    for (const TextCode& code : codes_) {
+      add(place, FindingKind::code, "text.stop_reason", code.meaning,
+          "The text gives as the reason to stop: " + printable(code.found));
+      findings_.list.back().named_in_text = !is_answer;
+    }
+  }
+
   // What a text says without what it came in; that is told.
   std::string_view plain(std::string_view given) {
     auto undressed = undress(given);

@@ -78,6 +78,10 @@ struct ModelOpinion {
   std::size_t words = 1'000;  // Of the failure and its causes; 0: it knew codes and names only.
 };
 
+// The type that codes, exception types and phrases suggest together; unknown if they are too weak,
+// or contradict each other.
+[[nodiscard]] FailureType rules_say(const Findings& findings);
+
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and

@@ -66,7 +66,8 @@ TEST_CASE("a model file is read back as it was written", "[classifier][model]") 
   const Posterior posterior = model.value().posterior({});
   CHECK(posterior[static_cast<std::size_t>(FailureType::refused)] ==
         Approx(std::exp(3) / (std::exp(3) + 12)));
-  CHECK(model.value().decide(posterior, TextKind::message) == FailureType::refused);
+  CHECK(model.value().opinion(posterior, TextKind::message, FailureType::unknown).type ==
+        FailureType::refused);
 }
 
 TEST_CASE("the model abstains below a type's threshold, which each kind of text has of its own",
@@ -82,11 +83,13 @@ TEST_CASE("the model abstains below a type's threshold, which each kind of text 
   ModelInput input;
   const Posterior message = model.value().posterior(input);
   CHECK(message[0] == Approx(std::exp(3) / (std::exp(3) + 12)));
-  CHECK(model.value().decide(message, TextKind::message) == FailureType::unknown);
+  CHECK(model.value().opinion(message, TextKind::message, FailureType::unknown).type ==
+        FailureType::unknown);
   input.features.kind = TextKind::program;
   const Posterior program = model.value().posterior(input);
   CHECK(program[0] == Approx(std::exp(1.5) / (std::exp(1.5) + 12)));
-  CHECK(model.value().decide(program, TextKind::program) == all_failure_types[0]);
+  CHECK(model.value().opinion(program, TextKind::program, FailureType::unknown).type ==
+        all_failure_types[0]);
 }
 
 TEST_CASE("in texts about programs concepts count once more", "[classifier][model]") {

@@ -93,7 +93,7 @@ TEST_CASE("thresholds of one kind of text may make up for the other", "[classifi
   std::array<double, 2> said{};
   double right = 0;
   for (const Judged& row : judged) {
-    const FailureType type = opinion(row.posterior, row.kind, calibration).type;
+    const FailureType type = opinion(row.posterior, row.kind, row.rules, calibration).type;
     if (type == FailureType::unknown) continue;
     ++said[static_cast<std::size_t>(row.kind)];
     right += type == row.label ? 1 : 0;
@@ -240,9 +240,38 @@ TEST_CASE("thresholds are where the goals are reached", "[classifier][training]"
   const Calibration calibration = calibrate(judged);
   std::size_t right = 0;
   for (const Judged& row : judged) {
-    const FailureType said = opinion(row.posterior, row.kind, calibration).type;
+    const FailureType said = opinion(row.posterior, row.kind, row.rules, calibration).type;
     CHECK((said == FailureType::unknown || said == row.label));
     if (said == row.label && said != FailureType::unknown) ++right;
   }
   CHECK(right == 200);
+}
+
+TEST_CASE("where the rules back a type, less likelihood is enough, as far as they were right",
+          "[classifier][training]") {
+  using enum FailureType;
+  std::vector<Judged> judged;
+  const auto add = [&](FailureType likeliest, FailureType rules, double confidence,
+                       FailureType label) {
+    detail::Posterior posterior{};
+    posterior.fill((1 - confidence) / 12);
+    posterior[static_cast<std::size_t>(likeliest)] = confidence;
+    judged.push_back({posterior, label, detail::TextKind::message, rules});
+  };
+  for (int i = 0; i < 200; ++i) {
+    const bool half = i % 2 == 0;
+    add(timeout, unknown, 0.6, half ? timeout : unknown);  // Alone the model errs,
+    add(timeout, timeout, 0.6, timeout);                   // with the rules it does not.
+    add(crashed, unknown, 0.6, half ? crashed : unknown);
+    add(crashed, crashed, 0.6, half ? crashed : unknown);  // Here they are no help.
+  }
+  const Calibration calibration = calibrate(judged);
+  const auto said = [&](std::size_t row) {
+    return opinion(judged[row].posterior, judged[row].kind, judged[row].rules, calibration);
+  };
+  CHECK(said(0).type == unknown);
+  CHECK(said(1).type == timeout);
+  CHECK(said(1).confidence > 0.9);
+  CHECK(said(2).type == unknown);
+  CHECK(said(3).type == unknown);
 }

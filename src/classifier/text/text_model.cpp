@@ -16,7 +16,7 @@ std::string_view model_bytes() noexcept;
 namespace {
 
 constexpr std::string_view magic = "triageTM";
-constexpr std::uint32_t format_version = 4;
+constexpr std::uint32_t format_version = 5;
 constexpr float vector_length = 6;  // Of the features of one text, after normalisation.
 constexpr float least_length = 2;   // Of very short texts before it: they say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
@@ -28,6 +28,8 @@ template <class Parameters, class Visit>
 void visit_numbers(Parameters& parameters, Visit&& visit) {
   visit(parameters.temperatures.data(), sizeof parameters.temperatures);
   visit(parameters.thresholds.data(), sizeof parameters.thresholds);
+  visit(parameters.backing.thresholds.data(), sizeof parameters.backing.thresholds);
+  visit(parameters.backing.shares.data(), sizeof parameters.backing.shares);
   visit(parameters.group_scales.data(), sizeof parameters.group_scales);
   visit(parameters.bias.data(), sizeof parameters.bias);
   visit(parameters.weight_scales.data(), sizeof parameters.weight_scales);
@@ -159,12 +161,32 @@ Posterior TextModel::posterior(const ModelInput& input) const noexcept {
   return posterior;
 }
 
-FailureType TextModel::decide(const Posterior& posterior, TextKind kind) const noexcept {
-  const auto best = static_cast<std::size_t>(std::max_element(posterior.begin(), posterior.end()) -
-                                             posterior.begin());
+ModelOpinion opinion_of(const Posterior& posterior, double least, const Backing& backing,
+                        FailureType rules) noexcept {
+  const FailureType likeliest = likeliest_of(posterior);
+  const double confidence = posterior[static_cast<std::size_t>(likeliest)];
+  ModelOpinion opinion{.likeliest = likeliest, .confidence = confidence};
+  if (confidence >= least) opinion.type = likeliest;
+  const auto type = static_cast<std::size_t>(likeliest);
+  if (likeliest == FailureType::unknown || rules != likeliest ||
+      confidence < static_cast<double>(backing.thresholds[type])) {
+    return opinion;
+  }
+  opinion.type = likeliest;
+  opinion.confidence = std::max(confidence, static_cast<double>(backing.shares[type]));
+  return opinion;
+}
+
+FailureType likeliest_of(const Posterior& posterior) noexcept {
+  const auto best = std::max_element(posterior.begin(), posterior.end()) - posterior.begin();
+  return all_failure_types[static_cast<std::size_t>(best)];
+}
+
+ModelOpinion TextModel::opinion(const Posterior& posterior, TextKind kind,
+                                FailureType rules) const noexcept {
+  const auto best = static_cast<std::size_t>(likeliest_of(posterior));
   const float least = parameters_.thresholds[static_cast<std::size_t>(kind)][best];
-  return posterior[best] < static_cast<double>(least) ? FailureType::unknown
-                                                      : all_failure_types[best];
+  return opinion_of(posterior, static_cast<double>(least), parameters_.backing, rules);
 }
 
 const TextModel& built_in_model() {

@@ -16,6 +16,26 @@ namespace triage::inline v0_1::detail {
 // How likely each failure type is, by its number; they add up to 1.
 using Posterior = std::array<double, failure_type_count>;
 
+[[nodiscard]] FailureType likeliest_of(const Posterior& posterior) noexcept;
+
+// How likely a type must be that the rules suggest, too, and how many of these answers are right:
+// measured for each type on rows of origins that the model had not seen.
+struct Backing {
+  std::array<float, failure_type_count> thresholds = never();
+  std::array<float, failure_type_count> shares{};
+
+  static constexpr std::array<float, failure_type_count> never() noexcept {
+    std::array<float, failure_type_count> all{};
+    all.fill(2);
+    return all;
+  }
+};
+
+// What is said of a posterior: the likeliest type if it reaches `least`, or what the backing asks
+// for where the rules suggest the same; else unknown. `rules`: what rules_say().
+[[nodiscard]] ModelOpinion opinion_of(const Posterior& posterior, double least,
+                                      const Backing& backing, FailureType rules) noexcept;
+
 // All parameters, as the trainer knows them. File format: docs/classification_internals.md.
 struct ModelParameters {
   static constexpr std::uint32_t buckets = 15U << 12U;
@@ -28,6 +48,7 @@ struct ModelParameters {
   std::array<float, text_kind_count> temperatures{1, 1};
   // … and a posterior below its threshold means unknown.
   std::array<std::array<float, failure_type_count>, text_kind_count> thresholds{};
+  Backing backing{};
   std::array<float, feature_group_count> group_scales{};
   std::array<float, failure_type_count> bias{};
   std::array<float, failure_type_count> weight_scales{};  // Of one unit in the table.
@@ -69,8 +90,9 @@ class TextModel {
   [[nodiscard]] static std::string serialize(const ModelParameters& parameters);
 
   [[nodiscard]] Posterior posterior(const ModelInput& input) const noexcept;
-  // The most likely type if it reaches its threshold, else unknown.
-  [[nodiscard]] FailureType decide(const Posterior& posterior, TextKind kind) const noexcept;
+  // The same by the model's own thresholds.
+  [[nodiscard]] ModelOpinion opinion(const Posterior& posterior, TextKind kind,
+                                     FailureType rules) const noexcept;
 
  private:
   TextModel() = default;
