@@ -7,8 +7,12 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string_view>
 
 namespace triage::inline v0_1::cli {
+
+// `triage fork`, whose CMD is no argument like the others, is given each word behind -- like this.
+inline constexpr std::string_view behind_dashes = "--word-of-cmd=";
 
 // Declares the command's arguments and returns what to do once they are parsed. The returned
 // function owns what the arguments are parsed into.
@@ -55,6 +59,7 @@ std::function<ExitStatus()> resume(CLI::App& arguments);
 std::function<ExitStatus()> run(CLI::App& arguments);
 std::function<ExitStatus()> train(CLI::App& arguments);
 std::function<ExitStatus()> workflow_run(CLI::App& arguments);
+std::function<ExitStatus()> worker(CLI::App& arguments);
 std::function<ExitStatus()> workflow_show(CLI::App& arguments);
 std::function<ExitStatus()> policy_check(CLI::App& arguments);
 std::function<ExitStatus()> policy_show(CLI::App& arguments);

@@ -37,6 +37,7 @@ constexpr std::array commands{
     Command{"", "run", "Runs a program, and brings it to its end whatever goes wrong.", &run},
     Command{"", "resume", "Goes on with runs whose supervisor died, or whose time has come.",
             &resume},
+    Command{"", "worker", "Goes on with runs that nobody works on, until it is stopped.", &worker},
     Command{"", "runs", "Lists what ran, and what runs.", &runs},
     Command{"", "suspended", "Lists the runs that wait, and what for.", &suspended},
     Command{"", "decide", "Goes on with a run that waits for a decision.", &decide},
@@ -193,6 +194,21 @@ bool hold_standard_files() {
   return true;
 }
 
+// The words for the parser, the last one first. It takes a command behind -- only where an argument
+// is still missing, which of a fork none is.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes != words.end() && words.front() == "fork") {
+    for (auto word = dashes + 1; word != words.end(); ++word) {
+      word->insert(0, behind_dashes);
+    }
+    words.erase(dashes);
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
@@ -213,7 +229,7 @@ int run_command(int argc, char** argv) {
     add_commands(*sub, group.name, chosen);
   }
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);  // Prints the help, or what was wrong.
     if (code == 0) return 0;

@@ -40,6 +40,15 @@ void tell_status(const std::string& text) {
   std::fprintf(stderr, "%s\n", show(line).c_str());
 }
 
+std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>& command) {
+  if (command.empty()) return nullptr;
+  std::error_code gone;
+  return [command, here = std::filesystem::current_path(gone).string()](supervise::RunSpec& spec) {
+    spec.command.front() = command.front();
+    spec.folder = here;
+  };
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -82,6 +91,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .adapter_folder = supervise::adapter_folder(),
                                    .shadows = shadow_folder(),
                                    .left_out = paths_of(url),
+                                   .on_this_host = as_here(given.instead),
                                    .on_trouble =
                                        [quiet = given.quiet](const std::string& text) {
                                          if (!quiet) warn(text);

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 
@@ -22,6 +23,9 @@ struct SessionArguments {
   std::string max_wait = "10m";
   bool quiet = false;
   bool json = false;
+  // Not an option: the program, and the arguments if there are any, that stand for those of every
+  // run, in the current folder. Empty: each as it was begun.
+  std::vector<std::string> instead{};
 };
 void declare_session(CLI::App& arguments, SessionArguments& given);
 
@@ -40,6 +44,11 @@ class RunSession {
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
   // The run that was served last.
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
+  // From now on the first SIGTERM or SIGINT ends no run, but triggers this token.
+  void finish_at_first_stop() const { supervisor_->options().signals->finish_at_first(); }
+  [[nodiscard]] std::stop_token no_more() const {
+    return supervisor_->options().signals->no_more();
+  }
   // With which runs are begun and gone on with.
   [[nodiscard]] RunOptions run_options() const;
 

@@ -64,6 +64,11 @@ void Signals::watch(const std::stop_token& stop) {
 
 void Signals::handle(int signal) {
   const std::scoped_lock lock(mutex_);
+  if (finish_first_ && ends_programs(signal) && signal != SIGQUIT) {
+    finish_first_ = false;
+    no_more_.request_stop();
+    return;
+  }
   if (ends_programs(signal)) {
     ended_by_ = signal;
     static_cast<void>(!::write(told_.write.get(), "x", 1));
@@ -85,6 +90,11 @@ void Signals::handle(int signal) {
     ::kill(::getpid(), SIGSTOP);
     ::kill(-group_, SIGCONT);
   }
+}
+
+void Signals::finish_at_first() {
+  const std::scoped_lock lock(mutex_);
+  finish_first_ = true;
 }
 
 void Signals::clear_interrupts() {

@@ -29,6 +29,11 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // From now on the first signal that ends programs, SIGQUIT excepted, is not passed on, and stops
+  // no run: whoever looks at the token begins no further one. The second one is handled as ever.
+  void finish_at_first();
+  [[nodiscard]] std::stop_token no_more() const { return no_more_.get_token(); }
+
   // What was blocked before: for children.
   [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
@@ -59,8 +64,10 @@ class Signals {
   Pipe wake_{};
   Pipe told_{};
   std::stop_source stop_{};
+  std::stop_source no_more_{};
   std::atomic<int> ended_by_{0};
   std::mutex mutex_{};
+  bool finish_first_ = false;
   pid_t group_ = 0;
   int terminal_ = -1;
   std::jthread thread_{};

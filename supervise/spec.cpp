@@ -75,6 +75,12 @@ std::string version_of(const RunSpec& spec, std::string_view adapter) {
          " protocol-" + std::to_string(protocol_version);
 }
 
+bool is_of_command(const RunSpec& spec, const std::vector<std::string>& command) {
+  if (program_name(spec) != program_name({.command = command})) return false;
+  return command.size() == 1 || std::equal(spec.command.begin() + 1, spec.command.end(),
+                                           command.begin() + 1, command.end());
+}
+
 Json to_json(const RunSpec& spec) {
   return Json{{"command", spec.command},
               {"folder", spec.folder},

@@ -68,6 +68,10 @@ inline constexpr const char* common_version = "1";
 // none.
 [[nodiscard]] std::string version_of(const RunSpec& spec, std::string_view adapter);
 
+// Whether the run is one of this command: the same program by its file name and, if `command` has
+// arguments, the same arguments.
+[[nodiscard]] bool is_of_command(const RunSpec& spec, const std::vector<std::string>& command);
+
 // The task of the run, as its store has it.
 [[nodiscard]] Json to_json(const RunSpec& spec);
 // Errors: Errc::corrupt for what is no such task.

@@ -118,6 +118,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
 Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   run_ = attempt.run_id();
   TRIAGE_TRY(spec, spec_from_json(task));
+  if (options_.on_this_host) options_.on_this_host(spec);
   TRIAGE_TRYV(end_former(attempt));
   TRIAGE_TRY(found, find_adapter(spec.adapter, spec.command.front(), options_.adapter_folder,
                                  options_.read_document));

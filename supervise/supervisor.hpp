@@ -37,6 +37,8 @@ struct SupervisorOptions {
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
   std::vector<std::string> left_out{};  // Of workspaces: WorkspaceOptions::left_out.
+  // Changes how a run is executed here, such as where its program lies; null: as it was begun.
+  std::function<void(RunSpec&)> on_this_host{};
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
   std::function<void(const std::string&)> on_status{};   // What the child says that it is doing.
 };

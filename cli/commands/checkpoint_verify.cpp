@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint verify: reads everything and says which records are damaged or missing, and
-// what is wrong with the file that lookups rely on.
+// what is wrong with the file that lookups rely on. With --repair what is lost is set aside.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -9,7 +9,9 @@
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
+#include "triage/repair.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -20,6 +22,7 @@ struct VerifyArguments {
   StoreArgument where{};
   std::string store{};
   std::string run{};
+  bool repair = false;
   bool json = false;
 };
 
@@ -28,34 +31,45 @@ struct Verified {
   std::size_t damaged_runs = 0;
   std::size_t records = 0;
   std::size_t damaged = 0;
+  std::size_t set_aside = 0;            // Of these, by a repair: now, or before.
   Json store_problems = Json::array();  // Of the file itself.
   Json findings = Json::array();
+  Json repairs = Json::array();
   std::string text{};
 };
 
-// Bytes can be right and yet make no sense: the fold finds holes and bodies that do not decode.
+using Problems = std::vector<std::pair<Sequence, std::string>>;
+
+// What is lost and not set aside. Bytes can be right and yet make no sense: the fold finds holes
+// and bodies that do not decode.
+Problems problems_of(const JournalReading& reading, const Result<Journal>& journal,
+                     Verified& verified) {
+  Problems problems;
+  bool lost = false;
+  for (const LostRecords& one : lost_records(reading)) {
+    lost = true;
+    const auto number = static_cast<std::size_t>(one.last - one.first + 1);
+    verified.damaged += number;
+    if (one.set_aside) {
+      verified.set_aside += number;
+    } else {
+      problems.emplace_back(one.first, one.why);
+    }
+  }
+  if (reading.info.damaged) problems.emplace_back(0, "the run's row does not match its checksum");
+  if (!journal) {
+    problems.emplace_back(1, journal.error().detail);
+  } else if (journal.value().broken_at() && problems.empty() && !lost) {
+    problems.emplace_back(*journal.value().broken_at(), "the record is not readable");
+  }
+  return problems;
+}
+
 void verify_run(const JournalReading& reading, Verified& verified) {
   ++verified.runs;
   verified.records += reading.records.size() + reading.damaged.size();
-  verified.damaged += reading.damaged.size();
-  std::vector<std::pair<Sequence, std::string>> problems;
-  for (const DamagedRecord& damaged : reading.damaged) {
-    problems.emplace_back(damaged.seq, damaged.error.detail);
-  }
-  for (const SequenceRange& range : missing_records(reading)) {
-    verified.damaged += range.last - range.first + 1;
-    problems.emplace_back(range.first, range.first == range.last
-                                           ? "the record is missing"
-                                           : "the records from here to " +
-                                                 std::to_string(range.last) + " are missing");
-  }
-  if (reading.info.damaged) problems.emplace_back(0, "the run's row does not match its checksum");
   const auto journal = Journal::fold(reading);
-  if (!journal) {
-    problems.emplace_back(1, journal.error().detail);
-  } else if (journal.value().broken_at() && problems.empty()) {
-    problems.emplace_back(*journal.value().broken_at(), "the record is not readable");
-  }
+  const Problems problems = problems_of(reading, journal, verified);
   if (problems.empty()) return;
   ++verified.damaged_runs;
   Json entries = Json::array();
@@ -76,6 +90,50 @@ void verify_run(const JournalReading& reading, Verified& verified) {
   verified.findings.push_back({{"run", run_json(reading.info)},
                                {"damaged", std::move(entries)},
                                {"newest_intact", std::move(newest)}});
+}
+
+// "record 7 (step)", "records 8 to 9".
+std::string place_of(const LostRecords& lost) {
+  if (lost.first != lost.last) {
+    return "records " + std::to_string(lost.first) + " to " + std::to_string(lost.last);
+  }
+  return "record " + std::to_string(lost.first) +
+         (lost.kind ? " (" + std::string(to_string(*lost.kind)) + ")" : "");
+}
+
+// Sets aside what a run has lost; says so, or why it cannot.
+void repair(CheckpointStore& store, const RunId& run, Verified& verified) {
+  const auto repaired = repair_run(store, run);
+  if (repaired && repaired.value().lost.empty()) return;
+  verified.text += "Run " + printable(run) + ":\n";
+  if (!repaired) {
+    verified.text += "  Not repaired: " + printable(repaired.error().detail) + "\n";
+    verified.repairs.push_back({{"run", run}, {"problem", repaired.error().detail}});
+    return;
+  }
+  Json lost = Json::array();
+  for (const LostRecords& one : repaired.value().lost) {
+    verified.text += "  Set aside: " + place_of(one) + ": " + printable(one.why) + "\n";
+    lost.push_back({{"first", one.first}, {"last", one.last}, {"why", one.why}});
+    if (one.kind) lost.back()["kind"] = to_string(*one.kind);
+  }
+  const std::string newest = to_string(repaired.value().newest);
+  verified.text += "  It goes on from " + printable(newest) + ".\n";
+  if (repaired.value().effects_in_doubt) {
+    verified.text +=
+        "  The intent of an effect may be among them: effects that are not recorded are in doubt, "
+        "not undone.\n";
+  }
+  verified.repairs.push_back({{"run", run},
+                              {"set_aside", std::move(lost)},
+                              {"newest_intact", newest},
+                              {"effects_in_doubt", repaired.value().effects_in_doubt}});
+}
+
+bool needs_repair(const JournalReading& reading) {
+  const auto lost = lost_records(reading);
+  return std::any_of(lost.begin(), lost.end(),
+                     [](const LostRecords& one) { return !one.set_aside; });
 }
 
 // A run that cannot be read at all, for example because its id is damaged: the others still can.
@@ -101,16 +159,26 @@ void check_store(CheckpointStore& store, Verified& verified) {
 }
 
 Result<Verified> verify(const VerifyArguments& arguments) {
-  TRIAGE_TRY(store, open_store(arguments.store));
+  TRIAGE_TRY(store, arguments.repair ? open_store_to_change(arguments.store)
+                                     : open_store(arguments.store));
   Verified verified;
   if (!arguments.run.empty()) {
     TRIAGE_TRY(reading, read_run(*store, arguments.run));
+    if (arguments.repair && needs_repair(reading)) {
+      repair(*store, reading.info.id, verified);
+      TRIAGE_TRY(after, store->read(reading.info.id, {}));
+      reading = std::move(after);
+    }
     verify_run(reading, verified);
     return outcome::success(std::move(verified));
   }
   TRIAGE_TRY(runs, store->runs({.limit = 0}));
   for (const RunInfo& run : runs) {
     auto reading = store->read(run.id, {});
+    if (reading && arguments.repair && needs_repair(reading.value())) {
+      repair(*store, run.id, verified);
+      reading = store->read(run.id, {});
+    }
     if (reading) {
       verify_run(reading.value(), verified);
     } else if (reading.error().code != Errc::not_found) {  // Erased since it was listed.
@@ -127,7 +195,16 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
   auto given = std::make_shared<VerifyArguments>();
   declare_store(arguments, given->where);
   arguments.add_option("--run", given->run, "Only this run.");
+  arguments.add_flag("--repair", given->repair,
+                     "Set aside what is damaged or missing: it stays where it is, is never used, "
+                     "and is no finding any more.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(
+      std::string("Example: triage checkpoint verify --repair\n\n"
+                  "A repair appends one record that names what is lost. The run goes "
+                  "on from its newest good\ncheckpoint; effects behind it are not done "
+                  "again, and one whose intent may be lost is in doubt.\n\n") +
+      exit_status_help());
   return [given] {
     const auto meant = meant_store(given->where);
     if (!meant) return report(meant.error());
@@ -143,12 +220,18 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
                       {"damaged_runs", verified.damaged_runs},
                       {"records", verified.records},
                       {"damaged_records", verified.damaged},
+                      {"set_aside", verified.set_aside},
+                      {"repairs", verified.repairs},
                       {"store_problems", verified.store_problems},
                       {"findings", verified.findings}});
     } else {
       print(verified.text);
+      const std::string aside =
+          verified.set_aside == 0
+              ? "all intact.\n"
+              : "intact but for " + count(verified.set_aside, "record") + " set aside.\n";
       print(count(verified.runs, "run") + ", " + count(verified.records, "record") + " read: " +
-            (intact ? "all intact.\n"
+            (intact ? aside
                     : count(verified.damaged, "damaged record") + " in " +
                           count(verified.damaged_runs, "run") +
                           (verified.store_problems.empty()

@@ -26,7 +26,9 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 
 // "--store", "--json": what may stand behind the command.
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  return app.get_options([](const CLI::Option* option) { return !option->get_lnames().empty(); });
+  return app.get_options([](const CLI::Option* option) {
+    return !option->get_lnames().empty() && !option->get_group().empty();
+  });
 }
 
 std::string dashed(const CLI::Option& option) { return "--" + option.get_lnames().front(); }

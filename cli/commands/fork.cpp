@@ -5,8 +5,11 @@
 #include "key_value.hpp"
 #include "open_store.hpp"
 #include "run_session.hpp"
+#include "supervise/child.hpp"
+#include "triage/detail/try.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -14,10 +17,40 @@ namespace {
 struct Arguments {
   SessionArguments session{};
   std::vector<std::string> where{};
+  std::vector<std::string> command{};
   std::vector<std::string> set{};
   std::string label{};
   std::string run{};
 };
+
+// What the branch runs. An adapter that was chosen by the program's name is not the new one's.
+Result<supervise::RunSpec> spec_of(const StoredStart& origin,
+                                   const std::vector<std::string>& command) {
+  TRIAGE_TRY(spec, supervise::spec_from_json(origin.task));
+  if (command.empty()) return outcome::success(std::move(spec));
+  const std::string before = supervise::program_name(spec);
+  spec.command = command;
+  TRIAGE_TRY(program, supervise::find_program(command.front(), spec.folder));
+  static_cast<void>(program);
+  if (supervise::program_name(spec) != before) spec.adapter.clear();
+  return outcome::success(std::move(spec));
+}
+
+Result<Json> branch_off(const RunSession& session, const std::vector<std::string>& command,
+                        const std::string& checkpoint, ForkOptions& options) {
+  const RunId origin = checkpoint.substr(0, checkpoint.find('@'));
+  TRIAGE_TRYV(supervised_run(session.store(), origin));
+  if (command.empty()) {
+    TRIAGE_TRY(agent, session.agent_of(origin));
+    return agent.fork(checkpoint, options);
+  }
+  TRIAGE_TRY(start, stored_start(session.store(), origin));
+  TRIAGE_TRY(spec, spec_of(start, command));
+  TRIAGE_TRY(agent, session.agent_for(spec));
+  options.task = supervise::to_json(spec);
+  options.accept_changed = true;  // It is another command's branch, as is asked for.
+  return agent.fork(checkpoint, options);
+}
 
 ExitStatus fork_run(Arguments& given) {
   ForkOptions options{.label = given.label};
@@ -36,17 +69,12 @@ ExitStatus fork_run(Arguments& given) {
   if (!session) return report(session.error());
   const auto checkpoint = in_full(session.value()->store(), given.where.back());
   if (!checkpoint) return report(checkpoint.error());
-  const RunId origin = checkpoint.value().substr(0, checkpoint.value().find('@'));
-  if (const auto info = supervised_run(session.value()->store(), origin); !info) {
-    return report(info.error());
-  }
   options.run = session.value()->run_options();
   options.run.run_id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   const RunId branch = options.run.run_id;
-  const auto agent = session.value()->agent_of(origin);
-  if (!agent) return report(agent.error());
-  return session.value()->conclude(branch, agent.value().fork(checkpoint.value(), options));
+  return session.value()->conclude(
+      branch, branch_off(*session.value(), given.command, checkpoint.value(), options));
 }
 
 }  // namespace
@@ -60,16 +88,23 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
                   "the default one.")
       ->required()
       ->expected(1, 2);
+  // What stands behind -- comes as these: see main.cpp.
+  arguments
+      .add_option(std::string(behind_dashes).substr(0, behind_dashes.size() - 1), given->command,
+                  "A word of CMD.")
+      ->allow_extra_args(false)
+      ->group("");
   arguments.add_option("--set", given->set, "KEY=VALUE over the checkpoint's state; repeatable.")
       ->allow_extra_args(false);
   arguments.add_option("--label", given->label, "A name to find the branch by.");
   arguments.add_option("--run", given->run, "The branch's id.");
   arguments.footer(
-      "Example: triage fork nightly@12 --set page=7 --label again\n\n"
-      "The branch runs the command of the run that it leaves, in its folder, with the state of "
-      "the\n"
-      "checkpoint; effects that were done before it are not done again. The other run stays as it\n"
-      "is.\n\nExit status: as of triage run.");
+      "Example: triage fork nightly@12 --set page=7 --label again\n"
+      "         triage fork nightly@12 -- ./by_hand.sh\n\n"
+      "The branch runs the command of the run that it leaves, or CMD, in that run's folder, with\n"
+      "the state of the checkpoint; effects that were done before it are not done again. The "
+      "other\n"
+      "run stays as it is.\n\nExit status: as of triage run.");
   return [given] { return fork_run(*given); };
 }
 

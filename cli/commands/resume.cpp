@@ -5,7 +5,9 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "run_session.hpp"
+#include "triage/orphans.hpp"
 
+#include <chrono>
 #include <memory>
 
 namespace triage::inline v0_1::cli {
@@ -16,52 +18,54 @@ struct Arguments {
   std::string run{};
   bool all = false;
   bool due = false;
+  bool accept_changed = false;
 };
 
 // The first one that is not 0: the caller learns that something needs a look.
 ExitStatus worse(ExitStatus one, ExitStatus other) { return one == ExitStatus::done ? other : one; }
 
-ExitStatus resume_one(const RunSession& session, const RunId& given) {
+ExitStatus resume_one(const RunSession& session, const RunId& given, bool accept_changed) {
   const auto info = supervised_run(session.store(), given);
   if (!info) return report(info.error());
   const RunId& run = info.value().id;
   const auto agent = session.agent_of(run);
   if (!agent) return report(agent.error());
-  const ResumeOptions options{.run = session.run_options()};
+  const ResumeOptions options{.accept_changed = accept_changed, .run = session.run_options()};
   return session.conclude(run, agent.value().resume_run(run, options));
 }
 
-// If nobody else has taken it meanwhile, and it has not ended.
-ExitStatus take_up(const RunSession& session, const RunId& run) {
-  const auto agent = session.agent_of(run);
-  if (!agent) return report(agent.error());
-  const RunId before = session.newest_run();
-  const auto result = agent.value().run_or_resume(run, Json(), {.run = session.run_options()});
-  const bool passed =
-      !result && (result.error().code == Errc::busy || result.error().code == Errc::not_found);
-  return passed ? ExitStatus::done : session.conclude(run, result);
-}
-
 ExitStatus resume_due(const RunSession& session) {
-  const auto due = session.watcher().due();
+  constexpr auto soon = std::chrono::seconds(1);
+  const auto due = session.watcher().due(soon);
   if (!due) return report(due.error());
   ExitStatus status = ExitStatus::done;
   for (const DueRun& run : due.value()) {
-    if (session.run_options().stop_token.stop_requested()) break;
-    status = worse(status, take_up(session, run.run));
+    const auto agent = session.agent_of(run.run);
+    if (!agent) {
+      status = worse(status, report(agent.error()));
+      continue;
+    }
+    const auto result = agent.value().resume_due_run(run, {.run = session.run_options()});
+    if (result) status = worse(status, session.conclude(run.run, *result));
   }
   return status;
 }
 
 // Runs that nobody works on any more although they never ended.
 ExitStatus resume_dead(const RunSession& session) {
-  const auto runs = session.store().runs(
-      {.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0});
-  if (!runs) return report(runs.error());
+  constexpr std::size_t all = 1'000'000;
+  const auto claimed = claim_orphans(session.store(), supervise::agent_name, all);
+  if (!claimed) return report(claimed.error());
   ExitStatus status = ExitStatus::done;
-  for (const RunInfo& run : runs.value()) {
-    if (run.owned || session.run_options().stop_token.stop_requested()) continue;
-    status = worse(status, resume_one(session, run.id));
+  for (const Lease& lease : claimed.value()) {
+    const auto agent = session.agent_of(lease.run);
+    if (!agent || session.run_options().stop_token.stop_requested()) {
+      static_cast<void>(session.store().release(lease));
+      if (!agent) status = worse(status, report(agent.error()));
+      continue;
+    }
+    const auto result = agent.value().resume_claimed(lease, {.run = session.run_options()});
+    status = worse(status, session.conclude(lease.run, result));
   }
   return status;
 }
@@ -72,7 +76,7 @@ ExitStatus resume_runs(const Arguments& given) {
   }
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
-  if (!given.run.empty()) return resume_one(*session.value(), given.run);
+  if (!given.run.empty()) return resume_one(*session.value(), given.run, given.accept_changed);
   const ExitStatus status = given.all ? resume_dead(*session.value()) : ExitStatus::done;
   return worse(status, resume_due(*session.value()));
 }
@@ -84,6 +88,8 @@ std::function<ExitStatus()> resume(CLI::App& arguments) {
   arguments.add_option("RUN", given->run, "The run to go on with.");
   arguments.add_flag("--due", given->due, "Every run that waited for a time that has come.");
   arguments.add_flag("--all", given->all, "Those, and every run whose supervisor is gone.");
+  arguments.add_flag("--accept-changed", given->accept_changed,
+                     "Go on with RUN although its adapter or the protocol is another one now.");
   declare_session(arguments, given->session);
   arguments.footer(
       "Example: triage resume --due\n\n"

@@ -2,6 +2,7 @@
 #include "render/narrative.hpp"
 
 #include "render/output.hpp"
+#include "triage/repair.hpp"
 #include "triage/step.hpp"
 
 #include <algorithm>
@@ -110,6 +111,9 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::suspended:
       return sentence_end("Suspended: " + shorten(text_field(body, "message"), longest_quote));
     case RecordKind::gap:
+      if (const auto repaired = body.find("repaired"); repaired != body.end()) {
+        return "A repair set " + count(repaired->size(), "lost place") + " aside.";
+      }
       return "The store was away: records " + std::to_string(field<Sequence>(body, "first", 0)) +
              " to " + std::to_string(field<Sequence>(body, "last", 0)) + " were lost.";
     case RecordKind::stopped:
@@ -202,27 +206,6 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
                                     "\" is damaged or missing, so nothing of it can be shown"};
   }
   return outcome::success(std::move(told));
-}
-
-std::vector<SequenceRange> missing_records(const JournalReading& reading) {
-  std::vector<std::pair<Sequence, Sequence>> known;  // What is there, or is accounted for.
-  for (const Record& record : reading.records) {
-    known.emplace_back(record.seq(), record.seq());
-    if (record.kind() != RecordKind::gap) continue;
-    if (const auto body = record.body(); body && body.value().is_object()) {
-      known.emplace_back(field<Sequence>(body.value(), "first", record.seq()), record.seq());
-    }
-  }
-  for (const DamagedRecord& damaged : reading.damaged) known.emplace_back(damaged.seq, damaged.seq);
-  std::sort(known.begin(), known.end());
-  std::vector<SequenceRange> missing;
-  Sequence next = 1;
-  for (const auto& [first, last] : known) {
-    if (first > next) missing.push_back({next, first - 1});
-    next = std::max(next, last + 1);
-  }
-  if (reading.info.last >= next) missing.push_back({next, reading.info.last});
-  return missing;
 }
 
 ExitStatus warn_of_damage(const JournalReading& reading) {

@@ -35,9 +35,6 @@ struct Narrative {
 // until: records behind this sequence are left out. Errors: Errc::corrupt.
 [[nodiscard]] Result<Narrative> narrate(const JournalReading& reading, Sequence until);
 
-// The sequences that no record has and no gap accounts for, ascending.
-[[nodiscard]] std::vector<SequenceRange> missing_records(const JournalReading& reading);
-
 // Tells stderr what is damaged or missing; the status is `unreadable` then, else `done`.
 ExitStatus warn_of_damage(const JournalReading& reading);
 

@@ -92,9 +92,24 @@ class TriageAgent {
     return resume(detail::open_suspended(*core_, token, std::move(action), options));
   }
 
-  // This agent's suspended runs that may continue now without a decision. Errors: the store's.
-  Result<std::vector<DueRun>> due() const {
-    return detail::due_runs(*core_, RunOptions{}, Duration::zero());
+  // This agent's suspended runs that may continue without a decision now, or `within` that time;
+  // the earliest first. Errors: the store's.
+  Result<std::vector<DueRun>> due(Duration within = Duration::zero()) const {
+    return detail::due_runs(*core_, RunOptions{}, within);
+  }
+  // Continues one of those, waiting until it is due. Empty if somebody else has taken it, or it has
+  // gone on, since. Errors: as of resume_due(), for this run.
+  std::optional<Result<Value>> resume_due_run(const DueRun& run,
+                                              const DueOptions& options = {}) const {
+    bool gone = false;
+    auto opened = detail::open_due(*core_, run, options, &gone);
+    if (gone) return std::nullopt;
+    return resume(std::move(opened));
+  }
+  // Continues a run that claim_orphans() has given to this store; takes the lease. Does not
+  // continue one that ended as run_or_resume() would not. Errors: as of resume_run().
+  Result<Value> resume_claimed(const Lease& lease, const ResumeOptions& options = {}) const {
+    return resume(detail::open_claimed(*core_, lease, options));
   }
   // Continues, one after another, the runs that are due or will be within 1 s (it waits for them
   // and starts none early). Skips runs that somebody else has taken, so threads and processes may
@@ -109,10 +124,8 @@ class TriageAgent {
     if (!due) return outcome::failure(std::move(due).error());
     std::vector<ResumedRun<Value>> resumed;
     for (const DueRun& run : due.value()) {
-      bool gone = false;
-      auto opened = detail::open_due(*core_, run, options, &gone);
-      if (gone) continue;
-      resumed.push_back({run.run, resume(std::move(opened))});
+      auto result = resume_due_run(run, options);
+      if (result) resumed.push_back({run.run, *std::move(result)});
     }
     return outcome::success(std::move(resumed));
   }
@@ -135,7 +148,8 @@ class TriageAgent {
   }
 
   // Runs the callable in a new run, a branch of another run's checkpoint ("RUN@SEQUENCE"): it
-  // starts (and starts over) with that trajectory and state, with options.state set over it. The
+  // starts (and starts over) with that trajectory and state, with options.state set over it, and
+  // does options.task if there is one. The
   // branch is recorded before the callable runs; its origin is only read. All effects of the origin
   // keep their recorded results and idempotency keys; history, usage and limits start anew.
   // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint after

@@ -43,6 +43,7 @@ struct ForkOptions {
   Json state{};                 // An object: keys set over the checkpoint's state.
   std::string who{};            // Who forks; recorded. At most 256 bytes.
   bool accept_changed = false;  // Fork even if name, version, policy or contract differ.
+  std::optional<Json> task{};   // The branch's; empty: that of its origin.
   RunOptions run{};             // run_id: the branch's; empty: generated. label is ignored.
 };
 

@@ -154,6 +154,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
+      if (body->contains("repaired")) break;  // It tells of holes, and changes nothing.
       touch(time);
       break;  // A snapshot with what the lost ones changed follows.
     case RecordKind::suspended:

@@ -27,6 +27,9 @@ Result<void> check_fork(const ForkOptions& options) {
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
+  if (options.task) {
+    TRIAGE_TRYV(check_json(*options.task, "the branch's task"));
+  }
   if (options.state.is_null()) return outcome::success();
   if (!options.state.is_object()) {
     return Error{Errc::invalid_argument, "the branch's state must be a JSON object; this is a " +
@@ -140,10 +143,15 @@ std::vector<Record> inherited(const RunId& origin, const std::string& key,
 }
 
 // The branch's first records: its run, its origin, its starting state.
-std::vector<Record> first_records(const ForkOptions& options, const Journal& origin,
-                                  const Checkpoint& parent, Clock& clock, Journal& branch) {
+std::vector<Record> first_records(const AgentCore& core, const ForkOptions& options,
+                                  const Journal& origin, const Checkpoint& parent,
+                                  Journal& branch) {
+  Clock& clock = *core.clock;
   const WallTime wall = clock.wall_now();
   Json start = origin.start();
+  if (options.task) start["task"] = *options.task;
+  // It is this agent's from now on, also where the origin's was another one.
+  start.update(identity_of(core));
   std::vector<Record> records;
   start.erase("parent");
   start.erase("parent_attempt");
@@ -207,7 +215,9 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   if (!options.accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, origin));
   }
-  TRIAGE_TRYV(check_task(origin));
+  if (!options.task) {
+    TRIAGE_TRYV(check_task(origin));
+  }
   if (origin.lost_intent() != 0) {
     return Error{Errc::corrupt, "record " + std::to_string(origin.lost_intent()) + " of run \"" +
                                     origin.run() +
@@ -223,10 +233,10 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   const RunId id = own.run_id;
   ContinuationPtr run(new Continuation(core));
   run->set_terms(std::move(own), options.run, Duration::zero());
-  run->task = origin.start().at("task");
+  run->task = options.task ? *options.task : origin.start().at("task");
   RunData& b = *run->data;
   Journal branch(id, origin.auto_checkpoint());
-  const std::vector<Record> records = first_records(options, origin, parent, *core.clock, branch);
+  const std::vector<Record> records = first_records(core, options, origin, parent, branch);
 
   TRIAGE_TRY(label, HeldLabel::take(*store, core.options.name, options.label, id));
   const RunInfo info{.id = id,

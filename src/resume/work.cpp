@@ -7,6 +7,7 @@
 #include "run/agent_core.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/orphans.hpp"
+#include "triage/wakes_workers.hpp"
 
 #include <mutex>
 #include <optional>
@@ -45,7 +46,7 @@ class Work {
       if (!found && first) return found.error();
       first = false;
       if (found && found.value()) continue;
-      core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);
+      rest();
     }
     return outcome::success();
   }
@@ -71,6 +72,16 @@ class Work {
       return outcome::success(true);
     }
     return outcome::success(false);
+  }
+
+  // A store that tells when there is something to do is listened to, in real time.
+  void rest() {
+    const auto store = store_of(core_, options_.run);
+    const auto poll = std::chrono::ceil<std::chrono::milliseconds>(options_.poll);
+    if (dynamic_cast<WakesWorkers*>(store.get()) != nullptr) {
+      return wait_for_work(*store, poll, stop_);
+    }
+    core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);
   }
 
   // A run that cannot be taken up is left alone from then on.

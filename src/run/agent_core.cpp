@@ -210,6 +210,14 @@ Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options
           .contract = short_digest(contract)};
 }
 
+Json identity_of(const AgentCore& core) {
+  return Json{
+      {"agent", core.options.name},
+      {"version", core.options.version},
+      {"fingerprint", core.fingerprint.whole},
+      {"parts", {{"policy", core.fingerprint.policy}, {"contract", core.fingerprint.contract}}}};
+}
+
 static Rules rules_of(const AgentOptions& options, bool has_gates) {
   return {.has_gates = has_gates,
           .tells_failure = options.hooks.on_failure != nullptr,

@@ -101,5 +101,7 @@ struct AgentCore {
 
 // Text that differs if runs recorded under the other one should not continue.
 [[nodiscard]] Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options);
+// What a run's first record says about its agent.
+[[nodiscard]] Json identity_of(const AgentCore& core);
 
 }  // namespace triage::inline v0_1::detail

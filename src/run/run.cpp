@@ -128,12 +128,8 @@ void Run::note(std::string text) {
 
 Result<Record> Run::run_started() {
   RunData& b = data();
-  Json fields{
-      {"agent", core_.options.name},
-      {"version", core_.options.version},
-      {"fingerprint", core_.fingerprint.whole},
-      {"parts", {{"policy", core_.fingerprint.policy}, {"contract", core_.fingerprint.contract}}},
-      {"auto_checkpoint", b.journal.auto_checkpoint()}};
+  Json fields = identity_of(core_);
+  fields["auto_checkpoint"] = b.journal.auto_checkpoint();
   try {
     if (call_.table->task_json(call_.frame, b.task)) {
       TRIAGE_TRYV(check_json(b.task, "the task"));

@@ -60,11 +60,14 @@ void take_record(const RunId& run, const PgRows& rows, int row, JournalReading& 
 PostgresJournals::PostgresJournals(Connect connect, PostgresOptions options)
     : options_(std::move(options)),
       pid_(::getpid()),
-      pool_(std::move(connect), options_.timeout, options_.connections),
+      pool_(connect, options_.timeout, options_.connections),
+      listener_(std::move(connect), "work of \"" + options_.schema + "\""),
       mark_(real_random()->next(), !options_.read_only) {}
 
 PostgresJournals::~PostgresJournals() {
-  if (::getpid() != pid_) pool_.abandon();
+  if (::getpid() == pid_) return;
+  pool_.abandon();
+  listener_.abandon();
 }
 
 Result<void> PostgresJournals::usable() const {
@@ -283,6 +286,11 @@ Result<std::optional<VersionedValue>> PostgresJournals::get(std::string_view spa
   if (rows.empty()) return outcome::success(std::optional<VersionedValue>());
   return outcome::success(std::optional<VersionedValue>(
       VersionedValue{std::string(rows.text(0, 0)), static_cast<std::uint64_t>(rows.number(0, 1))}));
+}
+
+bool PostgresJournals::wait_for_work(std::chrono::milliseconds longest,
+                                     const std::stop_token& stop) {
+  return usable() && listener_.wait(longest, stop);
 }
 
 Result<std::uint64_t> PostgresJournals::put_if(std::string_view space, std::string_view key,

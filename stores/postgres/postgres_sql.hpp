@@ -60,6 +60,11 @@ inline constexpr const char* settings =
 // The server's clock, in milliseconds since 1970.
 #define TRIAGE_PG_NOW "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
+// Tells those that wait for work: PgListener. Behind the table's name no letter may follow.
+#define TRIAGE_PG_TELL "pg_notify('work of @', '')::text"
+#define TRIAGE_PG_TELL_SIGNAL \
+  "CASE WHEN $1 = 'triage/signals'::bytea THEN " TRIAGE_PG_TELL " ELSE '' END"
+
 #define TRIAGE_PG_FACTS                                                                      \
   "SELECT run_id, birth, epoch, owner, until_ms, agent, label, parent, status, started_ms, " \
   "updated_ms, last, " TRIAGE_PG_NOW " FROM @runs "
@@ -130,7 +135,8 @@ WITH given AS MATERIALIZED (
   FROM held JOIN given g USING (n)
   WHERE r.run_id = held.run_id AND NOT EXISTS (SELECT FROM other WHERE other.n = g.n)
 )
-SELECT held.n IS NOT NULL, other.seq
+SELECT held.n IS NOT NULL, other.seq, CASE WHEN g.status = 'suspended' THEN )" TRIAGE_PG_TELL
+                                      R"( END
 FROM given g LEFT JOIN held USING (n) LEFT JOIN other USING (n) ORDER BY g.n)";
 
 // Run, birth, epoch, owner, lease. Answers if the lease is the newest.
@@ -193,8 +199,9 @@ WITH made AS (
   UPDATE @keys SET version = version + 1, word = $4, value = $5
   WHERE space = $1 AND key = $2 AND version = $3 AND $3 > 0 RETURNING version
 )
-SELECT version, true FROM made UNION ALL SELECT version, true FROM changed
-UNION ALL SELECT version, word = $4 FROM @keys WHERE space = $1 AND key = $2
+SELECT version, true, )" TRIAGE_PG_TELL_SIGNAL R"( FROM made
+UNION ALL SELECT version, true, )" TRIAGE_PG_TELL_SIGNAL R"( FROM changed
+UNION ALL SELECT version, word = $4, '' FROM @keys WHERE space = $1 AND key = $2
 ORDER BY 1 DESC)";
 
 // Space, key, expected version. Answers with the version of what is there with another one.
@@ -209,6 +216,8 @@ inline constexpr const char* keys = R"(
 SELECT key FROM @keys WHERE space = $1::bytea AND key >= $2::bytea
   AND ($3::bytea IS NULL OR key < $3) ORDER BY key)";
 
+#undef TRIAGE_PG_TELL_SIGNAL
+#undef TRIAGE_PG_TELL
 #undef TRIAGE_PG_NOW
 #undef TRIAGE_PG_FACTS
 

@@ -3,9 +3,11 @@
 // The PostgreSQL store: its journals and leases.
 
 #include "postgres_connection.hpp"
+#include "postgres_listener.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/postgres.hpp"
+#include "triage/wakes_workers.hpp"
 
 #include <sys/types.h>
 
@@ -18,7 +20,7 @@
 
 namespace triage::inline v0_1::detail {
 
-class PostgresJournals final : public PostgresStore, public ClaimsOrphans {
+class PostgresJournals final : public PostgresStore, public ClaimsOrphans, public WakesWorkers {
  public:
   PostgresJournals(Connect connect, PostgresOptions options);
   ~PostgresJournals() override;
@@ -29,6 +31,7 @@ class PostgresJournals final : public PostgresStore, public ClaimsOrphans {
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
   Result<Lease> acquire(const RunId& run) override;
   Result<std::vector<Lease>> claim_orphans(std::string_view agent, std::size_t most) override;
+  bool wait_for_work(std::chrono::milliseconds longest, const std::stop_token& stop) override;
   Result<void> renew(const Lease& lease) override;
   Result<void> release(const Lease& lease) override;
   Result<void> append(const Lease& lease, std::span<const Record> records,
@@ -81,6 +84,7 @@ class PostgresJournals final : public PostgresStore, public ClaimsOrphans {
   const pid_t pid_;
   Durability durability_ = Durability::none;
   PgPool pool_;
+  PgListener listener_;
   std::mutex acquiring_;
   std::mutex mutex_;  // Guards what follows.
   OwnerMark mark_;

@@ -272,3 +272,27 @@ TEST_CASE("tables fit 80 columns, and an id that was cut in its middle is unders
       fits(triage_command({"checkpoint", "list", path, "--run", "first-…-the-end"}));
   CHECK_THAT(checkpoints, ContainsSubstring("@"));
 }
+
+TEST_CASE("a repair sets aside what is damaged, and says what was lost", "[cli][damage]") {
+  const TempFolder folder;
+  const std::string path = folder.file("a.db");
+  make_store(path);
+  tamper(path,
+         "UPDATE records SET body = body || x'00' WHERE seq = 4 AND run = (SELECT run FROM "
+         "runs WHERE run_id = 'good')");
+  CHECK(triage_command({"checkpoint", "verify", path}).status == 3);
+  const Printed repaired = triage_command({"checkpoint", "verify", path, "--repair"});
+  INFO(repaired.out << repaired.error);
+  CHECK(repaired.status == 0);
+  CHECK_THAT(repaired.out, ContainsSubstring("Run good:\n  Set aside: record 4"));
+  CHECK_THAT(repaired.out, ContainsSubstring("It goes on from good@"));
+  CHECK_THAT(repaired.out, ContainsSubstring("intact but for 1 record set aside"));
+  const Json again = json_of(triage_command({"checkpoint", "verify", path, "--repair", "--json"}));
+  CHECK(again["intact"] == true);
+  CHECK(again["set_aside"] == 1);
+  CHECK(again["repairs"].empty());
+  CHECK(triage_command({"checkpoint", "verify", path}).status == 0);
+  CHECK_THAT(triage_command({"explain", "--store", path, "good"}).out,
+             ContainsSubstring("A repair set 1 lost place aside."));
+  CHECK(triage_command({"checkpoint", "verify", folder.file("none.db"), "--repair"}).status == 1);
+}

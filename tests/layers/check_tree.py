@@ -10,12 +10,12 @@ from pathlib import Path
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/saturate"},
-    {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
+    {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "redaction", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
      "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "forwarding_store", "orphans", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
+    {"key_space", "checkpoint_store", "forwarding_store", "orphans", "wakes_workers", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop"},

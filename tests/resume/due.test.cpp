@@ -36,6 +36,15 @@ TEST_CASE("a wait longer than the limit suspends the run until then", "[suspensi
     CHECK(kit.clock->wall_now() >= begin + 1h);
     CHECK(kit.clock->waits.size() == 1);
   }
+  SECTION("one run is gone on with by itself, once, and is told of before it is due") {
+    CHECK(agent.due(59min).value().empty());
+    const DueRun run = agent.due(2h).value().at(0);
+    kit.clock->advance(2h);
+    const auto first = agent.resume_due_run(run);
+    REQUIRE(first);
+    CHECK(first->value() == 2);
+    CHECK_FALSE(agent.resume_due_run(run));
+  }
   SECTION("somebody may decide before") {
     CHECK(agent.decide(token_of(result), RecoveryAction::resume()).value() == 12);
     kit.clock->advance(2h);

@@ -115,6 +115,26 @@ TEST_CASE("bad forks are refused", "[fork]") {
   CHECK(newer.fork(parent, {.accept_changed = true}).has_value());
 }
 
+TEST_CASE("a branch may do something else, and is its new agent's from then on", "[fork]") {
+  Kit kit;
+  const TriageAgent agent{&report, answers({RecoveryAction::retry()}), kit.options()};
+  REQUIRE(agent.run("x", {.run_id = "o"}));
+  const std::string parent = to_string(kit.store->checkpoints("o").value().back().id);
+  AgentOptions options = kit.options();
+  options.version = "2";
+  const TriageAgent newer{&report, answers({RecoveryAction::retry()}), options};
+  const auto made =
+      newer.fork(parent, {.accept_changed = true, .task = Json("y"), .run = {.run_id = "branch"}});
+  REQUIRE_OK(made);
+  CHECK(made.value()["task"] == "y");
+  CHECK(made.value()["steps"] == 2);
+  CHECK(newer.resume_run("branch").value() == made.value());
+  CHECK_ERRC(Errc::conflict, agent.resume_run("branch"));
+  Json deep;
+  for (int level = 0; level <= max_json_depth; ++level) deep = Json::array({std::move(deep)});
+  CHECK_ERRC(Errc::invalid_argument, agent.fork(parent, {.task = deep}));
+}
+
 TEST_CASE("of two forks with one label one is made", "[fork]") {
   for (int round = 0; round < 50; ++round) {
     Kit kit;

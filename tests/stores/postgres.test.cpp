@@ -8,14 +8,18 @@
 #include "support/result.hpp"
 #include "triage/stores/open_store.hpp"
 #include "triage/testing/conformance.hpp"
+#include "triage/wakes_workers.hpp"
 
 #include <libpq-fe.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace triage;
 using namespace triage::test;
@@ -277,4 +281,48 @@ TEST_CASE(
                           {.connections = 1});
   REQUIRE_OK(store);
   lose_every_one(proxy, *store.value());
+}
+
+TEST_CASE("PostgreSQL wakes those that wait for work", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto waits = PostgresStore::open(server.url());
+  REQUIRE_OK(waits);
+  const auto works = PostgresStore::open(server.url());
+  REQUIRE_OK(works);
+  CheckpointStore& store = *waits.value();
+  constexpr std::chrono::minutes long_time(2);
+  const auto woken = [&] {
+    const auto from = std::chrono::steady_clock::now();
+    wait_for_work(store, long_time, {});
+    return std::chrono::steady_clock::now() - from < long_time;
+  };
+  CHECK(woken());  // Nobody knows what was said before it listened.
+
+  const RunInfo info{.id = "r", .agent = "a", .status = RunStatus::running};
+  const auto lease = works.value()->start(info, std::vector<Record>{change(1)});
+  REQUIRE_OK(lease);
+  REQUIRE_OK(
+      works.value()->append(lease.value(), std::vector<Record>{change(2)}, RunStatus::suspended));
+  CHECK(woken());
+  REQUIRE_OK(works.value()->put_if(detail::own_space(detail::OwnSpace::signals), "r/go", 0, "yes"));
+  CHECK(woken());
+
+  // Other writes wake nobody, and a stop ends the wait of every thread.
+  REQUIRE_OK(works.value()->put_if("mine", "key", 0, "value"));
+  wait_for_work(store, std::chrono::milliseconds(1), {});
+  std::stop_source stop;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] { wait_for_work(store, long_time, stop.get_token()); });
+  }
+  stop.request_stop();
+  for (std::thread& thread : threads) thread.join();
+
+  // A cut connection is made anew.
+  REQUIRE_OK(
+      server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                 "pg_backend_pid() AND usename IS NOT NULL"));
+  wait_for_work(store, std::chrono::milliseconds(1), {});
+  CHECK(woken());
 }

@@ -141,3 +141,19 @@ TEST_CASE("work needs a store that answers, threads and a poll", "[work]") {
   CHECK_ERRC(Errc::not_found, TriageAgent(serve, policy, worker_on(nullptr)).work(1, {}));
   CHECK_ERRC(Errc::io, TriageAgent(serve, policy, worker_on(flaky)).work(3, {}));
 }
+
+TEST_CASE("a claimed run is gone on with, and its lease is given back", "[work]") {
+  const TempFolder folder;
+  const auto store = SqliteStore::open(folder.file("runs.db")).value();
+  leave_behind(*store, 1);
+  int served = 0;
+  const TriageAgent agent{[&](int task, Attempt&) { return ++served + 10 * task; },
+                          FailurePolicy().otherwise(escalate()), worker_on(store)};
+  const auto claimed = claim_orphans(*store, "worker", 9);
+  REQUIRE_OK(claimed);
+  REQUIRE(claimed.value().size() == 1);
+  CHECK(agent.resume_claimed(claimed.value()[0]).value() == 1);
+  CHECK(store->run("run-0").value().status == RunStatus::finished);
+  CHECK_FALSE(store->run("run-0").value().owned);
+  CHECK(claim_orphans(*store, "worker", 9).value().empty());
+}

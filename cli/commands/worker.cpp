@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// triage worker: goes on with the runs of a store that nobody works on, until it is stopped.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "run_session.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
+#include "triage/wakes_workers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  SessionArguments session{};
+  std::vector<std::string> command{};
+  std::string poll = "1s";
+};
+
+class Worker {
+ public:
+  Worker(const RunSession& session, const Arguments& given, Duration poll)
+      : session_(session), given_(given), poll_(poll) {}
+
+  ExitStatus work() {
+    for (bool first = true; !stopped(); first = false) {
+      const Result<bool> found = take_up_one();
+      if (!found && first) return report(found.error());
+      if (!found) warn(found.error().detail);  // The store may come back.
+      if (found && found.value()) continue;
+      wait_for_work(session_.store(), until_next_due(), session_.no_more());
+    }
+    return ExitStatus::done;
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const {
+    return session_.no_more().stop_requested() ||
+           session_.run_options().stop_token.stop_requested();
+  }
+
+  [[nodiscard]] std::chrono::milliseconds until_next_due() const {
+    const auto poll = std::chrono::ceil<std::chrono::milliseconds>(poll_);
+    if (!next_due_) return poll;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*next_due_ - real_clock()->wall_now());
+    return std::clamp(left, std::chrono::milliseconds(0), poll);
+  }
+
+  Result<bool> take_up_one() {
+    TRIAGE_TRY(orphan, take_up_orphan());
+    if (orphan) return true;
+    TRIAGE_TRY(due, session_.watcher().due(poll_));
+    next_due_.reset();
+    for (const DueRun& run : due) {
+      if (stopped()) break;
+      if (!is_for_me(run.run)) continue;
+      if (run.until > real_clock()->wall_now()) {
+        next_due_ = run.until;  // The earliest: they are in this order.
+        break;
+      }
+      const auto agent = session_.agent_of(run.run);
+      if (!agent) {
+        leave_alone(run.run, agent.error());
+        continue;
+      }
+      const auto result =
+          agent.value().resume_due_run(run, DueOptions{.run = session_.run_options()});
+      if (!result) continue;  // Somebody else has it.
+      conclude(run.run, *result);
+      return true;
+    }
+    return false;
+  }
+
+  // Of those that nobody holds, the one that was begun first.
+  Result<bool> take_up_orphan() {
+    CheckpointStore& store = session_.store();
+    TRIAGE_TRY(
+        runs,
+        store.runs({.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      if (run->owned || run->damaged || !is_for_me(run->id)) continue;
+      auto lease = store.acquire(run->id);
+      if (!lease) continue;  // Somebody else was faster.
+      const auto now = store.run(run->id);
+      const auto agent = session_.agent_of(run->id);
+      if (!now || now.value().status != RunStatus::running || !agent) {
+        static_cast<void>(store.release(lease.value()));
+        if (!agent) leave_alone(run->id, agent.error());
+        continue;
+      }
+      conclude(run->id,
+               agent.value().resume_claimed(lease.value(), {.run = session_.run_options()}));
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_for_me(const RunId& run) {
+    if (left_alone_.contains(run)) return false;
+    if (is_mine(run)) return true;
+    left_alone_.insert(run);
+    return false;
+  }
+  // Whether its command is the one that this worker is for; what cannot be read is.
+  [[nodiscard]] bool is_mine(const RunId& run) const {
+    if (given_.command.empty()) return true;
+    const auto start = stored_start(session_.store(), run);
+    if (!start) return true;
+    const auto spec = supervise::spec_from_json(start.value().task);
+    return !spec || supervise::is_of_command(spec.value(), given_.command);
+  }
+
+  void conclude(const RunId& run, const Result<Json>& result) {
+    if (result) return;
+    switch (result.error().code) {
+      case Errc::suspended:
+      case Errc::escalated:
+      case Errc::aborted:
+      case Errc::cancelled: static_cast<void>(session_.conclude(run, result)); break;
+      default: leave_alone(run, result.error());
+    }
+  }
+  void leave_alone(const RunId& run, const Error& error) {
+    left_alone_.insert(run);
+    warn("run " + run + " is left alone: " + error.detail);
+  }
+
+  const RunSession& session_;
+  const Arguments& given_;
+  const Duration poll_;
+  std::optional<WallTime> next_due_{};  // Within `poll_`.
+  std::set<RunId> left_alone_{};
+};
+
+ExitStatus work(const Arguments& given) {
+  const auto poll = parse_duration(given.poll);
+  if (!poll || poll.value() < std::chrono::milliseconds(1) ||
+      poll.value() > std::chrono::hours(1)) {
+    return report({Errc::invalid_argument,
+                   "--poll is \"" + printable(given.poll) + "\"; allowed is 1ms to 1h"});
+  }
+  SessionArguments session_arguments = given.session;
+  session_arguments.instead = given.command;
+  const auto session = RunSession::open(session_arguments);
+  if (!session) return report(session.error());
+  session.value()->finish_at_first_stop();
+  return Worker(*session.value(), given, poll.value()).work();
+}
+
+}  // namespace
+
+std::function<ExitStatus()> worker(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_session(arguments, given->session);
+  arguments.add_option("--poll", given->poll,
+                       "How often the store is asked for runs whose supervisor is gone, and, where "
+                       "it cannot wake this worker, for due ones. Default: 1s.");
+  arguments.add_option("CMD", given->command,
+                       "Only runs of this program, by its file name, and with these arguments if "
+                       "there are any; they run it as it is called here, in this folder. Default: "
+                       "every run of `triage run`, in its own folder.");
+  arguments.footer(
+      std::string(
+          "Example: triage worker --store postgresql://db/triage -- ./nightly.sh\n\n"
+          "Goes on with runs whose time or signal has come, and with those whose supervisor "
+          "is gone, one\nat a time, until SIGTERM: then the run in progress comes to its "
+          "end. A second SIGTERM ends it.\nAny number of workers may share a store.\n\n") +
+      exit_status_help());
+  return [given] { return work(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

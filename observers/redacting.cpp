@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "triage/observers/redacting.hpp"
+
+#include "triage/policy.hpp"
+#include "triage/step.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+class RedactingObserver final : public Observer {
+ public:
+  RedactingObserver(std::shared_ptr<Observer> inner, std::shared_ptr<const Redactor> redactor)
+      : inner_(std::move(inner)), redactor_(std::move(redactor)) {}
+
+  void on_event(const Event& event) override {
+    Event told = event;
+    const std::string text = redactor_->text(event.text);
+    told.text = text;
+    std::optional<Step> step;
+    if (event.step != nullptr) told.step = &step.emplace(clean(*event.step));
+    std::optional<RecoveryAction> action;
+    if (event.action != nullptr) told.action = &action.emplace(clean(*event.action));
+    std::optional<Error> error;
+    if (event.error != nullptr) {
+      told.error = &error.emplace(event.error->code, redactor_->text(event.error->detail));
+    }
+    std::optional<FailureContext> failure;
+    if (event.failure != nullptr) told.failure = &failure.emplace(clean(*event.failure));
+    inner_->on_event(told);
+  }
+
+ private:
+  void clean(std::string& text) const { text = redactor_->text(text); }
+  void clean(std::optional<std::string>& text) const {
+    if (text) clean(*text);
+  }
+
+  [[nodiscard]] Step clean(Step step) const {
+    clean(step.action);
+    clean(step.llm_output);
+    clean(step.error);
+    for (Json* value : {&step.tool_input, &step.tool_output, &step.metadata}) {
+      redact(*value, *redactor_);
+    }
+    return step;
+  }
+
+  [[nodiscard]] RecoveryAction clean(RecoveryAction action) const {
+    for (std::string* text : {&action.hint, &action.subgoal, &action.message}) clean(*text);
+    if (action.value) {
+      Json value = *action.value;
+      redact(value, *redactor_);
+      action.value = std::make_shared<const Json>(std::move(value));
+    }
+    return action;
+  }
+
+  [[nodiscard]] FailureContext clean(FailureContext failure) const {
+    for (Evidence& one : failure.classification.evidence) {
+      clean(one.detail);
+      for (auto& [name, value] : one.facts) clean(value);
+    }
+    clean(failure.text);
+    clean(failure.task);
+    for (std::string& note : failure.notes) clean(note);
+    Trajectory steps;
+    for (const Step& step : failure.trajectory) steps.append(clean(step));
+    failure.trajectory = std::move(steps);
+    return failure;
+  }
+
+  const std::shared_ptr<Observer> inner_;
+  const std::shared_ptr<const Redactor> redactor_;
+};
+
+}  // namespace
+
+std::shared_ptr<Observer> redacted(std::shared_ptr<Observer> inner,
+                                   std::shared_ptr<const Redactor> redactor) {
+  return std::make_shared<RedactingObserver>(std::move(inner), std::move(redactor));
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "triage/stores/redacting.hpp"
+
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1 {
+namespace detail {
+namespace {
+
+// What the library itself writes into bodies, and finds again by its value.
+constexpr std::array<std::string_view, 19> own_fields{
+    "agent",     "version", "fingerprint",     "parts",        "label",          "parent", "key",
+    "arguments", "ticket",  "idempotency_key", "compensation", "reconciliation", "signal", "name",
+    "status",    "type",    "proposed",        "child",        "allowed_actions"};
+
+bool is_own(std::string_view field) {
+  return std::find(own_fields.begin(), own_fields.end(), field) != own_fields.end();
+}
+
+class Redacting final : public RedactingStore {
+ public:
+  Redacting(std::shared_ptr<CheckpointStore> store, std::shared_ptr<const Redactor> redactor,
+            const RedactionScope& scope)
+      : RedactingStore(std::move(store)), redactor_(std::move(redactor)), scope_(scope) {}
+  ~Redacting() override { stop_queue(); }
+
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+    TRIAGE_TRY(redacted, without_secrets(records));
+    return inner().start(run, redacted);
+  }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    TRIAGE_TRY(redacted, without_secrets(records));
+    return inner().append(lease, redacted, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    std::vector<std::vector<Record>> redacted(batches.size());
+    std::vector<AppendBatch> passed;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      auto records = without_secrets(batches[i].records);
+      if (!records) {
+        batches[i].outcome = records.error();
+        continue;
+      }
+      redacted[i] = std::move(records).value();
+      passed.push_back(
+          {.lease = batches[i].lease, .records = redacted[i], .status = batches[i].status});
+      which.push_back(i);
+    }
+    inner().append_group(passed);
+    for (std::size_t i = 0; i < which.size(); ++i) batches[which[i]].outcome = passed[i].outcome;
+  }
+
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override {
+    if (!scope_.results || space != own_space(OwnSpace::signals)) {
+      return inner().put_if(space, key, expected, bytes);
+    }
+    auto value = decode_cbor(bytes);
+    if (!value) return inner().put_if(space, key, expected, bytes);  // No signal of the library's.
+    TRIAGE_TRYV(clean(value.value()));
+    std::string cleaned;
+    encode_cbor(value.value(), cleaned);
+    return inner().put_if(space, key, expected, cleaned);
+  }
+
+ private:
+  Result<void> clean(Json& value) const {
+    try {
+      redact(value, *redactor_);
+    } catch (const std::exception& problem) {
+      return Error{Errc::io, std::string("nothing was stored: the redactor threw: ") +
+                                 printable(problem.what())};
+    }
+    return outcome::success();
+  }
+
+  [[nodiscard]] bool left_out(RecordKind kind, std::string_view field) const {
+    switch (kind) {
+      case RecordKind::state_changed:
+      case RecordKind::state_removed: return !scope_.state;
+      case RecordKind::state_snapshot: return !scope_.state && field == "state";
+      case RecordKind::forked: return !scope_.state && field == "edits";
+      case RecordKind::run_started: return !scope_.tasks && field == "task";
+      case RecordKind::suspended: return !scope_.tasks && field == "task";
+      case RecordKind::effect_completed:
+      case RecordKind::finished: return !scope_.results && field == "result";
+      case RecordKind::signal_received: return !scope_.results && field == "value";
+      default: return false;
+    }
+  }
+
+  Result<Record> without_secrets(const Record& record) const {
+    TRIAGE_TRY(body, record.body());
+    const Json before = body;
+    const RecordKind kind = record.kind();
+    // The names of these members are a user's: each is redacted by its own name.
+    const bool users = kind == RecordKind::step || kind == RecordKind::state_changed;
+    for (auto& [field, value] : body.items()) {
+      if ((!users && is_own(field)) || left_out(kind, field) || kind == RecordKind::state_removed) {
+        continue;
+      }
+      Json one = Json::object();
+      one[field] = std::move(value);
+      TRIAGE_TRYV(clean(one));
+      value = std::move(one[field]);
+    }
+    if (body == before) return outcome::success(record);
+    return Record(record.seq(), kind, record.time(), std::make_shared<const Json>(std::move(body)));
+  }
+
+  Result<std::vector<Record>> without_secrets(std::span<const Record> records) const {
+    std::vector<Record> redacted;
+    redacted.reserve(records.size());
+    for (const Record& record : records) {
+      TRIAGE_TRY(one, without_secrets(record));
+      redacted.push_back(std::move(one));
+    }
+    return outcome::success(std::move(redacted));
+  }
+
+  const std::shared_ptr<const Redactor> redactor_;
+  const RedactionScope scope_;
+};
+
+}  // namespace
+}  // namespace detail
+
+Result<std::shared_ptr<RedactingStore>> RedactingStore::around(
+    std::shared_ptr<CheckpointStore> inner, std::shared_ptr<const Redactor> redactor,
+    const RedactionScope& scope) {
+  if (inner == nullptr) return Error{Errc::invalid_argument, "there is no store to redact for"};
+  if (redactor == nullptr) return Error{Errc::invalid_argument, "there is no redactor"};
+  return outcome::success(std::shared_ptr<RedactingStore>(
+      std::make_shared<detail::Redacting>(std::move(inner), std::move(redactor), scope)));
+}
+
+}  // namespace triage::inline v0_1

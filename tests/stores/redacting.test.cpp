@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Neither a store nor an observer behind a redactor is told a secret.
+#include "triage/stores/redacting.hpp"
+
+#include "support/catch.hpp"
+#include "support/program.hpp"
+#include "support/result.hpp"
+#include "triage/agent.hpp"
+#include "triage/observers/redacting.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/stores/sqlite.hpp"
+#include "triage/testing/conformance.hpp"
+
+#include <filesystem>
+#include <functional>
+
+using namespace triage;
+using namespace triage::test;
+using namespace triage::testing;
+
+namespace {
+
+const std::string secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+
+using Agent = TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>, Json>;
+
+// Lets the secret get everywhere it can.
+Agent careless(const std::shared_ptr<CheckpointStore>& store, AgentOptions options = {}) {
+  options.store = store;
+  return {
+      [](const Json&, Attempt& attempt) -> Result<Json> {
+        attempt.record_step({.action = "call " + secret,
+                             .tool_called = "http_get",
+                             .tool_input = {{"headers", {{"Authorization", secret}}}},
+                             .tool_output = "you sent " + secret,
+                             .llm_output = secret,
+                             .error = "401 for " + secret,
+                             .metadata = {{"password", "plain"}}});
+        attempt.update_state({{"note", "the key is " + secret}, {"page", 2}});
+        const auto made = attempt.effect("login", [] { return Json{{"token", secret}}; });
+        if (made["token"] != secret) return attempt.fail({.text = "lost"});
+        if (attempt.number() == 1) {
+          return attempt.fail(
+              {.text = "HTTP 503 for https://u:" + secret + "@h/", .exception_type = "Refused"});
+        }
+        return Json{{"api_key", secret}, {"pages", 2}};
+      },
+      FailurePolicy().otherwise(Strategy(
+          "again", [](const FailureContext&) { return RecoveryAction::retry("try " + secret); })),
+      std::move(options)};
+}
+
+std::string everything_of(CheckpointStore& store) {
+  std::string text;
+  const std::vector<RunInfo> runs = store.runs({.limit = 0}).value();
+  for (const RunInfo& run : runs) {
+    const JournalReading reading = store.read(run.id, {}).value();
+    for (const Record& record : reading.records) {
+      text += show(record.body().value()) + "\n";
+    }
+  }
+  return text;
+}
+
+std::shared_ptr<RedactingStore> around(const std::shared_ptr<CheckpointStore>& store,
+                                       const RedactionScope& scope = {}) {
+  return RedactingStore::around(store, common_secrets(), scope).value();
+}
+
+}  // namespace
+
+TEST_CASE("a store behind a redactor is told no secret, and the run goes on with it",
+          "[redaction][stores]") {
+  const auto inner = MemoryStore::create();
+  const auto result = careless(around(inner)).run(Json{{"url", "https://u:" + secret + "@h/"}});
+  REQUIRE_OK(result);
+  CHECK(result.value()["api_key"] == secret);  // In memory nothing changes.
+  const std::string stored = everything_of(*inner);
+  INFO(stored);
+  CHECK(stored.find(secret) == std::string::npos);
+  CHECK(stored.find("plain") == std::string::npos);
+  CHECK_THAT(stored, ContainsSubstring("call [redacted]"));
+  CHECK_THAT(stored, ContainsSubstring("\"page\":2"));
+  CHECK_THAT(stored, ContainsSubstring("https://u:[redacted]@h/"));
+  CHECK_THAT(stored, ContainsSubstring("login"));
+}
+
+TEST_CASE("what a later process needs may be left out", "[redaction][stores]") {
+  const auto inner = MemoryStore::create();
+  const auto store = around(inner, {.tasks = false, .state = false, .results = false});
+  const Json task{{"token", secret}};
+  REQUIRE_OK(careless(store).run(task, {.run_id = "r"}));
+  CHECK(careless(store).run(task, {.run_id = "r"}).value()["api_key"] == secret);
+  const std::string stored = everything_of(*inner);
+  CHECK_THAT(stored, ContainsSubstring("the key is " + secret));
+  CHECK(stored.find("call " + secret) == std::string::npos);
+}
+
+TEST_CASE("signals are redacted on their way", "[redaction][stores]") {
+  const auto inner = MemoryStore::create();
+  const Agent agent = careless(around(inner));
+  REQUIRE_OK(agent.signal("r", "go", Json{{"password", secret}, {"ok", true}}));
+  const auto kept = inner->get("triage/signals", inner->list("triage/signals", "").value().at(0));
+  CHECK(kept.value()->bytes.find(secret) == std::string::npos);
+  REQUIRE_OK(agent.signal("r", "plain", Json("yes")));
+  REQUIRE_OK(agent.signal("r", "plain", Json("yes")));
+}
+
+TEST_CASE("an observer behind a redactor is told no secret", "[redaction]") {
+  std::string told;
+  const auto listens = observe([&told](const Event& event) {
+    told += std::string(event.text) + "\n";
+    if (event.error != nullptr) told += event.error->detail + "\n";
+    if (event.action != nullptr) told += describe(*event.action) + "\n";
+    if (event.step != nullptr) {
+      told += event.step->action + show(event.step->tool_input) + event.step->error.value_or("");
+    }
+    if (event.failure == nullptr) return;
+    told += event.failure->text + event.failure->task;
+    for (const Evidence& one : event.failure->classification.evidence) told += one.detail;
+    for (const Step& step : event.failure->trajectory) told += show(step.tool_output);
+  });
+  REQUIRE_OK(careless(nullptr, {.observer = redacted(listens, common_secrets())})
+                 .run(Json{{"url", "https://u:" + secret + "@h/"}}));
+  INFO(told);
+  CHECK(told.find(secret) == std::string::npos);
+  CHECK_THAT(told, ContainsSubstring("you sent [redacted]"));
+  CHECK_THAT(told, ContainsSubstring("try [redacted]"));
+}
+
+TEST_CASE("a redactor that throws keeps the record from being stored", "[redaction][stores]") {
+  class Throwing final : public Redactor {
+   public:
+    [[nodiscard]] std::string text(std::string_view) const override {
+      throw std::runtime_error("no");
+    }
+  };
+  const auto store =
+      RedactingStore::around(MemoryStore::create(), std::make_shared<Throwing>()).value();
+  CHECK_FALSE(careless(store, {.on_store_error = OnStoreError::fail}).run(Json("x")));
+  CHECK_ERRC(Errc::invalid_argument, RedactingStore::around(nullptr, common_secrets()));
+  CHECK_ERRC(Errc::invalid_argument, RedactingStore::around(MemoryStore::create(), nullptr));
+}
+
+TEST_CASE("a redacting store does all that a store does", "[redaction][stores][conformance]") {
+  const ConformanceReport report = conformance(
+      [](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
+        auto store = SqliteStore::open((folder / "store.db").string());
+        if (!store) return store.error();
+        return std::shared_ptr<CheckpointStore>(around(store.value()));
+      },
+      {.name = "redacting SQLite"});
+  INFO(report.text());
+  CHECK(report.passed());
+}
