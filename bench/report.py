@@ -96,6 +96,10 @@ ROWS = [
     at_least("10,000 runs open at once on one SQLite store, 8 threads", "≥ 0.7 of one run's steps a second",
              "many_runs", "ratio", 0.7, "", "many_steps_a_second", "{} steps a second"),
     at_most("… memory a run beyond its data", "≤ 4 KB", "many_runs", "bytes_a_run", 4096, "B"),
+    at_least("8 threads that wait for each step, on one SQLite store, `process`", "≥ 2 × one thread's steps a second",
+             "waiting_threads/8/0", "ratio", 2, "×", "many_steps_a_second", "{} steps a second"),
+    at_least("… `power`", "≥ 2 × one thread's steps a second", "waiting_threads/8/1", "ratio", 2, "×",
+             "many_steps_a_second", "{} steps a second"),
 ]
 KILL = ("kill -9 at any moment", "nothing acknowledged is lost, no effect runs twice",
         "`tests/crash`: 30 kills, and 20 at each of 22 points around an effect, in `scripts/test`; 300 and 1,000 each in "

@@ -21,6 +21,7 @@ struct Command {
   Prepare prepare;
 };
 
+std::function<ExitStatus()> cancel(CLI::App& arguments);
 std::function<ExitStatus()> chaos(CLI::App& arguments);
 std::function<ExitStatus()> classify(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments);
@@ -31,6 +32,7 @@ std::function<ExitStatus()> man(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_tree(CLI::App& arguments);
@@ -41,7 +43,10 @@ std::function<ExitStatus()> effect(CLI::App& arguments);
 std::function<ExitStatus()> explain(CLI::App& arguments);
 std::function<ExitStatus()> hook(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_label(CLI::App& arguments);
+std::function<ExitStatus()> reissue(CLI::App& arguments);
 std::function<ExitStatus()> runs(CLI::App& arguments);
+std::function<ExitStatus()> settle(CLI::App& arguments);
+std::function<ExitStatus()> signal_send(CLI::App& arguments);
 std::function<ExitStatus()> state_get(CLI::App& arguments);
 std::function<ExitStatus()> state_set(CLI::App& arguments);
 std::function<ExitStatus()> step(CLI::App& arguments);

@@ -28,6 +28,7 @@ struct Group {
 };
 constexpr std::array groups{
     Group{"checkpoint", "Look at runs and the checkpoints they left in a store."},
+    Group{"signal", "Answer runs that wait for something from outside."},
     Group{"state", "Inside a supervised program: what the next attempt is to know."},
     Group{"workflow", "Look at runs of many agents."},
     Group{"policy", "Check and explain policy documents, in JSON or YAML."},
@@ -39,6 +40,10 @@ constexpr std::array commands{
     Command{"", "runs", "Lists what ran, and what runs.", &runs},
     Command{"", "suspended", "Lists the runs that wait, and what for.", &suspended},
     Command{"", "decide", "Goes on with a run that waits for a decision.", &decide},
+    Command{"", "reissue", "Gives a run that waits for a decision a new token.", &reissue},
+    Command{"signal", "send", "Answers a run that waits for a signal.", &signal_send},
+    Command{"", "settle", "Says whether an effect in doubt happened.", &settle},
+    Command{"", "cancel", "Ends a run that waits, or whose process died.", &cancel},
     Command{"", "explain", "Tells every decision of a run with its evidence, in sentences.",
             &explain},
     Command{"", "replay", "Tells where another policy would have decided differently about a run.",
@@ -75,6 +80,7 @@ constexpr std::array commands{
             &checkpoint_tree},
     Command{"workflow", "show", "Shows how far a run of a workflow has come, and what happened.",
             &workflow_show},
+    Command{"checkpoint", "prune", "Removes old runs.", &checkpoint_prune},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",
             &checkpoint_release},
     Command{"checkpoint", "export", "Writes runs as JSON Lines, for another store.",

@@ -33,6 +33,12 @@ Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& 
   return v0_1::open_store(url);
 }
 
+Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url) {
+  TRIAGE_TRY(looked_at, open_store(url));  // What is not there must not be made.
+  looked_at.reset();
+  return open_store_for_runs(url);
+}
+
 Result<std::string> in_full(CheckpointStore& store, const std::string& text) {
   constexpr std::string_view left_out = "…";
   const std::size_t cut = text.find(left_out);

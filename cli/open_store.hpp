@@ -21,6 +21,9 @@ inline constexpr const char* store_help =
 // Opens it for runs: it is made if it is missing. Errors: as open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
 
+// Opens one that exists, for changes. Errors: as open_store.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url);
+
 // A run or checkpoint as the lists print it, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12", in full; other
 // texts as they are. Errors: Errc::not_found; Errc::invalid_argument if several runs fit.
 [[nodiscard]] Result<std::string> in_full(CheckpointStore& store, const std::string& text);

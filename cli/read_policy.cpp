@@ -10,14 +10,15 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 
-Result<PolicyDocument> read_policy(std::string_view text) {
+Result<PolicyDocument> read_policy(std::string_view text, std::shared_ptr<KeySpace> shared) {
 #ifdef TRIAGE_HAS_YAML
-  return document_from_yaml(text, built_in_strategies());
+  return document_from_yaml(text, built_in_strategies(), std::move(shared));
 #else
-  return document_from_text(text, built_in_strategies());
+  return document_from_text(text, built_in_strategies(), std::move(shared));
 #endif
 }
 

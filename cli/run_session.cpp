@@ -90,9 +90,21 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                        [json = given.json](const std::string& text) {
                                          if (json) tell_status(text);
                                        }});
-  session->agent_ =
-      std::make_unique<supervise::RunAgent>(supervise::make_run_agent(*session->supervisor_));
   return outcome::success(std::move(session));
+}
+
+Result<supervise::RunAgent> RunSession::agent_for(const supervise::RunSpec& spec) const {
+  return supervise::make_run_agent(*supervisor_, spec);
+}
+
+Result<supervise::RunAgent> RunSession::agent_of(const RunId& run) const {
+  TRIAGE_TRY(start, stored_start(store(), run));
+  TRIAGE_TRY(spec, supervise::spec_from_json(start.task));
+  return supervise::make_run_agent(*supervisor_, spec, start.version);
+}
+
+supervise::RunAgent RunSession::watcher() const {
+  return supervise::make_watching_agent(*supervisor_);
 }
 
 RunOptions RunSession::run_options() const {
@@ -144,12 +156,14 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }
 
-Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
+Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, store.read(run, {1, 1}));
   if (!reading.records.empty()) {
     const auto body = reading.records.front().body();
     if (body && body.value().is_object() && body.value().contains("task")) {
-      return outcome::success(body.value()["task"]);
+      const Json version = body.value().value("version", Json(""));
+      return StoredStart{body.value()["task"],
+                         version.is_string() ? version.get<std::string>() : ""};
     }
   }
   return Error{Errc::corrupt, "the first record of run \"" + run + "\" cannot be read"};

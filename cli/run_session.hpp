@@ -31,7 +31,12 @@ class RunSession {
   // Errors: those of the store; Errc::invalid_argument.
   [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(const SessionArguments& given);
 
-  [[nodiscard]] const supervise::RunAgent& agent() const noexcept { return *agent_; }
+  // The agent of a new run. Errors: as supervise::make_run_agent.
+  [[nodiscard]] Result<supervise::RunAgent> agent_for(const supervise::RunSpec& spec) const;
+  // The agent with which a stored run goes on. Errors: those of stored_start(); likewise.
+  [[nodiscard]] Result<supervise::RunAgent> agent_of(const RunId& run) const;
+  // Looks at runs, and goes on with none.
+  [[nodiscard]] supervise::RunAgent watcher() const;
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
   // The run that was served last.
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
@@ -49,11 +54,15 @@ class RunSession {
 
   SessionArguments given_{};
   std::unique_ptr<supervise::Supervisor> supervisor_{};
-  std::unique_ptr<supervise::RunAgent> agent_{};
 };
 
-// The task of a supervised run. Errors: Errc::not_found, Errc::corrupt.
-[[nodiscard]] Result<Json> stored_task(CheckpointStore& store, const RunId& run);
+// What a supervised run was begun with.
+struct StoredStart {
+  Json task{};
+  std::string version{};  // Of its agent.
+};
+// Errors: Errc::not_found, Errc::corrupt.
+[[nodiscard]] Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run);
 
 // The run, which may be shortened as in_full says, if it is one of `triage run`. Errors:
 // Errc::not_found; Errc::invalid_argument for a run of another agent.

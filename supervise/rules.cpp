@@ -55,13 +55,18 @@ RecoveryAction decide(const FailureContext& context, ReadPolicy read, const Json
   const Json task = Json::parse(context.task, nullptr, false);
   const auto spec = spec_from_json(task);
   if (!spec) return RecoveryAction::escalate(spec.error().detail);
+  const std::uint64_t calls = spec.value().budget.calls;
+  if (calls > 0 && context.usage.calls >= calls) {
+    return RecoveryAction::escalate("the budget of " + std::to_string(calls) +
+                                    " calls of a model is spent");
+  }
   if (context.classification.reason == start_up_reason) {
     return keep_state(after_start_up(context, spec.value().start_ups), state);
   }
   if (spec.value().policy.empty()) {
     return keep_state(default_policy(spec.value()).decide(context), state);
   }
-  const auto document = read(spec.value().policy);
+  const auto document = read(spec.value().policy, nullptr);
   if (!document) return RecoveryAction::escalate(document.error().detail);
   return document.value().policy.decide(context);
 }

@@ -13,7 +13,9 @@
 namespace triage::inline v0_1::supervise {
 
 // Reads a policy document, in YAML too if this build can. Injected, since YAML is optional.
-using ReadPolicy = Result<PolicyDocument> (*)(std::string_view text);
+// shared: where its gates keep what all processes share.
+using ReadPolicy = Result<PolicyDocument> (*)(std::string_view text,
+                                              std::shared_ptr<KeySpace> shared);
 
 // The reason of a failure that came before the child had done anything, of which nothing else is
 // known.

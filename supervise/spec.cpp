@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 namespace triage::inline v0_1::supervise {
@@ -34,6 +35,9 @@ Result<RunBudget> parse_budget(std::string_view text) {
     if (name == "tokens" && fits) {
       budget.tokens = std::strtoull(value.c_str(), &read_to, 10);
       fits = *read_to == '\0' && budget.tokens > 0;
+    } else if (name == "calls" && fits) {
+      budget.calls = std::strtoull(value.c_str(), &read_to, 10);
+      fits = *read_to == '\0' && budget.calls > 0;
     } else if (name == "usd" && fits) {
       budget.cost_usd = std::strtod(value.c_str(), &read_to);
       fits = *read_to == '\0' && budget.cost_usd > 0 && budget.cost_usd < 1e12;
@@ -45,11 +49,30 @@ Result<RunBudget> parse_budget(std::string_view text) {
       fits = false;
     }
     if (fits) continue;
-    return Error{Errc::invalid_argument, "\"" + printable(part) +
-                                             "\" is no part of a budget; allowed are tokens=N, "
-                                             "usd=N and time=LENGTH, as in tokens=200000,time=2h"};
+    return Error{Errc::invalid_argument,
+                 "\"" + printable(part) +
+                     "\" is no part of a budget; allowed are tokens=N, "
+                     "usd=N, calls=N and time=LENGTH, as in tokens=200000,time=2h"};
   }
   return outcome::success(budget);
+}
+
+RunBudget over(const RunBudget& given, const RunBudget& otherwise) {
+  RunBudget both = given;
+  if (both.tokens == 0) both.tokens = otherwise.tokens;
+  if (both.cost_usd <= 0) both.cost_usd = otherwise.cost_usd;
+  if (both.calls == 0) both.calls = otherwise.calls;
+  if (both.time <= Duration::zero()) both.time = otherwise.time;
+  return both;
+}
+
+std::string program_name(const RunSpec& spec) {
+  return std::filesystem::path(spec.command.front()).filename().string();
+}
+
+std::string version_of(const RunSpec& spec, std::string_view adapter) {
+  return printable(program_name(spec)) + " " + (adapter.empty() ? "generic" : printable(adapter)) +
+         " protocol-" + std::to_string(protocol_version);
 }
 
 Json to_json(const RunSpec& spec) {
@@ -71,6 +94,7 @@ Json to_json(const RunSpec& spec) {
               {"guard", spec.guard},
               {"budget_tokens", spec.budget.tokens},
               {"budget_usd", spec.budget.cost_usd},
+              {"budget_calls", spec.budget.calls},
               {"budget_time_ms", milliseconds(spec.budget.time)},
               {"max_wait_ms", milliseconds(spec.max_wait)}};
 }
@@ -96,6 +120,7 @@ Result<RunSpec> spec_from_json(const Json& task) {
     spec.guard = task.value("guard", false);
     spec.budget.tokens = task.value("budget_tokens", std::uint64_t{0});
     spec.budget.cost_usd = task.value("budget_usd", 0.0);
+    spec.budget.calls = task.value("budget_calls", std::uint64_t{0});
     read(task, "budget_time_ms", spec.budget.time);
     read(task, "max_wait_ms", spec.max_wait);
   } catch (const Json::exception&) {

@@ -27,10 +27,14 @@ struct ChildLimits {
 struct RunBudget {
   std::uint64_t tokens = 0;
   double cost_usd = 0.0;
-  Duration time{0};  // While a supervisor was at work on it.
+  std::uint64_t calls = 0;  // Of a model.
+  Duration time{0};         // While a supervisor was at work on it.
 };
-// "tokens=200000,usd=2.5,time=2h", each of them optional. Errors: Errc::invalid_argument.
+// "tokens=200000,usd=2.5,calls=50,time=2h", each of them optional. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<RunBudget> parse_budget(std::string_view text);
+
+// Each limit of `given` that is set, else that of `otherwise`.
+[[nodiscard]] RunBudget over(const RunBudget& given, const RunBudget& otherwise);
 
 struct RunSpec {
   std::vector<std::string> command{};            // The program first; at least that.
@@ -52,6 +56,17 @@ struct RunSpec {
   RunBudget budget{};
   Duration max_wait = std::chrono::minutes(10);  // A longer wait suspends the run.
 };
+
+// The version of docs/protocol.md.
+inline constexpr int protocol_version = 1;
+// The version of all agents before commands had versions of their own.
+inline constexpr const char* common_version = "1";
+// The file name of the command's program.
+[[nodiscard]] std::string program_name(const RunSpec& spec);
+// What a run may be gone on with as: the program, its adapter and the protocol's version. It is the
+// version of the run's agent, whose name is that of all supervised runs. adapter: its name; empty:
+// none.
+[[nodiscard]] std::string version_of(const RunSpec& spec, std::string_view adapter);
 
 // The task of the run, as its store has it.
 [[nodiscard]] Json to_json(const RunSpec& spec);

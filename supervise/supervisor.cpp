@@ -3,6 +3,7 @@
 
 #include "supervise/adapters/adapted_attempt.hpp"
 #include "supervise/adapters/find_adapter.hpp"
+#include "supervise/command_gates.hpp"
 #include "supervise/leftovers.hpp"
 #include "supervise/recovery_file.hpp"
 #include "supervise/verdict.hpp"
@@ -192,20 +193,44 @@ Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& 
   return attempt.fail(std::move(failure));
 }
 
-RunAgent make_run_agent(Supervisor& supervisor) {
+static RunAgent agent_with(Supervisor& supervisor, std::string version,
+                           std::vector<std::shared_ptr<Gate>> gates) {
   const SupervisorOptions& options = supervisor.options();
   return RunAgent{[&supervisor](const Json& task, Attempt& attempt) {
                     return supervisor.attempt(task, attempt);
                   },
                   policy_of_runs(options.read_policy, supervisor.newest_state()),
                   {.name = agent_name,
+                   .version = std::move(version),
                    .store = options.store,
                    .observer = options.observer,
                    .clock = options.clock,
                    .classifier = classifier_of_runs(),
+                   .gates = std::move(gates),
                    .guard = supervisor.guard(),
                    // That a supervisor dies says nothing about the program that it supervises.
                    .max_crashes = 0}};
+}
+
+Result<RunAgent> make_run_agent(Supervisor& supervisor, const RunSpec& spec,
+                                const std::string& recorded_version) {
+  const SupervisorOptions& options = supervisor.options();
+  std::string version = recorded_version;
+  if (version != common_version) {
+    TRIAGE_TRY(adapter, find_adapter(spec.adapter, spec.command.front(), options.adapter_folder,
+                                     options.read_document));
+    version = version_of(spec, adapter ? adapter->name : "");
+  }
+  std::vector<std::shared_ptr<Gate>> gates;
+  if (!spec.policy.empty()) {
+    TRIAGE_TRY(document, options.read_policy(spec.policy, options.store));
+    gates = gates_of_command(document.gates, program_name(spec));
+  }
+  return outcome::success(agent_with(supervisor, std::move(version), std::move(gates)));
+}
+
+RunAgent make_watching_agent(Supervisor& supervisor) {
+  return agent_with(supervisor, common_version, {});
 }
 
 Limits limits_of(const RunSpec& spec) {

@@ -82,8 +82,13 @@ class Supervisor {
 using RunCallable = std::function<Result<Json>(const Json&, Attempt&)>;
 using RunAgent = TriageAgent<RunCallable, Json>;
 
-// The agent of all supervised runs. supervisor: outlives it.
-[[nodiscard]] RunAgent make_run_agent(Supervisor& supervisor);
+// The agent of the runs of one command: its policy's gates are asked before each attempt, and its
+// version is version_of(). Runs that are older than that have another one: recorded_version, which
+// may be empty. supervisor: outlives it. Errors: those of find_adapter and of reading the policy.
+[[nodiscard]] Result<RunAgent> make_run_agent(Supervisor& supervisor, const RunSpec& spec,
+                                              const std::string& recorded_version = {});
+// One that only looks at runs, of whatever command.
+[[nodiscard]] RunAgent make_watching_agent(Supervisor& supervisor);
 
 [[nodiscard]] Limits limits_of(const RunSpec& spec);
 

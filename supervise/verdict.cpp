@@ -2,6 +2,7 @@
 #include "supervise/verdict.hpp"
 
 #include "supervise/tail.hpp"
+#include "triage/exit_status.hpp"
 
 #include <cstring>
 
@@ -25,12 +26,8 @@ std::string how_it_ended(const ChildEnd& end, const std::string& name) {
   return name + " exited with status " + std::to_string(WEXITSTATUS(end.status));
 }
 
-// Programs end with a small status of their own choosing when they fail; what lies above is said by
-// shells, and of the rest.
-bool tells_something(const ChildEnd& end) {
-  constexpr int first_of_shells = 126;
-  return end.cause != ChildEnd::Cause::itself || !WIFEXITED(end.status) ||
-         WEXITSTATUS(end.status) >= first_of_shells;
+bool ended_by_itself(const ChildEnd& end) {
+  return end.cause == ChildEnd::Cause::itself && WIFEXITED(end.status);
 }
 
 std::string without_end(std::string text) {
@@ -54,9 +51,10 @@ Failure failure_of(const ChildEnd& end, const std::string& name) {
   const std::string how = how_it_ended(end, name);
   if (failure.text.empty()) failure.text = said;
   // Our own words beside the program's would be weighed as if it had said them.
-  if (failure.text.empty() || tells_something(end)) {
+  if (failure.text.empty() || !ended_by_itself(end)) {
     failure.text += (failure.text.empty() ? "" : "\n") + how;
   }
+  if (WIFEXITED(end.status)) failure.code = exit_status(WEXITSTATUS(end.status));
   if (end.cause == ChildEnd::Cause::timeout || end.cause == ChildEnd::Cause::idle_timeout) {
     failure.type = FailureType::timeout;
     failure.reason =

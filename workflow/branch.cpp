@@ -24,6 +24,10 @@ std::pair<std::string, const Json*> last_of(const State& state, const std::strin
   }
 }
 
+void set_written(Json& write, const Json& value) {
+  write = Json::array({write.at(0), write.at(1), value});
+}
+
 // Tasks keep what they gave in the shared state; others sent it.
 Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
   const std::string task = path.substr(path.rfind('/') + 1);
@@ -33,7 +37,7 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
       const auto scope = write.at(0).get<std::string>();
       const bool of_tasks = scope.size() > 6 && scope.substr(scope.size() - 6) == "|tasks";
       if (!of_tasks || write.at(1) != task) continue;
-      write.at(2) = value;
+      set_written(write, value);
       return outcome::success(std::move(stored));
     }
   }
@@ -43,7 +47,9 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
     return wrong("the output of executor " + quoted_name(path) + " cannot be edited: it has sent " +
                  std::to_string(sent + out) + " messages; allowed is 1");
   }
-  stored[sent == 1 ? "sent" : "out"].at(0)["v"] = value;
+  Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
+  message.erase("p");
+  message["v"] = value;
   return outcome::success(std::move(stored));
 }
 
@@ -78,7 +84,7 @@ Result<void> edit_state(const Plan& plan, const State& state, const Json& edits,
       continue;
     }
     Json stored = changed.contains(record) ? changed[record] : *state.find(record);
-    stored["wrote"].at(index).at(2) = value;
+    set_written(stored["wrote"].at(index), value);
     stored["edited"] = true;
     changed[record] = std::move(stored);
   }

@@ -50,6 +50,8 @@ class Call {
   virtual void stick(Error error) = 0;
   // A step was recorded, of a tool or a model perhaps.
   virtual void stepped(bool tool, bool model) = 0;
+  [[nodiscard]] virtual WallTime wall_now() const = 0;
+  [[nodiscard]] virtual std::optional<Resource> resource(std::string_view name) const = 0;
   virtual void active() = 0;  // It does something.
   // Null: nothing is stored.
   [[nodiscard]] virtual std::shared_ptr<CheckpointStore> store() const = 0;

@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::size_t longest_label = 256;
 
+bool counts(const Every& every) {
+  return every.steps != 0 || every.bytes != 0 || every.time > Duration::zero();
+}
+
 }  // namespace
 
 Checkpointer::Checkpointer(const Plan& plan, const Policies& policies, Attempt& attempt,
@@ -37,7 +41,7 @@ void Checkpointer::recorded(std::size_t node, std::size_t steps, std::size_t byt
   if (!stored_) return;
   ++records_;
   const std::size_t policy = policies_.of_node[node];
-  if (policy == Policies::off) return;
+  if (policy == Policies::off || !counts(policies_.all[policy].policy.every)) return;
   const std::scoped_lock lock(mutex_);
   since_[policy].steps += steps;
   since_[policy].bytes += bytes;
@@ -47,6 +51,7 @@ bool Checkpointer::due(std::size_t policy, CheckpointTrigger trigger) {
   const CheckpointPolicy& own = policies_.all[policy].policy;
   if (own.on.contains(trigger)) return true;
   const Every& every = own.every;
+  if (!counts(every)) return false;
   const std::scoped_lock lock(mutex_);
   const Since& since = since_[policy];
   return (every.steps != 0 && since.steps >= every.steps) ||

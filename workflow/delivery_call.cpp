@@ -111,7 +111,7 @@ JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
   const std::pair<std::string, std::string> wanted{scope, std::string(key)};
   const auto own = own_.find(wanted);
   JsonPtr before = around_.values.read(delivery_, scope, key);
-  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of(before));
+  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of_read(scope, before));
   if (own == own_.end()) return before;
   JsonPtr now = around_.values.combined(scope, wanted.second, before, own->second);
   return now && now->is_null() ? nullptr : now;
@@ -172,6 +172,13 @@ std::optional<TimePoint> DeliveryCall::deadline() const {
     if (!until || active_ + idle < *until) until = active_ + idle;
   }
   return until;
+}
+
+std::optional<Resource> DeliveryCall::resource(std::string_view name) const {
+  for (const Resource& one : *around_.resources) {
+    if (one.name == name) return one;
+  }
+  return std::nullopt;
 }
 
 // A gap that was too long is known when it ends.

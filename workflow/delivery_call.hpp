@@ -36,6 +36,7 @@ struct Surroundings {
   const std::map<std::string, Json, std::less<>>& answers;
   Checkpointer& checkpoints;
   std::shared_ptr<CheckpointStore> store{};
+  const std::vector<Resource>* resources = nullptr;
   bool stored = false;  // There is a store: what is read is noted.
 };
 
@@ -76,6 +77,8 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
   void stepped(bool tool, bool model) override;
+  [[nodiscard]] WallTime wall_now() const override { return around_.clock.wall_now(); }
+  [[nodiscard]] std::optional<Resource> resource(std::string_view name) const override;
   void active() override;
   [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
   [[nodiscard]] RunId nested_run_id(const Json& task) const override;

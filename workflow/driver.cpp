@@ -68,8 +68,8 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       policies_(policies),
       checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
                    options.on_event),
-      around_{body,     inputs,       attempt,       *options_.clock,         values_,
-              answers_, checkpoints_, options.store, options.store != nullptr},
+      around_{body,     inputs,       attempt,       *options_.clock,     values_,
+              answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {}
 
@@ -89,6 +89,7 @@ void each_of(const State& state, std::string_view prefix, const Found& found) {
 
 Result<void> Driver::load() {
   before_ = attempt_.state();
+  parts_.begin_with(before_);
   std::string timeline = timeline_of(before_);
   if (options_.restored) {
     timeline = std::to_string(attempt_.number());
@@ -113,6 +114,7 @@ Result<void> Driver::load() {
     const auto node = plan_.node_of.find(path);
     if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
   });
+  compare_resources();
   load_answers(timeline);
   return outcome::success();
 }

@@ -30,13 +30,22 @@ struct Emitted {
   Message message{};
 };
 
+// A DeliveryView, as long as nobody wants to see it.
+struct Viewed {
+  std::size_t node = 0;
+  int occurrence = 0;
+  int superstep = 0;
+  Ran how = Ran::done;
+  std::vector<JsonPtr> sent{};
+};
+
 // What the driver leaves behind beside the run's result.
 struct Driven {
   std::vector<Emitted> outputs{};
   std::vector<Asked> asked{};
   Json state{};
   std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
-  std::vector<DeliveryView> deliveries{};
+  std::vector<Viewed> deliveries{};
 };
 
 struct DriverOptions {
@@ -48,7 +57,8 @@ struct DriverOptions {
   std::atomic<std::size_t>* calls = nullptr;
   bool retry_failed = true;  // Tries again what had failed and was recorded as that.
   WorkflowObserver on_event{};
-  Json known_parts{};     // That the run went on with before; null: those of the workflow.
+  Json known_parts{};  // That the run went on with before; null: those of the workflow.
+  std::vector<Resource> resources{};
   bool restored = false;  // Answers that were given before do not count.
 };
 
@@ -89,6 +99,7 @@ class Driver {
 
   [[nodiscard]] Result<void> load();
   void load_answers(const std::string& timeline);
+  void compare_resources();
   void note_parts();
   [[nodiscard]] Result<void> migrate(const Delivery& next);
   [[nodiscard]] Result<void> take_migrated(const Delivery& after, const Json& migrated);
@@ -98,14 +109,14 @@ class Driver {
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
   void take_instead(Ended& ended);
   void note(const Ended& ended, Ran how);
-  void tell(const Ended& ended, const DeliveryView& view) const;
+  void tell(const Ended& ended, Ran how) const;
   [[nodiscard]] Error failed_tasks() const;
   void begin(Delivery delivery);
   void perform(Ended& ended);
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   void store_ended(const Ended& ended);
-  [[nodiscard]] Json stored_form(const Ended& ended) const;
+  [[nodiscard]] Json stored_form(const Ended& ended, Shrunk shrunk) const;
   void store_finished(const Ended& ended);
   void store_asked(const Ended& ended);
   void ask_hook(Ended& ended, const Instance& instance);
@@ -126,6 +137,7 @@ class Driver {
   DriverOptions options_;
   State before_{};  // Where the attempt began.
   std::map<std::string, Json, std::less<>> answers_{};
+  Parts parts_{};
   Values values_;
   Scheduler scheduler_;
   const Policies& policies_;
@@ -137,7 +149,7 @@ class Driver {
   std::vector<Asked> asked_{};
   std::vector<Ended> failed_{};
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
-  std::vector<DeliveryView> views_{};
+  std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
   bool verify_ = false;                // Some of what is stored may not be true any more.
   std::mutex mutex_{};

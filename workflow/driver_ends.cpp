@@ -33,7 +33,9 @@ void Driver::call_under_policy(Ended& ended) {
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
     if (ended.status == Status::parked) return Json();
-    return stored_form(ended);
+    // As a whole: the parts of a run that went back may be gone, and this is still there.
+    Json none;
+    return stored_form(ended, {.fresh = none});
   };
   const ExecutorOptions& own = node.spec->options;
   const TriageAgent<Inner> agent(try_once, own.policy ? *own.policy : fail_at_once(),
@@ -65,7 +67,7 @@ void Driver::call_under_policy(Ended& ended) {
   }
   if (ended.status == Status::parked || called) return;
   const std::string key = finished_key(node.path, ended.delivery.occurrence);
-  auto finished = from_stored(plan_, key, done.value());
+  auto finished = from_stored(plan_, parts_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;
   if (finished) {
     ended.finished = std::move(finished).value();

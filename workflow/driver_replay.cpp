@@ -14,7 +14,7 @@ Result<bool> Driver::replay(const Delivery& delivery) {
   const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
   const Json* stored = before_.find(key);
   if (stored == nullptr || stored->is_null()) return outcome::success(false);
-  TRIAGE_TRY(finished, from_stored(plan_, key, *stored));
+  TRIAGE_TRY(finished, from_stored(plan_, parts_, key, *stored));
   if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
   if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
   if (finished.edited) {
@@ -37,7 +37,7 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
       continue;
     }
     const auto [scope, key] = split_read(what);
-    if (digest_of(values_.read(delivery, scope, key)) != digest) return false;
+    if (digest_of_read(scope, values_.read(delivery, scope, key)) != digest) return false;
   }
   return true;
 }
@@ -87,33 +87,59 @@ void Driver::take_instead(Ended& ended) {
 }
 
 // What an executor that is left out of checkpoints keeps to itself is not stored.
-Json Driver::stored_form(const Ended& ended) const {
+Json Driver::stored_form(const Ended& ended, Shrunk shrunk) const {
   const std::size_t node = ended.delivery.node;
-  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished);
-  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)));
+  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished, shrunk);
+  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)),
+                   shrunk);
 }
 
 void Driver::store_finished(const Ended& ended) {
   const std::size_t node = ended.delivery.node;
   const std::string& path = plan_.nodes[node].path;
-  Json stored = stored_form(ended);
-  const std::size_t bytes = checkpoints_.counts_bytes() ? show(stored).size() : 0;
+  Json patch = Json::object();
+  Json stored = stored_form(ended, {&parts_, patch});
   const std::string key = finished_key(path, ended.delivery.occurrence);
   Json& withheld = kept_[node].withheld;
   const std::string mark = std::string(withheld_prefix) + path;
+  patch[key] = std::move(stored);
+  const std::size_t bytes = checkpoints_.counts_bytes() ? show(patch).size() : 0;
   if (ended.unsaved) {
-    withheld[key] = std::move(stored);
+    withheld.update(patch);
     checkpoints_.failed(node, ended.delivery.occurrence, *ended.unsaved);
     attempt_.update_state(Json{{mark, ended.delivery.occurrence}});
     return;
   }
-  Json patch{{key, std::move(stored)}};
   if (!withheld.empty()) {
     patch.update(std::exchange(withheld, Json::object()));
     patch[mark] = nullptr;
   }
+  const Json parts = Parts::of(patch);
   attempt_.update_state(std::move(patch));
+  parts_.learn(parts);  // Not before: others must not build on what is not stored.
   checkpoints_.recorded(node, 0, bytes);
+}
+
+// Sources outside that are not what they were: whoever watches learns it, and the new ones count.
+void Driver::compare_resources() {
+  if (options_.resources.empty()) return;
+  Json now = Json::object();
+  for (const Resource& one : options_.resources) {
+    now[one.name] = Json{{"kind", one.kind}, {"digest", one.digest}};
+  }
+  const Json* before = before_.find(resources_key);
+  if (before != nullptr && *before == now) return;
+  for (const Resource& one : options_.resources) {
+    if (before == nullptr || !before->contains(one.name)) continue;
+    const Json& known = before->at(one.name);
+    if (known.value("digest", std::string()) == one.digest) continue;
+    checkpoints_.tell({.kind = WorkflowEventKind::resource_changed,
+                       .value = Json{{"name", one.name},
+                                     {"kind", one.kind},
+                                     {"before", known.value("digest", std::string())},
+                                     {"now", one.digest}}});
+  }
+  attempt_.update_state(Json{{std::string(resources_key), std::move(now)}});
 }
 
 // A hook that fails costs its executor the state, not the delivery.
@@ -177,10 +203,11 @@ void Driver::superstep_ended() {
 }
 
 // To those who watch, in the order in which it is settled.
-void Driver::tell(const Ended& ended, const DeliveryView& view) const {
+void Driver::tell(const Ended& ended, Ran how) const {
   using Kind = WorkflowEventKind;
-  WorkflowEvent event{
-      .executor = view.executor, .occurrence = view.occurrence, .superstep = view.superstep};
+  WorkflowEvent event{.executor = plan_.nodes[ended.delivery.node].path,
+                      .occurrence = ended.delivery.occurrence,
+                      .superstep = ended.delivery.superstep};
   const auto send = [&](Kind kind, Json value) {
     event.kind = kind;
     event.value = std::move(value);
@@ -188,13 +215,13 @@ void Driver::tell(const Ended& ended, const DeliveryView& view) const {
   };
   for (const Asked& asked : ended.asked) {
     event.request = asked.id;
-    if (view.how == Ran::waits) send(Kind::request_opened, asked.payload);
+    if (how == Ran::waits) send(Kind::request_opened, asked.payload);
   }
   event.request.clear();
-  if (view.how == Ran::waits) return;
+  if (how == Ran::waits) return;
   event.error = ended.error;
-  if (view.how == Ran::failed) return send(Kind::executor_failed, nullptr);
-  if (view.how == Ran::reused) return send(Kind::executor_reused, nullptr);
+  if (how == Ran::failed) return send(Kind::executor_failed, nullptr);
+  if (how == Ran::reused) return send(Kind::executor_reused, nullptr);
   if (!ended.finished.failed.empty()) {
     send(Kind::executor_failed, ended.finished.failed);
   } else {
@@ -206,14 +233,15 @@ void Driver::tell(const Ended& ended, const DeliveryView& view) const {
 }
 
 void Driver::note(const Ended& ended, Ran how) {
-  DeliveryView view{.executor = plan_.nodes[ended.delivery.node].path,
-                    .occurrence = ended.delivery.occurrence,
-                    .superstep = ended.delivery.superstep,
-                    .how = how};
-  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.json());
-  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.json());
-  if (options_.on_event) tell(ended, view);
+  Viewed view{.node = ended.delivery.node,
+              .occurrence = ended.delivery.occurrence,
+              .superstep = ended.delivery.superstep,
+              .how = how};
+  view.sent.reserve(ended.finished.sent.size() + ended.finished.outputs.size());
+  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.value);
+  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.value);
   views_.push_back(std::move(view));
+  if (options_.on_event) tell(ended, how);
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -8,16 +8,23 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-Json message_json(const Message& message) {
-  return Json{{"t", message.type}, {"v", message.json()}};
+// Under "v" as it is, or under "p" as a form (see Parts).
+Json message_json(const Message& message, Shrunk& shrunk) {
+  Json json{{"t", message.type}};
+  if (shrunk.parts != nullptr && Parts::worth_it(message.json())) {
+    json["p"] = shrunk.parts->shrink(message.json(), shrunk.fresh);
+  } else {
+    json["v"] = message.json();
+  }
+  return json;
 }
 
-Message message_from(const Json& json) {
-  return {json.at("t").get<std::string>(), std::make_shared<const Json>(json.at("v"))};
+Message message_from(const Parts& parts, const Json& json) {
+  return {json.at("t").get<std::string>(), std::make_shared<const Json>(stored_value(parts, json))};
 }
 
-Result<Sent> sent_from(const Plan& plan, const Json& json) {
-  Sent sent{message_from(json), {}};
+Result<Sent> sent_from(const Plan& plan, const Parts& parts, const Json& json) {
+  Sent sent{message_from(parts, json), {}};
   for (const Json& along : json.at("to")) {
     const auto edge = plan.edge_of.find(along.at(0).get_ref<const std::string&>());
     const EdgeSpec* spec = edge == plan.edge_of.end() ? nullptr : plan.edges[edge->second].spec;
@@ -34,18 +41,19 @@ Result<Sent> sent_from(const Plan& plan, const Json& json) {
   return outcome::success(std::move(sent));
 }
 
-Result<Finished> parse(const Plan& plan, const Json& stored) {
+Result<Finished> parse(const Plan& plan, const Parts& parts, const Json& stored) {
   Finished finished{.input = stored.value("in", std::string())};
   for (const Json& one : stored.value("sent", Json::array())) {
-    TRIAGE_TRY(sent, sent_from(plan, one));
+    TRIAGE_TRY(sent, sent_from(plan, parts, one));
     finished.sent.push_back(std::move(sent));
   }
   for (const Json& one : stored.value("out", Json::array())) {
-    finished.outputs.push_back(message_from(one));
+    finished.outputs.push_back(message_from(parts, one));
   }
   for (const Json& one : stored.value("wrote", Json::array())) {
-    finished.writes.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
-                               std::make_shared<const Json>(one.at(2))});
+    finished.writes.push_back(
+        {one.at(0).get<std::string>(), one.at(1).get<std::string>(),
+         std::make_shared<const Json>(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2))});
   }
   if (stored.contains("read")) {
     for (const auto& [key, digest] : stored.at("read").items()) {
@@ -53,6 +61,7 @@ Result<Finished> parse(const Plan& plan, const Json& stored) {
     }
   }
   if (stored.contains("saved")) finished.saved = stored.at("saved");
+  if (stored.contains("kept")) finished.saved = parts.expand(stored.at("kept"));
   finished.failed = stored.value("failed", std::string());
   finished.edited = stored.value("edited", false);
   finished.superstep = stored.value("step", 0);
@@ -80,12 +89,23 @@ std::string digest_of(const JsonPtr& value) {
 std::string digest_of(const Message& message) {
   return triage::detail::digest(message.type + "\n" + show(message.json())).substr(0, 16);
 }
+std::string digest_of_read(std::string_view scope, const JsonPtr& value) {
+  if (scope.rfind(memory_prefix, 0) != 0 || !value || !value->is_object()) return digest_of(value);
+  Json without_time = *value;
+  without_time.erase("at");
+  without_time.erase("until");
+  return digest_of(std::make_shared<const Json>(std::move(without_time)));
+}
 
-Json to_stored(const Plan& plan, const Finished& finished) {
+Json stored_value(const Parts& parts, const Json& message) {
+  return message.contains("p") ? parts.expand(message.at("p")) : message.at("v");
+}
+
+Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
   Json stored = Json::object();
   if (!finished.input.empty()) stored["in"] = finished.input;
   for (const Sent& sent : finished.sent) {
-    Json json = message_json(sent.message);
+    Json json = message_json(sent.message, shrunk);
     Json& to = json["to"] = Json::array();
     // [edge, target, target, …]: a wide fan-out names its edge once.
     for (const Route& route : sent.routes) {
@@ -95,13 +115,24 @@ Json to_stored(const Plan& plan, const Finished& finished) {
     }
     stored["sent"].push_back(std::move(json));
   }
-  for (const Message& message : finished.outputs) stored["out"].push_back(message_json(message));
+  for (const Message& message : finished.outputs) {
+    stored["out"].push_back(message_json(message, shrunk));
+  }
   for (const Write& write : finished.writes) {
-    stored["wrote"].push_back(
-        Json::array({write.scope, write.key, write.value ? *write.value : Json()}));
+    Json wrote = Json::array({write.scope, write.key, nullptr});
+    if (write.value && shrunk.parts != nullptr && Parts::worth_it(*write.value)) {
+      wrote.push_back(shrunk.parts->shrink(*write.value, shrunk.fresh));
+    } else if (write.value) {
+      wrote[2] = *write.value;
+    }
+    stored["wrote"].push_back(std::move(wrote));
   }
   for (const auto& [key, digest] : finished.reads) stored["read"][key] = digest;
-  if (finished.saved) stored["saved"] = *finished.saved;
+  if (finished.saved && shrunk.parts != nullptr && Parts::worth_it(*finished.saved)) {
+    stored["kept"] = shrunk.parts->shrink(*finished.saved, shrunk.fresh);
+  } else if (finished.saved) {
+    stored["saved"] = *finished.saved;
+  }
   if (!finished.failed.empty()) stored["failed"] = finished.failed;
   if (finished.edited) stored["edited"] = true;
   if (finished.superstep != 0) stored["step"] = finished.superstep;
@@ -118,9 +149,10 @@ Finished without_private(Finished finished, const std::string& scope) {
   return finished;
 }
 
-Result<Finished> from_stored(const Plan& plan, const std::string& key, const Json& stored) {
+Result<Finished> from_stored(const Plan& plan, const Parts& parts, const std::string& key,
+                             const Json& stored) {
   try {
-    return parse(plan, stored);
+    return parse(plan, parts, stored);
   } catch (const std::exception& e) {
     return Error{Errc::corrupt, "state key \"" + printable(key) + "\" is damaged: " + e.what()};
   }

@@ -2,6 +2,7 @@
 #pragma once
 // What is stored of a delivery that has finished: enough never to run it again.
 
+#include "parts.hpp"
 #include "values.hpp"
 
 #include <optional>
@@ -30,7 +31,8 @@ inline constexpr std::string_view answer_prefix = "triage/answer/";
 inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
 inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
-inline constexpr std::string_view edits_key = "triage/edits";            // Of a branch.
+inline constexpr std::string_view resources_key = "triage/resources";
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 
 // Without the values of this scope, and without what a hook gave.
@@ -43,10 +45,20 @@ inline constexpr std::string_view edits_key = "triage/edits";            // Of a
 // A short hash of a value; "" for none.
 [[nodiscard]] std::string digest_of(const JsonPtr& value);
 [[nodiscard]] std::string digest_of(const Message& message);
+// Of a value of the state as its readers see it: when something was remembered is left out, so that
+// remembering the same again changes nothing for them.
+[[nodiscard]] std::string digest_of_read(std::string_view scope, const JsonPtr& value);
 
-[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished);
+// Where to_stored() puts large values, if they are to be stored once.
+struct Shrunk {
+  const Parts* parts = nullptr;
+  Json& fresh;  // Gets the parts that are to be stored with it.
+};
+[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk);
 // Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
-[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const std::string& key,
-                                           const Json& stored);
+[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const Parts& parts,
+                                           const std::string& key, const Json& stored);
+// Of a stored message. Throws std::exception if it is damaged.
+[[nodiscard]] Json stored_value(const Parts& parts, const Json& message);
 
 }  // namespace triage::inline v0_1::workflow::detail

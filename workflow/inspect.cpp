@@ -12,6 +12,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
+using detail::Parts;
 using triage::detail::shielded;
 
 // "triage/done/PATH/N" without what it begins with, as PATH and N.
@@ -25,21 +26,22 @@ std::pair<std::string, int> delivery_of(std::string_view rest) {
   return {std::string(rest.substr(0, slash)), occurrence};
 }
 
-std::vector<Json> values_of(const Json& stored, const char* field) {
+std::vector<Json> values_of(const Parts& parts, const Json& stored, const char* field) {
   std::vector<Json> values;
   for (const Json& message : stored.value(field, Json::array())) {
-    values.push_back(message.value("v", Json()));
+    values.push_back(detail::stored_value(parts, message));
   }
   return values;
 }
 
-StoredDelivery delivery_from(std::string_view rest, const Json& stored) {
+// Throws std::exception if it is damaged.
+StoredDelivery delivery_from(const Parts& parts, std::string_view rest, const Json& stored) {
   auto [executor, occurrence] = delivery_of(rest);
   return {.executor = std::move(executor),
           .occurrence = occurrence,
           .superstep = stored.value("step", 0),
-          .sent = values_of(stored, "sent"),
-          .outputs = values_of(stored, "out"),
+          .sent = values_of(parts, stored, "sent"),
+          .outputs = values_of(parts, stored, "out"),
           .failed = stored.value("failed", std::string()),
           .edited = stored.value("edited", false)};
 }
@@ -47,13 +49,13 @@ StoredDelivery delivery_from(std::string_view rest, const Json& stored) {
 bool begins(const std::string& key, std::string_view prefix) { return key.rfind(prefix, 0) == 0; }
 
 // What one key of a state patch tells.
-void add_events(const std::string& key, const Json& value, WorkflowEvent at,
+void add_events(const Parts& parts, const std::string& key, const Json& value, WorkflowEvent at,
                 std::vector<WorkflowEvent>& events) {
   using Kind = WorkflowEventKind;
   if (value.is_null()) return;
   if (begins(key, detail::finished_prefix) && value.is_object()) {
     const StoredDelivery done =
-        delivery_from(std::string_view(key).substr(detail::finished_prefix.size()), value);
+        delivery_from(parts, std::string_view(key).substr(detail::finished_prefix.size()), value);
     at.executor = done.executor;
     at.occurrence = done.occurrence;
     at.superstep = done.superstep;
@@ -93,6 +95,65 @@ void add_checkpoint(const RunId& run, const Record& record, const Json& body, Wo
   events.push_back(std::move(at));
 }
 
+// What one key of the state tells. Throws std::exception if it is damaged.
+void add_to(CheckpointView& view, const State& state, const Parts& parts, const std::string& key,
+            const Json& value) {
+  if (!value.is_object()) return;
+  if (begins(key, detail::finished_prefix)) {
+    view.deliveries.push_back(
+        delivery_from(parts, std::string_view(key).substr(detail::finished_prefix.size()), value));
+  } else if (begins(key, detail::answer_prefix)) {
+    view.answers[key.substr(detail::answer_prefix.size())] = value.value("value", Json());
+  } else if (begins(key, detail::request_prefix)) {
+    const std::string id = key.substr(detail::request_prefix.size());
+    if (state.contains(std::string(detail::answer_prefix) + id)) return;
+    detail::Asked one = detail::asked_from(id, value);
+    view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
+                            std::move(one.payload), one.expires});
+  }
+}
+
+// The events of these records. Throws std::exception if a part is missing or something is damaged.
+Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector<Record>& records,
+                                             const Parts& parts) {
+  std::vector<WorkflowEvent> events;
+  using Kind = WorkflowEventKind;
+  for (const Record& record : records) {
+    WorkflowEvent at{.sequence = record.seq(), .time = record.time()};
+    const auto plain = [&](Kind kind) {
+      at.kind = kind;
+      events.push_back(at);
+    };
+    const RecordKind kind = record.kind();
+    if (kind == RecordKind::run_started) plain(Kind::run_started);
+    if (kind == RecordKind::resumed || kind == RecordKind::forked) plain(Kind::run_resumed);
+    if (kind == RecordKind::suspended) plain(Kind::run_suspended);
+    if (kind == RecordKind::finished) plain(Kind::run_finished);
+    if (kind == RecordKind::stopped) plain(Kind::run_stopped);
+    if (kind != RecordKind::state_changed && kind != RecordKind::checkpoint_labelled) continue;
+    TRIAGE_TRY(body, record.body());
+    if (kind == RecordKind::checkpoint_labelled) {
+      add_checkpoint(run, record, body, at, events);
+      continue;
+    }
+    for (const auto& [key, value] : body.items()) add_events(parts, key, value, at, events);
+  }
+  return outcome::success(std::move(events));
+}
+
+Result<void> gather_parts(const std::vector<Record>& records, State::Values& parts) {
+  for (const Record& record : records) {
+    const bool snapshot = record.kind() == RecordKind::state_snapshot;
+    if (!snapshot && record.kind() != RecordKind::state_changed) continue;
+    TRIAGE_TRY(body, record.body());
+    const Json found = Parts::of(snapshot ? body.at("state") : body);
+    for (const auto& [key, value] : found.items()) {
+      parts[key] = std::make_shared<const Json>(value);
+    }
+  }
+  return outcome::success();
+}
+
 }  // namespace
 
 Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoint) {
@@ -118,19 +179,14 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
   view.workflow = info.agent;
   view.inputs = detail::edited_inputs(task.at("inputs"), state);
   view.parts = detail::known_parts(task.at("parts"), state);
+  Parts parts;
+  parts.begin_with(state);
   if (state.empty()) return outcome::success(std::move(view));
   for (const auto& [key, value] : *state.values()) {
-    if (begins(key, detail::finished_prefix) && value->is_object()) {
-      view.deliveries.push_back(
-          delivery_from(std::string_view(key).substr(detail::finished_prefix.size()), *value));
-    } else if (begins(key, detail::answer_prefix) && value->is_object()) {
-      view.answers[key.substr(detail::answer_prefix.size())] = value->value("value", Json());
-    } else if (begins(key, detail::request_prefix) && value->is_object() &&
-               !state.contains(std::string(detail::answer_prefix) +
-                               key.substr(detail::request_prefix.size()))) {
-      detail::Asked one = detail::asked_from(key.substr(detail::request_prefix.size()), *value);
-      view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
-                              std::move(one.payload), one.expires});
+    try {
+      add_to(view, state, parts, key, *value);
+    } catch (const std::exception& e) {
+      return Error{Errc::corrupt, "state key \"" + printable(key) + "\" is damaged: " + e.what()};
     }
   }
   return outcome::success(std::move(view));
@@ -139,29 +195,24 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
 Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run, Sequence from) {
   TRIAGE_TRYV(detail::stored_task(store, run));
   TRIAGE_TRY(reading, shielded([&] { return store.read(run, {from, SequenceRange{}.last}); }));
-  std::vector<WorkflowEvent> events;
-  using Kind = WorkflowEventKind;
-  for (const Record& record : reading.records) {
-    WorkflowEvent at{.sequence = record.seq(), .time = record.time()};
-    const auto plain = [&](Kind kind) {
-      at.kind = kind;
-      events.push_back(at);
-    };
-    const RecordKind kind = record.kind();
-    if (kind == RecordKind::run_started) plain(Kind::run_started);
-    if (kind == RecordKind::resumed || kind == RecordKind::forked) plain(Kind::run_resumed);
-    if (kind == RecordKind::suspended) plain(Kind::run_suspended);
-    if (kind == RecordKind::finished) plain(Kind::run_finished);
-    if (kind == RecordKind::stopped) plain(Kind::run_stopped);
-    if (kind != RecordKind::state_changed && kind != RecordKind::checkpoint_labelled) continue;
-    TRIAGE_TRY(body, record.body());
-    if (kind == RecordKind::checkpoint_labelled) {
-      add_checkpoint(run, record, body, at, events);
-      continue;
+  // Parts are mostly in the newest state; those of a timeline that was abandoned, in the journal.
+  auto known = std::make_shared<State::Values>();
+  for (int source = 0;; ++source) {
+    if (source == 1) {
+      TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+      if (!latest.state.empty()) *known = *latest.state.values();
+    } else if (source == 2) {
+      TRIAGE_TRY(all, shielded([&] { return store.read(run, {}); }));
+      TRIAGE_TRYV(gather_parts(all.records, *known));
     }
-    for (const auto& [key, value] : body.items()) add_events(key, value, at, events);
+    Parts parts;
+    parts.begin_with(State(known));
+    try {
+      return events_of(run, reading.records, parts);
+    } catch (const std::exception& e) {
+      if (source == 2) return Error{Errc::corrupt, "run \"" + run + "\" is damaged: " + e.what()};
+    }
   }
-  return outcome::success(std::move(events));
 }
 
 }  // namespace triage::inline v0_1::workflow

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -98,8 +99,19 @@ class WorkflowRun::Body {
   }
 
   Result<std::vector<DeliveryView>> deliveries() const {
-    if (looked_) return outcome::success(driven_.deliveries);
-    return Error{Errc::not_found, "the run has not been gone on with in this process"};
+    if (!looked_) {
+      return Error{Errc::not_found, "the run has not been gone on with in this process"};
+    }
+    std::vector<DeliveryView> views;
+    for (const detail::Viewed& one : driven_.deliveries) {
+      DeliveryView view{.executor = workflow_.body()->plan().nodes[one.node].path,
+                        .occurrence = one.occurrence,
+                        .superstep = one.superstep,
+                        .how = one.how};
+      for (const detail::JsonPtr& sent : one.sent) view.sent.push_back(*sent);
+      views.push_back(std::move(view));
+    }
+    return outcome::success(std::move(views));
   }
   Result<std::vector<CheckpointInfo>> checkpoints() const;
   Result<CheckpointId> checkpoint(std::string_view label);
@@ -160,6 +172,16 @@ Result<void> WorkflowRun::Body::check() {
     return Error{Errc::invalid_argument,
                  "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
   }
+  std::set<std::string> names;
+  for (const Resource& one : options_.resources) {
+    if (one.name.empty() || one.name.size() > 128 || one.digest.size() > 256 ||
+        !names.insert(one.name).second) {
+      return Error{Errc::invalid_argument,
+                   "resource \"" + printable(one.name) +
+                       "\" is not allowed: names have 1 to 128 bytes and are unique, digests at "
+                       "most 256"};
+    }
+  }
   const detail::WorkflowBody& body = *workflow_.body();
   TRIAGE_TRY(policies,
              detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));
@@ -195,6 +217,7 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .retry_failed = options_.retry_failed,
        .on_event = options_.on_event,
        .known_parts = std::move(known),
+       .resources = options_.resources,
        .restored = std::exchange(restored_, false)});
   return driver.run(driven_);
 }

@@ -123,13 +123,15 @@ Result<void> check_answer(const Workflow& workflow, const Asked& asked, const Js
 Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& run,
                                            const Workflow& workflow, const Json& places) {
   TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+  Parts parts;
+  parts.begin_with(latest.state);
   std::vector<Output> outputs;
   for (const Json& place : places) {
     const std::string path = place.at(0).get<std::string>();
     const std::string key = finished_key(path, place.at(1).get<int>());
     const Json* stored = latest.state.find(key);
     if (stored == nullptr) return Error{Errc::corrupt, "state key \"" + key + "\" is gone"};
-    TRIAGE_TRY(finished, from_stored(workflow.body()->plan(), key, *stored));
+    TRIAGE_TRY(finished, from_stored(workflow.body()->plan(), parts, key, *stored));
     const auto index = place.at(2).get<std::size_t>();
     if (index >= finished.outputs.size()) {
       return Error{Errc::corrupt, "state key \"" + key + "\" has too few outputs"};

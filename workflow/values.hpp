@@ -23,7 +23,8 @@ struct Write {
 };
 
 // "p|PATH" for what an executor alone sees, "s|PATH|NAME" for what the executors of one workflow
-// share; ids contain no "|".
+// share, "m|AGENT" for what is remembered; ids contain no "|".
+inline constexpr std::string_view memory_prefix = "m|";
 [[nodiscard]] std::string private_scope(const std::string& path);
 [[nodiscard]] std::string shared_scope(const std::string& workflow, std::string_view name);
 

@@ -4,7 +4,7 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "run_session.hpp"
-#include "triage/detail/try.hpp"
+#include "triage/operations.hpp"
 
 #include <cstdlib>
 #include <memory>
@@ -38,11 +38,16 @@ ExitStatus decide_run(const Arguments& given) {
   if (!action) return report(action.error());
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
-  const auto result = session.value()->agent().decide(
-      given.token, action.value(), {.who = given.who, .run = session.value()->run_options()});
-  const auto& failure = result ? nullptr : result.error().failure();
-  return session.value()->conclude(failure ? failure->run_id : session.value()->newest_run(),
-                                   result);
+  const auto run = run_of_token(session.value()->store(), given.token);
+  if (!run) return report(run.error());
+  if (const auto info = supervised_run(session.value()->store(), run.value()); !info) {
+    return report(info.error());
+  }
+  const auto agent = session.value()->agent_of(run.value());
+  if (!agent) return report(agent.error());
+  return session.value()->conclude(
+      run.value(), agent.value().decide(given.token, action.value(),
+                                        {.who = given.who, .run = session.value()->run_options()}));
 }
 
 }  // namespace

@@ -44,8 +44,9 @@ ExitStatus fork_run(Arguments& given) {
   options.run.run_id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   const RunId branch = options.run.run_id;
-  return session.value()->conclude(branch,
-                                   session.value()->agent().fork(checkpoint.value(), options));
+  const auto agent = session.value()->agent_of(origin);
+  if (!agent) return report(agent.error());
+  return session.value()->conclude(branch, agent.value().fork(checkpoint.value(), options));
 }
 
 }  // namespace

@@ -25,16 +25,30 @@ ExitStatus resume_one(const RunSession& session, const RunId& given) {
   const auto info = supervised_run(session.store(), given);
   if (!info) return report(info.error());
   const RunId& run = info.value().id;
-  ResumeOptions options{.run = session.run_options()};
-  return session.conclude(run, session.agent().resume_run(run, options));
+  const auto agent = session.agent_of(run);
+  if (!agent) return report(agent.error());
+  const ResumeOptions options{.run = session.run_options()};
+  return session.conclude(run, agent.value().resume_run(run, options));
+}
+
+// If nobody else has taken it meanwhile, and it has not ended.
+ExitStatus take_up(const RunSession& session, const RunId& run) {
+  const auto agent = session.agent_of(run);
+  if (!agent) return report(agent.error());
+  const RunId before = session.newest_run();
+  const auto result = agent.value().run_or_resume(run, Json(), {.run = session.run_options()});
+  const bool passed =
+      !result && (result.error().code == Errc::busy || result.error().code == Errc::not_found);
+  return passed ? ExitStatus::done : session.conclude(run, result);
 }
 
 ExitStatus resume_due(const RunSession& session) {
-  const auto resumed = session.agent().resume_due(session.run_options());
-  if (!resumed) return report(resumed.error());
+  const auto due = session.watcher().due();
+  if (!due) return report(due.error());
   ExitStatus status = ExitStatus::done;
-  for (const auto& one : resumed.value()) {
-    status = worse(status, session.conclude(one.run, one.result));
+  for (const DueRun& run : due.value()) {
+    if (session.run_options().stop_token.stop_requested()) break;
+    status = worse(status, take_up(session, run.run));
   }
   return status;
 }

@@ -69,6 +69,10 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
       return Error{document.error().code, printable(given.policy) + ": " + document.error().detail};
     }
     if (given.timeout.empty()) spec.timeout = document.value().attempt_timeout;
+    const BudgetLimits& limits = document.value().budget_limits;
+    spec.budget.tokens = limits.max_tokens;
+    spec.budget.cost_usd = limits.max_cost_usd;
+    spec.budget.calls = limits.max_calls;
     spec.policy = std::move(text);
   }
   if (!given.contract.empty()) {
@@ -81,7 +85,7 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   }
   spec.guard = given.guard;
   TRIAGE_TRY(budget, supervise::parse_budget(given.budget));
-  spec.budget = budget;
+  spec.budget = supervise::over(budget, spec.budget);
   TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
   spec.max_wait = max_wait;
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
@@ -99,9 +103,9 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
   const auto there = store.run(run);
   if (!there && there.error().code == Errc::not_found) return outcome::success();
   TRIAGE_TRYV(supervised_run(store, run));
-  TRIAGE_TRY(before, stored_task(store, run));
+  TRIAGE_TRY(before, stored_start(store, run));
   std::string names;
-  for (const std::string& name : supervise::differences(before, task)) {
+  for (const std::string& name : supervise::differences(before.task, task)) {
     names += (names.empty() ? "" : ", ") + name;
   }
   if (names.empty()) return outcome::success();
@@ -123,17 +127,22 @@ ExitStatus run_command(const Arguments& given) {
   RunOptions options = session.value()->run_options();
   options.limits = supervise::limits_of(spec.value());
   options.label = given.label;
-  const supervise::RunAgent& agent = session.value()->agent();
   const Json task = supervise::to_json(spec.value());
   if (!given.run.empty()) {
     if (const auto same = check_same(session.value()->store(), given.run, task); !same) {
       return report(same.error());
     }
-    return session.value()->conclude(given.run,
-                                     agent.run_or_resume(given.run, task, {.run = options}));
+  }
+  const bool there = !given.run.empty() && session.value()->store().run(given.run).has_value();
+  const auto agent =
+      there ? session.value()->agent_of(given.run) : session.value()->agent_for(spec.value());
+  if (!agent) return report(agent.error());
+  if (!given.run.empty()) {
+    return session.value()->conclude(
+        given.run, agent.value().run_or_resume(given.run, task, {.run = options}));
   }
   options.run_id = make_run_id(real_clock()->wall_now(), *real_random());
-  return session.value()->conclude(options.run_id, agent.run(task, options));
+  return session.value()->conclude(options.run_id, agent.value().run(task, options));
 }
 
 void declare_limits(CLI::App& arguments, Arguments& given) {
@@ -166,9 +175,10 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   arguments.add_option("--contract", given->contract,
                        "What the program promises, in JSON: tools, constraints, subgoals, "
                        "context_limit. Its steps are judged by it.");
-  arguments.add_option("--budget", given->budget,
-                       "What no further attempt may begin beyond: tokens=N,usd=N,time=LENGTH, as "
-                       "far as the program reports its usage.");
+  arguments.add_option(
+      "--budget", given->budget,
+      "What no further attempt may begin beyond: tokens=N,usd=N,calls=N,time=LENGTH, as "
+      "far as the program reports its usage.");
   arguments.add_flag("--guard", given->guard,
                      "Steps that the program proposes are judged by their risk: allowed, denied, "
                      "or the run waits until somebody decides.");

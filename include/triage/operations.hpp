@@ -52,6 +52,10 @@ struct Settlement {
                                          std::string_view key, const Settlement& found,
                                          const OperatorOptions& options = {});
 
+// The run that waits for a decision under this token. The token stays good.
+// Errors: Errc::not_found if it is unknown, used or for a run in no store; Errc::corrupt.
+[[nodiscard]] Result<RunId> run_of_token(CheckpointStore& store, std::string_view token);
+
 // A new token for a suspended run whose token got lost. The one before becomes useless. Whoever has
 // the store may do this: a token is no protection against them.
 // Errors: Errc::conflict if the run does not wait, or waits for a time or a signal inside an

@@ -163,7 +163,7 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
   return outcome::success(std::move(gates));
 }
 
-Result<std::shared_ptr<Budget>> make_budget(const Json& section) {
+Result<BudgetLimits> read_budget(const Json& section) {
   if (!section.is_object()) {
     return refused("budget", " is " + show(section) + "; allowed is an object of arguments");
   }
@@ -185,9 +185,10 @@ Result<std::shared_ptr<Budget>> make_budget(const Json& section) {
   if (!checked) return refused("", detail::behind("budget", checked.error().detail));
   limits.max_tokens = static_cast<std::uint64_t>(tokens);
   limits.max_calls = static_cast<std::uint64_t>(calls);
-  auto budget = Budget::create(limits);
-  if (!budget) return refused("budget", ": " + budget.error().detail);
-  return budget;
+  if (const auto budget = Budget::create(limits); !budget) {
+    return refused("budget", ": " + budget.error().detail);
+  }
+  return outcome::success(limits);
 }
 
 Result<Duration> read_timeout(const Json& document) {
@@ -226,7 +227,8 @@ Result<PolicyDocument> document_from_json(const nlohmann::json& document,
       policy.erase("gates");
     }
     if (const auto budget = document.find("budget"); budget != document.end()) {
-      take(make_budget(*budget), made.budget);
+      take(read_budget(*budget), made.budget_limits);
+      made.budget = Budget::create(made.budget_limits).value();
       policy.erase("budget");
     }
     if (document.contains("attempt_timeout")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "evidence/codes.hpp"
 
+#include "triage/exit_status.hpp"
 #include "triage/result.hpp"
 
 namespace triage::inline v0_1::detail {
@@ -122,6 +123,19 @@ constexpr CodeRow<std::errc> errno_rows[] = {
     {std::errc::message_size, {{context_overflow, "too_large", 0.35}, anything}},
 };
 
+// What a shell and the kernel say of a program, and `timeout` of what it ran. The others mean what
+// a program likes.
+constexpr CodeRow<int> exit_rows[] = {
+    {124, {{timeout, "time_limit", 0.6}, anything}},
+    {126, {{access_denied, "permission_denied", 0.6}, anything}},
+    {127, {{wrong_tool_called, "command_not_found", 0.85}, anything}},
+    {134, {{crashed, "aborted", 0.88}, anything}},
+    {135, {{crashed, "signal", 0.88}, anything}},
+    {136, {{crashed, "signal", 0.88}, anything}},
+    {137, {{crashed, "killed", 0.88}, anything}},
+    {139, {{crashed, "signal", 0.9}, anything}},
+};
+
 // What another agent or a store said, if a callable hands its error on. The other codes say what
 // the caller should do, not what went wrong.
 constexpr CodeRow<Errc> triage_rows[] = {
@@ -155,6 +169,7 @@ std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept {
   if (code.category() == make_error_code(Errc::busy).category()) {
     return look_up(triage_rows, static_cast<Errc>(code.value()));
   }
+  if (code.category() == exit_status_category()) return look_up(exit_rows, code.value());
   // The system's codes, and those of categories that say which portable condition they stand for.
   const std::error_condition condition = code.default_error_condition();
   if (condition.category() != std::generic_category()) return std::nullopt;

@@ -137,6 +137,13 @@ Result<void> settle_effect(CheckpointStore& store, const RunId& run, std::string
   return held.append(kind, std::move(fields), held.status);
 }
 
+Result<RunId> run_of_token(CheckpointStore& store, std::string_view token) {
+  TRIAGE_TRY(kept, shielded([&] { return store.get(tickets, digest(token)); }));
+  if (!kept) return unknown_token();
+  TRIAGE_TRY(ticket, decode_ticket(kept->bytes));
+  return outcome::success(std::move(ticket.run));
+}
+
 // The record that names the new token comes first: if the key cannot be kept then, the run is one
 // whose token got lost, as before.
 Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,

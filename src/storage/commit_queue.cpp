@@ -90,7 +90,22 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
         Errc::unsupported,
         "the store was opened before fork() and cannot be used in the child; open it again"};
   }
-  const std::scoped_lock commit_lock(commit_mutex_);
+  if (takes_background_) {
+    // Before this thread's turn, so that whoever has it meanwhile commits this run, too.
+    const std::scoped_lock run(*writer.mutex);
+    list(writer);
+  }
+  for (;;) {
+    const int ended = turns_.ended();
+    if (writer.durable.load(std::memory_order_acquire) >= wanted) return outcome::success();
+    if (const std::unique_lock turn(turns_, std::try_to_lock); turn) {
+      return drain_in_turn(writer, wanted);
+    }
+    turns_.wait_for_end_after(ended);
+  }
+}
+
+Result<void> CommitQueue::drain_in_turn(RunWriter& writer, Sequence wanted) {
   while (writer.durable.load(std::memory_order_acquire) < wanted) {
     if (takes_background_) {
       {
@@ -111,7 +126,7 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
 
 void CommitQueue::remove(RunWriter& writer) {
   if (is_foreign()) return;
-  const std::scoped_lock commit_lock(commit_mutex_);
+  const std::scoped_lock turn(turns_);
   const std::scoped_lock lock(mutex_);
   std::erase(listed_, &writer);
   writer.listed = false;
@@ -265,7 +280,7 @@ void CommitQueue::run_thread(const std::stop_token& stop) {
       continue;
     }
     idled = false;
-    const std::scoped_lock commit_lock(commit_mutex_);
+    const std::scoped_lock turn(turns_);
     commit_listed();
   }
 }

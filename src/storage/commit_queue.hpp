@@ -2,10 +2,11 @@
 #pragma once
 // The queue in front of a store: group commit by leader.
 //
-// Recording appends to the run's own list and returns. Whoever must wait takes the commit lock and
+// Recording appends to the run's own list and returns. Whoever must wait takes a turn and
 // writes everything queued, of all runs of the store, in its own thread; a background thread only
 // makes the same call. (A hand-over to a writer thread costs 8 times more than a commit.)
 
+#include "storage/commit_turns.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/record.hpp"
 
@@ -70,7 +71,8 @@ class CommitQueue {
   };
 
   void list(RunWriter& writer);
-  void commit(std::span<RunWriter*> writers);  // The caller holds commit_mutex_.
+  [[nodiscard]] Result<void> drain_in_turn(RunWriter& writer, Sequence wanted);
+  void commit(std::span<RunWriter*> writers);  // In this thread's turn.
   void commit_listed();                        // Likewise.
   void append(std::span<AppendBatch> batches);
   [[nodiscard]] std::size_t append_singly(const Taken& run, Result<void>& stored);
@@ -80,8 +82,8 @@ class CommitQueue {
   CheckpointStore& store_;
   const int pid_;
   const bool takes_background_;
-  std::mutex commit_mutex_;  // Taken before any run's mutex.
-  std::mutex mutex_;         // Guards the members below; taken after a run's mutex.
+  CommitTurns turns_;  // Taken before any run's mutex.
+  std::mutex mutex_;   // Guards the members below; taken after a run's mutex.
   std::vector<RunWriter*> listed_;
   std::condition_variable_any wake_;
   std::vector<Lease> unreleased_;

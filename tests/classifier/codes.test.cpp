@@ -3,6 +3,7 @@
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
+#include "triage/exit_status.hpp"
 
 #include <array>
 
@@ -112,4 +113,24 @@ TEST_CASE("the system's error codes are understood in both categories", "[classi
 TEST_CASE("codes of unknown categories say nothing", "[classifier][codes]") {
   CHECK_FALSE(detail::error_code_meaning({}));
   CHECK_FALSE(detail::error_code_meaning(make_error_code(Errc::not_found)));
+}
+
+TEST_CASE("the status of a program that a shell or the kernel gave says why it ended",
+          "[classifier][codes]") {
+  const auto type_of = [](const std::string& text, int status) {
+    const Failure failure{.text = text, .code = exit_status(status)};
+    const Trajectory none;
+    const ClassifierInput input{.failure = failure, .trajectory = none};
+    return default_classifier()->classify(input).type;
+  };
+  for (const char* text : {"", "it did not work"}) {
+    CHECK(type_of(text, 127) == wrong_tool_called);
+    CHECK(type_of(text, 137) == crashed);
+    CHECK(type_of(text, 139) == crashed);
+    for (const int status : {0, 1, 2, 64, 77, 128, 255}) CHECK(type_of(text, status) == unknown);
+  }
+  // What the program said itself is the better reason.
+  CHECK(type_of("connection refused", 139) == external_fault);
+  CHECK(exit_status(3).message() == "exited with status 3");
+  CHECK_FALSE(exit_status(0));
 }

@@ -254,6 +254,24 @@ TEST_CASE("the error of the last step is read where the failure says little",
   CHECK(found.type == FailureType::external_fault);
 }
 
+TEST_CASE("the name of an exception that any failure may have changes no answer",
+          "[classifier][model]") {
+  for (const std::string text :
+       {"host unreachable", "the upstream hung up", "read from 10.4.0.2:5432: connection reset",
+        "no answer within 20 seconds", "wrong password for user ledger", "disk quota used up",
+        "unknown tool: book_room", "field 'price' must be a number", "prompt has too many tokens",
+        "worker died with signal 11", "the order was already shipped"}) {
+    const FailureType bare = ask({.text = text}).type;
+    for (const std::string name :
+         {"std::runtime_error", "std::exception", "RuntimeError", "Exception", "Error",
+          "java.lang.RuntimeException", "System.Exception", "*errors.errorString", "StandardError",
+          "shop.errors.AgentError"}) {
+      INFO(text << ", a " << name);
+      CHECK(ask({.text = text, .exception_type = name}).type == bare);
+    }
+  }
+}
+
 TEST_CASE("one classifier serves many threads", "[classifier][model]") {
   std::vector<std::thread> threads;
   std::array<bool, 4> right{};

@@ -10,7 +10,7 @@ from pathlib import Path
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/saturate"},
-    {"taxonomy", "classification", "failure", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
+    {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
      "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
@@ -20,7 +20,7 @@ FLOORS = [
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
-    {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/message", "workflow/roundtrip", "workflow/run",
+    {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/memory", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},
 ]
 # The rooms of src/, from the ground up. A room sees the floors below it; rooms of one floor do not meet, but for those

@@ -3,10 +3,12 @@
 
 #include "support/flaky_store.hpp"
 #include "support/result.hpp"
+#include "triage/forwarding_store.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <latch>
 #include <thread>
 
 using namespace triage;
@@ -35,6 +37,22 @@ struct Writer {
 
  private:
   CheckpointStore& store_;
+};
+
+// Holds up the first group of appends, and counts the batches of each.
+struct SlowStore final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  void append_group(std::span<AppendBatch> batches) override {
+    groups.push_back(batches.size());
+    if (groups.size() == 1) {
+      begun.count_down();
+      go_on.wait();
+    }
+    ForwardingStore::append_group(batches);
+  }
+  std::vector<std::size_t> groups{};
+  std::latch begun{1};
+  std::latch go_on{1};
 };
 
 }  // namespace
@@ -69,6 +87,34 @@ TEST_CASE("whoever drains writes for all runs of the store", "[queue]") {
   REQUIRE_OK(store.queue().drain(b.writer));
   CHECK(memory->run("a").value().last == 5);
   CHECK(memory->run("b").value().last == 5);
+}
+
+TEST_CASE("runs that wait together for a commit are committed together", "[queue]") {
+  const auto memory = MemoryStore::create();
+  SlowStore store(std::make_shared<FlakyStore>(memory, Durability::process));
+  std::vector<std::unique_ptr<Writer>> writers;
+  for (int r = 0; r < 6; ++r) {
+    writers.push_back(std::make_unique<Writer>(store, "r" + std::to_string(r)));
+    writers.back()->record();
+  }
+  std::vector<std::thread> threads;
+  for (auto& writer : writers) {
+    threads.emplace_back([&store, &run = *writer] {
+      if (!store.queue().drain(run.writer)) std::terminate();
+    });
+    if (threads.size() == 1) store.begun.wait();
+  }
+  for (std::size_t r = 1; r < writers.size(); ++r) {
+    const auto waits = [&run = *writers[r]] {
+      const std::scoped_lock lock(run.mutex);
+      return run.writer.listed;
+    };
+    for (int i = 0; i < 10'000'000 && !waits(); ++i) std::this_thread::yield();
+  }
+  store.go_on.count_down();
+  for (std::thread& thread : threads) thread.join();
+  CHECK(store.groups == std::vector<std::size_t>{1, 5});
+  for (const auto& writer : writers) CHECK(writer->writer.durable == 1);
 }
 
 TEST_CASE("a failed commit keeps its records in order, and the next drain writes them", "[queue]") {

@@ -92,6 +92,7 @@ TEST_CASE("a run ends no process of a run that has its name in another store", "
     CHECK_FALSE(lives(words_of(here.file(name)).at(0)));
     CHECK(lives(words_of(there.file(name)).at(0)));
   }
+  CHECK(other.end_with(SIGTERM) == 128 + SIGTERM);  // That ends what it has started.
 }
 
 TEST_CASE("30 kills of the child are 30 attempts, and the run finishes", "[resume]") {

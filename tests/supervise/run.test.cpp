@@ -148,6 +148,29 @@ TEST_CASE("a status code in a program's last words is why it failed", "[run]") {
   CHECK_THAT(lacking.error, ContainsSubstring("command_not_found"));
 }
 
+TEST_CASE("an error that a program reports as JSON is judged alike, whatever status it exits with",
+          "[run]") {
+  const Workshop shop;
+  const auto typed = [&](const std::string& message, int status) {
+    const std::string says =
+        R"(echo '{"error": ")" + message + R"("}'; exit )" + std::to_string(status);
+    const Printed printed = shop.run({"--max-attempts", "1"}, {"sh", "-c", says});
+    const std::size_t failed = printed.error.find("failed: ");
+    REQUIRE(failed != std::string::npos);
+    CHECK_THAT(printed.error, !ContainsSubstring("exited with status"));
+    return printed.error.substr(failed, printed.error.find(" (", failed) - failed);
+  };
+  for (const std::string message :
+       {"the calendar server hung up", "field start must be a date", "tool book_room is not known",
+        "no permission to read the ledger"}) {
+    const std::string first = typed(message, 1);
+    for (const int status : {2, 70, 125, 126, 130, 255}) {
+      INFO(message << ", status " << status);
+      CHECK(typed(message, status) == first);
+    }
+  }
+}
+
 TEST_CASE("a policy document decides, and a wrong one is refused before anything runs", "[run]") {
   const Workshop shop;
   std::ofstream(shop.file("p.json")) << R"({"default": {"strategy": "retry", "max_attempts": 2}})";

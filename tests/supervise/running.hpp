@@ -8,21 +8,54 @@
 #include "triage/stores/sqlite.hpp"
 
 #include <csignal>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 namespace triage::test {
 
+// The process does something; one that has ended and was not waited for does not.
+inline bool lives(const std::string& pid) {
+  const std::string stat = read_text("/proc/" + pid + "/stat");
+  const std::size_t end = stat.rfind(") ");
+  return end != std::string::npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
+}
+
+// Ends what has become this process's child although it started none of it, and says how many of
+// them still did something. Processes that it did start must have ended.
+inline std::size_t end_orphans() {
+  std::size_t alive = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream pids(task.path() / "children");
+    for (pid_t pid = 0; pids >> pid;) {
+      if (lives(std::to_string(pid))) ++alive;
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+  return alive;
+}
+
 // A folder with a store, scripts, and a named pipe "told" that scripts write to when they are where
-// a test wants them.
+// a test wants them. A test that leaves a process behind fails.
 class Workshop {
  public:
-  Workshop() { REQUIRE(::mkfifo(folder_.file("told").c_str(), 0600) == 0); }
+  Workshop() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    REQUIRE(::mkfifo(folder_.file("told").c_str(), 0600) == 0);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  ~Workshop() noexcept(false) {
+    const std::size_t left_behind = end_orphans();
+    if (std::uncaught_exceptions() == 0) CHECK(left_behind == 0);
+  }
 
   [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
   [[nodiscard]] std::string store() const { return file("runs.db"); }
@@ -108,12 +141,5 @@ class Beside {
  private:
   pid_t pid_ = -1;
 };
-
-// The process does something; one that has ended and was not waited for does not.
-inline bool lives(const std::string& pid) {
-  const std::string stat = read_text("/proc/" + pid + "/stat");
-  const std::size_t end = stat.rfind(") ");
-  return end != std::string::npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
-}
 
 }  // namespace triage::test

@@ -3,6 +3,7 @@
 // A handler's view of its run.
 
 #include "triage/attempt.hpp"
+#include "triage/workflow/memory.hpp"
 #include "triage/workflow/message.hpp"
 
 #include <optional>
@@ -97,6 +98,11 @@ class Context {
   // an optional name.
   [[nodiscard]] Scope state();
   [[nodiscard]] Scope shared(std::string_view name = {});
+
+  // What the run remembers under "agent/...". agent: a name of 1 to 250 bytes.
+  [[nodiscard]] Memory memory(std::string_view agent);
+  // One of WorkflowRunOptions::resources; empty if there is none of that name.
+  [[nodiscard]] std::optional<Resource> resource(std::string_view name) const;
 
   // Asks a person or program outside. The first call ends the handler by throwing RequestPending
   // (let it pass). Once WorkflowRun::answer() has answered, the handler is called again with the

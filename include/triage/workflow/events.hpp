@@ -31,6 +31,7 @@ enum class WorkflowEventKind : std::uint8_t {
   request_answered,  // With `request` and the answer in `value`.
   superstep_completed,  // With `checkpoint`, if one was made of it; the journal has only those.
   checkpoint_saved,     // With `checkpoint`.
+  resource_changed,     // (live) With its name, kind, and digest before and now in `value`.
   // (live) With `error`; the run continues, and the next checkpoint includes what is missing.
   checkpoint_save_failed,
 };

@@ -45,6 +45,8 @@ struct WorkflowRunOptions {
   std::shared_ptr<Random> random{};  // Null: seeded by the operating system.
   std::shared_ptr<Observer> observer{};
   WorkflowObserver on_event{};
+  // Sources outside that executors ask for by name; see Resource.
+  std::vector<Resource> resources{};
   // Instead of the workflow's; executors that have a policy of their own, or none, keep that.
   std::optional<CheckpointPolicy> checkpoints{};
   // For effects that name them: see AgentOptions.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/text/model_input.hpp"
 
+#include "classifier/undress/undress.hpp"
 #include "triage/step.hpp"
 
 #include <algorithm>
@@ -17,14 +18,19 @@ void read_codes(const Source& source, FeatureBuffer& features) {
   if (source.grpc_status) extract_code_features("grpc", *source.grpc_status, features);
 }
 
+// A name that any failure may have, such as runtime_error, says how a program throws and not why.
+void read_type(std::string_view name, const Lexicon& lexicon, FeatureBuffer& features) {
+  if (!is_common_exception(name)) extract_type_features(name, lexicon, features);
+}
+
 void read_texts(const Failure& failure, const Findings& findings, const Lexicon& lexicon,
                 FeatureBuffer& features) {
   extract_features(findings.plain_of(failure.text), lexicon, features);
-  extract_type_features(failure.exception_type, lexicon, features);
+  read_type(failure.exception_type, lexicon, features);
   const std::size_t depth = failure.causes.size();
   for (std::size_t i = depth - std::min(depth, most_causes_read); i < depth; ++i) {
     extract_features(findings.plain_of(failure.causes[i].text), lexicon, features);
-    extract_type_features(failure.causes[i].exception_type, lexicon, features);
+    read_type(failure.causes[i].exception_type, lexicon, features);
   }
 }
 
@@ -60,7 +66,7 @@ void collect_model_input(const ClassifierInput& input, const Findings& findings,
       extract_features(findings.plain_of(*step->error), lexicon, model_input.features);
     }
     if (step != nullptr && step->exception_type) {
-      extract_type_features(*step->exception_type, lexicon, model_input.features);
+      read_type(*step->exception_type, lexicon, model_input.features);
     }
     add_program_features(model_input.features);
   }

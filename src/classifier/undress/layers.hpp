@@ -5,6 +5,8 @@
 // Each takes off its kind where it finds it, and says whether it did. Text that only looks a little
 // like it stays. None leaves a text without letters.
 
+#include "classifier/undress/undress.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +27,6 @@ bool join_wrapped_lines(std::string& text);
 // "Error", "Task failed", "an unexpected error occurred in step 4": says that there was a failure,
 // not which.
 [[nodiscard]] bool says_little(std::string_view line);
-// "RuntimeError", "app.errors.AgentException": any failure may have this name.
-[[nodiscard]] bool is_common_exception(std::string_view name);
 // The length of the exception's name that the line begins with, if a colon or the end follows.
 [[nodiscard]] std::size_t exception_name_at_start(std::string_view line);
 

@@ -123,14 +123,14 @@ constexpr std::array<std::string_view, 106> little_words{"a",
                                                          "wrong"};
 
 // Parts of names that any failure may have. In alphabetical order.
-constexpr std::array<std::string_view, 46> common_parts{
-    "abstract",     "agent",     "aggregate", "app",       "application", "base",     "chain",
-    "crew",         "custom",    "e",         "err",       "error",       "errors",   "exception",
-    "exceptions",   "execution", "flow",      "framework", "general",     "generic",  "graph",
-    "group",        "handler",   "illegal",   "job",       "library",     "my",       "node",
-    "orchestrator", "pipeline",  "program",   "run",       "runner",      "runtime",  "script",
-    "state",        "step",      "system",    "task",      "throwable",   "uncaught", "unexpected",
-    "unhandled",    "value",     "worker",    "workflow"};
+constexpr std::array<std::string_view, 49> common_parts{
+    "abstract",     "agent",      "aggregate", "app",       "application", "base",     "chain",
+    "crew",         "custom",     "e",         "err",       "error",       "errors",   "exception",
+    "exceptions",   "execution",  "flow",      "framework", "general",     "generic",  "graph",
+    "group",        "handler",    "illegal",   "job",       "library",     "my",       "node",
+    "orchestrator", "pipeline",   "program",   "run",       "runner",      "runtime",  "script",
+    "standard",     "state",      "step",      "string",    "system",      "task",     "throwable",
+    "uncaught",     "unexpected", "unhandled", "value",     "worker",      "workflow", "wrap"};
 
 template <std::size_t Count>
 bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {

@@ -36,4 +36,8 @@ struct Undressed {
 // windows of 32 KB the first and last window. Any bytes; linear, whatever is nested in what.
 [[nodiscard]] std::optional<Undressed> undress(std::string_view text);
 
+// "RuntimeError", "std::runtime_error", "app.errors.AgentException": any failure may have this
+// name.
+[[nodiscard]] bool is_common_exception(std::string_view name);
+
 }  // namespace triage::inline v0_1::detail

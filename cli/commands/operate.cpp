@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// triage signal send, cancel, settle, reissue: what an operator does about a run from outside.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#include "supervise/spec.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/operations.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  std::string store{};
+  std::string run{};
+  std::string name{};  // Of a signal, or the key of an effect.
+  std::string outcome{};
+  std::string value{};
+  std::string who{};
+  bool json = false;
+};
+
+// A run in a store that is open for changes.
+struct Meant {
+  std::shared_ptr<CheckpointStore> store{};
+  RunInfo run{};
+};
+
+Result<Meant> find(const Arguments& given) {
+  TRIAGE_TRY(where, store_or_default(given.store));
+  TRIAGE_TRY(store, open_store_to_change(where));
+  TRIAGE_TRY(id, in_full(*store, given.run));
+  auto run = store->run(id);
+  if (!run && run.error().code == Errc::not_found) {
+    return Error{Errc::not_found, run.error().detail + "; `triage runs` shows the runs there are"};
+  }
+  if (!run) return run.error();
+  return Meant{std::move(store), std::move(run).value()};
+}
+
+void declare(CLI::App& arguments, Arguments& given, bool records_who = true) {
+  arguments.add_option("--store", given.store,
+                       store_help + std::string(" Default: triage/runs.db in the state folder."));
+  arguments.add_option("RUN", given.run, "The run.")->required();
+  arguments.add_flag("--json", given.json, "Print one JSON document.");
+  if (!records_who) return;
+  const char* user = std::getenv("USER");
+  given.who = user == nullptr ? "" : user;
+  arguments.add_option("--who", given.who, "Who does it; recorded. Default: $USER.");
+}
+
+// Null if nothing was given.
+Result<Json> value_of(const Arguments& given, const char* what) {
+  if (given.value.empty()) return Json();
+  Json value = Json::parse(given.value, nullptr, false);
+  if (!value.is_discarded()) return value;
+  return Error{Errc::invalid_argument, std::string(what) +
+                                           " is no JSON: " + shorten(given.value, 60) +
+                                           "; a text stands in quotes: '\"yes\"'"};
+}
+
+// What was done, as a sentence or as facts.
+ExitStatus tell(const Arguments& given, const Result<void>& done, const std::string& sentence,
+                const Json& facts) {
+  if (!done) return report(done.error());
+  if (given.json) {
+    print_json(facts);
+  } else {
+    print(sentence + "\n");
+  }
+  return ExitStatus::done;
+}
+
+ExitStatus send(const Arguments& given) {
+  auto value = value_of(given, "VALUE");
+  if (!value) return report(value.error());
+  const auto meant = find(given);
+  if (!meant) return report(meant.error());
+  const RunId& run = meant.value().run.id;
+  return tell(given, send_signal(*meant.value().store, run, given.name, value.value()),
+              "Run " + run + " is sent \"" + printable(given.name) + "\".",
+              {{"run", run}, {"signal", given.name}, {"value", value.value()}});
+}
+
+ExitStatus cancel_it(const Arguments& given) {
+  const auto meant = find(given);
+  if (!meant) return report(meant.error());
+  const RunId& run = meant.value().run.id;
+  Result<void> done = cancel_run(*meant.value().store, run, {.who = given.who});
+  if (!done && done.error().code == Errc::busy) {
+    done = Error{Errc::busy, done.error().detail +
+                                 "; interrupt the process that is at work on it (SIGTERM): that "
+                                 "cancels the run"};
+  }
+  return tell(given, done, "Run " + run + " is cancelled.",
+              {{"run", run}, {"status", "cancelled"}});
+}
+
+// What `triage effect` replays of a command that ran. Errors: Errc::invalid_argument.
+Result<Json> supervised_result(const Json& value) {
+  if (value.is_null() || value.is_string()) {
+    return Json{{"status", 0}, {"out", value.is_string() ? value : Json("")}};
+  }
+  if (value.is_object() && value.size() == 2 && value.contains("status") &&
+      value["status"].is_number_unsigned() && value["status"] <= 255 && value.contains("out") &&
+      value["out"].is_string()) {
+    return value;
+  }
+  return Error{Errc::invalid_argument,
+               "RESULT is nothing that a command leaves behind: give its output as a JSON text, or "
+               "'{\"status\": 0, \"out\": \"…\"}'"};
+}
+
+Result<Settlement> settlement_of(const Arguments& given, const RunInfo& run) {
+  if (given.outcome != "done" && given.outcome != "not-done") {
+    return Error{Errc::invalid_argument,
+                 "OUTCOME is \"" + printable(given.outcome) + "\"; allowed are done and not-done"};
+  }
+  TRIAGE_TRY(value, value_of(given, "RESULT"));
+  Settlement found{.happened = given.outcome == "done", .result = std::move(value)};
+  if (found.happened && run.agent == supervise::agent_name) {
+    TRIAGE_TRY(result, supervised_result(found.result));
+    found.result = std::move(result);
+  }
+  return outcome::success(std::move(found));
+}
+
+ExitStatus settle_it(const Arguments& given) {
+  const auto meant = find(given);
+  if (!meant) return report(meant.error());
+  const RunInfo& run = meant.value().run;
+  const auto found = settlement_of(given, run);
+  if (!found) return report(found.error());
+  return tell(
+      given,
+      settle_effect(*meant.value().store, run.id, given.name, found.value(), {.who = given.who}),
+      "Effect \"" + printable(given.name) + "\" of run " + run.id +
+          " is settled: " + (found.value().happened ? "done." : "not done."),
+      {{"run", run.id},
+       {"effect", given.name},
+       {"done", found.value().happened},
+       {"result", found.value().result}});
+}
+
+ExitStatus reissue_it(const Arguments& given) {
+  const auto meant = find(given);
+  if (!meant) return report(meant.error());
+  const RunId& run = meant.value().run.id;
+  const auto token = reissue_token(*meant.value().store, run, {.who = given.who});
+  if (!token) return report(token.error());
+  return tell(given, outcome::success(), token.value(), {{"run", run}, {"token", token.value()}});
+}
+
+}  // namespace
+
+std::function<ExitStatus()> signal_send(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare(arguments, *given, false);
+  arguments.add_option("NAME", given->name, "What the run waits for.")->required();
+  arguments.add_option("VALUE", given->value, "JSON that it is given. Default: null.");
+  arguments.footer(std::string("Example: triage signal send 01JDZ3K5W8… approved true\n\n"
+                               "A name is answered once. Whoever goes on with the run takes it up: "
+                               "`triage resume --due`, or the run's\nown program.\n\n") +
+                   exit_status_help());
+  return [given] { return send(*given); };
+}
+
+std::function<ExitStatus()> cancel(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare(arguments, *given);
+  arguments.footer(std::string("Example: triage cancel 01JDZ3K5W8…\n\n"
+                               "Ends a run that waits, or whose process died. No effect is undone; "
+                               "`triage resume RUN` goes on all the\nsame.\n\n") +
+                   exit_status_help());
+  return [given] { return cancel_it(*given); };
+}
+
+std::function<ExitStatus()> settle(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare(arguments, *given);
+  arguments.add_option("KEY", given->name, "The effect that is in doubt.")->required();
+  arguments.add_option("OUTCOME", given->outcome, "done or not-done.")->required();
+  arguments.add_option("RESULT", given->value,
+                       "JSON that the effect would have returned; of `triage effect`, its output "
+                       "as a JSON text. Default: null.");
+  arguments.footer(std::string("Example: triage settle 01JDZ3K5W8… charge:42 done '\"R-17\"'\n\n"
+                               "What is written down holds for good, and nobody checks it: find "
+                               "out first. Of an undoing in doubt it\nsays whether the undoing "
+                               "happened. Then `triage resume RUN`, or the run's own program, goes "
+                               "on.\n\n") +
+                   exit_status_help());
+  return [given] { return settle_it(*given); };
+}
+
+std::function<ExitStatus()> reissue(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare(arguments, *given);
+  arguments.footer(std::string("Example: triage reissue 01JDZ3K5W8…\n\n"
+                               "Prints a new token for a run that waits for a decision. The one "
+                               "before becomes useless.\n\n") +
+                   exit_status_help());
+  return [given] { return reissue_it(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

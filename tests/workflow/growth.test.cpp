@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "kit.hpp"
+#include "triage/forwarding_store.hpp"
+#include "triage/workflow/inspect.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+
+namespace {
+
+// Counts the bytes of all bodies that are appended to journals.
+class CountingStore final : public ForwardingStore {
+ public:
+  CountingStore() : ForwardingStore(memory()) {}
+  ~CountingStore() override { stop_queue(); }
+  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
+    count(records);
+    return inner().start(run, records);
+  }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    count(records);
+    return inner().append(lease, records, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    for (const AppendBatch& batch : batches) count(batch.records);
+    inner().append_group(batches);
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void count(std::span<const Record> records) {
+    for (const Record& record : records) {
+      std::string body;
+      record.encode_body(body);
+      bytes_ += body.size();
+    }
+  }
+  std::atomic<std::size_t> bytes_{0};
+};
+
+// So many bytes that occur nowhere else.
+std::string fresh_text(std::size_t bytes, int seed) {
+  std::minstd_rand random(static_cast<unsigned>(seed) + 1);
+  std::string text;
+  while (text.size() < bytes) text += static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+using Grow = std::function<Json(Json, int)>;
+
+Json grown_list(Json conversation, int turn, std::size_t bytes) {
+  if (!conversation.is_array()) conversation = Json::array();
+  conversation.push_back(
+      {{"role", turn % 2 == 0 ? "user" : "assistant"}, {"content", fresh_text(bytes, turn)}});
+  return conversation;
+}
+
+// Two executors that send each other all that was said, and more each time.
+Workflow ping_pong(int turns, const Grow& grow) {
+  const auto say = stateless([=](const Json& heard, Context& context) {
+    const int turn = context.superstep();
+    Json said = grow(heard, turn);
+    if (turn == turns) {
+      context.output(said.size());
+    } else {
+      context.send(said);
+    }
+  });
+  return built(WorkflowBuilder("talk", {.max_supersteps = 10'000})
+                   .executor("ping", say)
+                   .executor("pong", say)
+                   .start("ping")
+                   .edge("ping", "pong")
+                   .edge("pong", "ping"));
+}
+
+// One executor that keeps all that was said in its state.
+Workflow diary(int turns, const Grow& grow) {
+  return built(WorkflowBuilder("diary", {.max_supersteps = 10'000})
+                   .executor("writer", stateless([=](const int& turn, Context& context) {
+                               context.state().set(
+                                   "said", grow(context.state().value("said", Json()), turn));
+                               return turn + 1;
+                             }))
+                   .start("writer")
+                   .edge("writer", "writer", when<int>([=](int next) { return next <= turns; })));
+}
+
+// What is appended for each byte of the conversation that a run ends with, as JSON.
+double appended(const Workflow& workflow, const Json& inputs, const Json& conversation) {
+  const auto store = std::make_shared<CountingStore>();
+  REQUIRE_OK(WorkflowRun(workflow, {.run_id = "w", .store = store}).run(inputs));
+  const auto bytes = static_cast<double>(store->bytes());
+  const auto distinct = static_cast<double>(show(conversation).size());
+  std::printf("%.0f bytes appended for %.0f: %.2f times\n", bytes, distinct, bytes / distinct);
+  return bytes / distinct;
+}
+
+Json all_of(const Grow& grow, int turns) {
+  Json conversation;
+  for (int turn = 1; turn <= turns; ++turn) conversation = grow(std::move(conversation), turn);
+  return conversation;
+}
+
+Json grown_text(const Json& conversation, int turn, std::size_t bytes) {
+  return (conversation.is_string() ? conversation.get<std::string>() : "") +
+         fresh_text(bytes, turn);
+}
+
+const Grow list_by_2000 = [](Json said, int turn) {
+  return grown_list(std::move(said), turn, 2'000);
+};
+const Grow text_by_2000 = [](const Json& said, int turn) { return grown_text(said, turn, 2'000); };
+// 100 kB at the beginning.
+const Grow large_list = [](Json said, int turn) {
+  return grown_list(std::move(said), turn, turn == 1 ? 100'000 : 200);
+};
+
+}  // namespace
+
+TEST_CASE("a history that grows by 2 kB in 41 supersteps is stored about once",
+          "[workflow][growth]") {
+  for (const Grow& grow : {list_by_2000, text_by_2000}) {
+    const Json all = all_of(grow, 41);
+    CHECK(appended(ping_pong(41, grow), nullptr, all) <= 1.5);
+    CHECK(appended(diary(41, grow), 1, all) <= 1.5);
+  }
+}
+
+TEST_CASE("a conversation of 100 kB that is sent again in each of 500 turns is stored about once",
+          "[workflow][growth]") {
+  CHECK(appended(ping_pong(500, large_list), nullptr, all_of(large_list, 500)) <= 1.5);
+}
+
+TEST_CASE("a growing history is stored about once by a run that went on in another process",
+          "[workflow][growth]") {
+  const auto store = std::make_shared<CountingStore>();
+  for (int limit = 10; limit <= 50; limit += 10) {
+    WorkflowRun run(ping_pong(41, list_by_2000),
+                    {.run_id = "w", .store = store, .max_supersteps = limit});
+    const auto done = run.start_or_resume(nullptr);
+    if (limit < 41) {
+      CHECK_ERRC(Errc::exhausted, done);
+    } else {
+      REQUIRE_OK(done);
+      CHECK(done.value().value() == 41);
+    }
+    CHECK(run.handler_calls() == (limit == 50 ? 1 : 10));
+  }
+  const double distinct = static_cast<double>(show(all_of(list_by_2000, 41)).size());
+  CHECK(static_cast<double>(store->bytes()) / distinct <= 1.5);
+}
+
+TEST_CASE("a branch of a run with large values has them, and an edit of one is its own",
+          "[workflow][growth][fork]") {
+  const auto store = memory();
+  const auto graph = ping_pong(8, list_by_2000);
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(nullptr));
+  const std::string last = to_string(origin.checkpoints().value().back().id);
+  WorkflowRun same(graph, {.store = store});
+  REQUIRE_OK(same.fork(last, {.label = "same"}));
+  CHECK(called(same).empty());
+  WorkflowRun branch(graph, {.store = store});
+  const Json edited = Json::array({std::string(2'000, 'e')});
+  const auto done = branch.fork(last, {.label = "edited", .outputs = {{"ping", edited}}});
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);  // What ping sent in superstep 7, and pong's answer to it.
+  CHECK(called(branch) == std::set<std::string>{"pong"});
+}
+
+TEST_CASE("large values are shown as a whole, from any record on and of abandoned timelines too",
+          "[workflow][growth][inspect]") {
+  const auto store = memory();
+  const auto graph = ping_pong(8, text_by_2000);
+  WorkflowRun run(graph, {.run_id = "w", .store = store});
+  REQUIRE_OK(run.run(nullptr));
+  const auto view = inspect(*store, "w");
+  REQUIRE_OK(view);
+  for (const StoredDelivery& one : view.value().deliveries) {
+    if (one.superstep == 8) continue;
+    CHECK(one.sent.at(0) == all_of(text_by_2000, one.superstep));
+  }
+  const auto all = events(*store, "w");
+  REQUIRE_OK(all);
+  const auto completed = [](const std::vector<WorkflowEvent>& events) {
+    std::size_t count = 0;
+    for (const WorkflowEvent& one : events) {
+      if (one.kind != WorkflowEventKind::executor_completed || one.superstep == 8) continue;
+      ++count;
+      CHECK(one.value.at(0) == all_of(text_by_2000, one.superstep));
+    }
+    return count;
+  };
+  CHECK(completed(all.value()) == 7);
+  const auto late = events(*store, "w", all.value().at(all.value().size() / 2).sequence);
+  REQUIRE_OK(late);
+  CHECK(completed(late.value()) >= 3);
+  REQUIRE_OK(run.restore(to_string(run.checkpoints().value().front().id)));
+  const auto both = events(*store, "w", 3);
+  REQUIRE_OK(both);
+  CHECK(completed(both.value()) == 14);
+}

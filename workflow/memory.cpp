@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "triage/workflow/memory.hpp"
+#include "call.hpp"
+#include "values.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+constexpr std::size_t longest_key = 256;
+
+std::int64_t milliseconds(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::optional<Remembered> Memory::find(std::string_view key) const {
+  const auto found = call_->read(scope_, key);
+  if (!found || !found->is_object()) return std::nullopt;
+  if (found->contains("turns") &&
+      call_->superstep() - found->at("turn").get<int>() > found->at("turns").get<int>()) {
+    return std::nullopt;
+  }
+  if (found->contains("until") &&
+      milliseconds(call_->wall_now()) >= found->at("until").get<std::int64_t>()) {
+    return std::nullopt;
+  }
+  return Remembered{
+      .value = found->at("value"),
+      .author = found->at("by").get<std::string>(),
+      .turn = found->at("turn").get<int>(),
+      .written = WallTime(std::chrono::milliseconds(found->at("at").get<std::int64_t>()))};
+}
+
+void Memory::set(std::string_view key, Json value, const MemoryOptions& options) {
+  const bool key_fits = !key.empty() && key.size() <= longest_key && key.rfind("triage/", 0) != 0;
+  if (!key_fits || scope_.size() < 3 || scope_.size() > longest_key) {
+    return call_->stick({Errc::invalid_argument,
+                         "memory \"" + printable(scope_.substr(2)) + "/" + printable(key) +
+                             "\" is not allowed: agent and key have 1 to 256 bytes, and no key "
+                             "begins with \"triage/\""});
+  }
+  if ((options.turns && *options.turns <= 0) || (options.time && options.time->count() <= 0)) {
+    return call_->stick(
+        {Errc::invalid_argument, "the lifetime of memory \"" + printable(key) + "\" is " +
+                                     (options.turns && *options.turns <= 0
+                                          ? std::to_string(*options.turns) + " turns"
+                                          : std::to_string(options.time->count()) + " ms") +
+                                     "; allowed is 1 or more"});
+  }
+  if (auto checked = check_json(value, "a memory"); !checked) {
+    return call_->stick(std::move(checked).error());
+  }
+  const std::int64_t now = milliseconds(call_->wall_now());
+  Json entry{{"value", std::move(value)},
+             {"by", call_->executor()},
+             {"turn", call_->superstep()},
+             {"at", now}};
+  if (options.turns) entry["turns"] = *options.turns;
+  if (options.time) entry["until"] = now + options.time->count();
+  call_->write(scope_, key, std::move(entry));
+}
+
+void Memory::forget(std::string_view key) { call_->write(scope_, key, nullptr); }
+
+Memory Context::memory(std::string_view agent) {
+  return {call_, std::string(detail::memory_prefix) + std::string(agent)};
+}
+
+std::optional<Resource> Context::resource(std::string_view name) const {
+  return call_->resource(name);
+}
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Large values that repeat, such as a conversation that is sent again at each turn, are stored
+// once.
+
+#include "triage/json.hpp"
+#include "triage/state.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// A part is one key of the run's state, part_prefix + NAME. NAME is a hash of all that it stands
+// for, so a part never changes. Its value is one of
+//   {"a": [form, …]}           a list,
+//   {"a": [form, …], "b": NAME} a list that begins with all elements of another one,
+//   {"t": text}, with or without "b": a text, in the same way,
+//   {"o": form}                an object.
+// A form is a value in which {"": NAME} stands for a part. An object that has the key "" itself is
+// {"": [[key, form], …]} there.
+inline constexpr std::string_view part_prefix = "triage/part/";
+
+// Thread-safety: all members may be called from several threads at once, but for begin_with().
+class Parts {
+ public:
+  // The parts that a run's state has.
+  void begin_with(const State& state);
+
+  // True if a value is large enough for shrink() to pay.
+  [[nodiscard]] static bool worth_it(const Json& value);
+  // The form of a value. Parts that it needs and that were not learned are added to `fresh`, an
+  // object of keys of the state, which must be stored with the form.
+  [[nodiscard]] Json shrink(const Json& value, Json& fresh) const;
+  // The parts among keys of the state.
+  [[nodiscard]] static Json of(const Json& patch);
+  // These parts are stored from now on.
+  void learn(const Json& stored);
+
+  // The value of a form, by the parts of begin_with(). Throws std::runtime_error if one is missing.
+  [[nodiscard]] Json expand(const Json& form) const;
+
+ private:
+  [[nodiscard]] bool knows(const std::string& name, const Json& fresh) const;
+  void learn_text(const std::string& name, const Json& part);
+  [[nodiscard]] Json shrink_text(const std::string& text, Json& fresh) const;
+  [[nodiscard]] Json shrink_list(const Json& list, Json& fresh) const;
+  [[nodiscard]] Json shrink_object(const Json& object, Json& fresh) const;
+  [[nodiscard]] Json expand(const Json& form, int depth) const;
+  [[nodiscard]] Json resolve(const std::string& name, int depth) const;
+
+  struct Text {
+    std::size_t length = 0;
+    std::string head{};  // The name of its beginning.
+  };
+
+  State state_{};
+  mutable std::shared_mutex mutex_{};
+  std::set<std::string, std::less<>> names_{};
+  std::map<std::string, Text, std::less<>> texts_{};                       // By name.
+  std::map<std::string, std::deque<std::size_t>, std::less<>> lengths_{};  // Newest last; by head.
+};
+
+}  // namespace triage::inline v0_1::workflow::detail
