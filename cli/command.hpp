@@ -55,6 +55,7 @@ std::function<ExitStatus()> state_get(CLI::App& arguments);
 std::function<ExitStatus()> state_set(CLI::App& arguments);
 std::function<ExitStatus()> step(CLI::App& arguments);
 std::function<ExitStatus()> suspended(CLI::App& arguments);
+std::function<ExitStatus()> replay(CLI::App& arguments);
 std::function<ExitStatus()> resume(CLI::App& arguments);
 std::function<ExitStatus()> run(CLI::App& arguments);
 std::function<ExitStatus()> train(CLI::App& arguments);

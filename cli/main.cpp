@@ -47,6 +47,8 @@ constexpr std::array commands{
     Command{"", "cancel", "Ends a run that waits, or whose process died.", &cancel},
     Command{"", "explain", "Tells every decision of a run with its evidence, in sentences.",
             &explain},
+    Command{"", "replay", "Tells where another policy would have decided differently about a run.",
+            &replay},
     Command{"", "fork", "Begins a run at a checkpoint of another one.", &cli::fork},
     Command{"", "doctor", "Looks whether the store is sound, and what this machine lacks.",
             &doctor},

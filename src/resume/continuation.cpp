@@ -2,6 +2,7 @@
 // The one way back into a run: with what it had, and with what is to happen now.
 #include "resume/continuation.hpp"
 
+#include "journal/failure_json.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -32,54 +33,9 @@ Terms Continuation::terms() const {
   return terms;
 }
 
-namespace {
-
-// The failure that the run was suspended for, as its record tells it.
-void restore_failure(const JournalReading& reading, FailureContext& context) {
-  const Json body = newest_body(reading, RecordKind::failure_classified);
-  if (body.is_null()) return;
-  Classification& found = context.classification;
-  found.type = parse_failure_type(text_field(body, "type")).value_or(FailureType::unknown);
-  found.reason = text_field(body, "reason");
-  context.refused = body.contains("refused");
-  found.confidence = number_field(body, "confidence", 0.0);
-  if (body.contains("critical_step")) {
-    found.critical_step = number_field<std::size_t>(body, "critical_step", 0);
-  }
-  if (body.contains("retry_after_ns")) {
-    found.retry_after = Duration(number_field<Duration::rep>(body, "retry_after_ns", 0));
-  }
-  const auto evidence = body.find("evidence");
-  if (evidence != body.end() && evidence->is_array()) {
-    for (const Json& one : *evidence) {
-      if (!one.is_object()) continue;
-      Evidence entry{
-          .source = text_field(one, "source"),
-          .suggests =
-              parse_failure_type(text_field(one, "suggests")).value_or(FailureType::unknown),
-          .detail = text_field(one, "detail"),
-          .confidence = number_field(one, "confidence", 0.0)};
-      if (one.contains("step")) entry.step = number_field<std::size_t>(one, "step", 0);
-      if (const auto facts = one.find("facts"); facts != one.end() && facts->is_array()) {
-        for (const Json& fact : *facts) {
-          const bool pair =
-              fact.is_array() && fact.size() == 2 && fact[0].is_string() && fact[1].is_string();
-          if (pair) entry.facts.emplace_back(fact[0], fact[1]);
-        }
-      }
-      found.evidence.push_back(std::move(entry));
-    }
-  }
-  context.text = text_field(body, "text");
-  context.exception_type = text_field(body, "exception_type");
-  for (std::string& note : names_field(body, "notes")) context.notes.push_back(std::move(note));
-}
-
-}  // namespace
-
 void restore_context(const Continuation& run, FailureContext& context) {
   const Journal& journal = run.journal();
-  restore_failure(run.reading, context);
+  read_failure(newest_body(run.reading, RecordKind::failure_classified), context);
   context.attempt_number = std::max(journal.attempts(), 1);
   context.history = journal.history();
   const bool undecided =

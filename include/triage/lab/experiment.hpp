@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Experiments: the same seeds under every combination of factors, compared with intervals.
+
+#include "triage/json.hpp"
+#include "triage/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::lab {
+
+struct Factor {
+  std::string name{};
+  std::vector<std::string> levels{};  // One or more, all different.
+};
+
+// One combination: a level of each factor, in the order of the factors.
+class Condition {
+ public:
+  Condition(std::size_t index, std::vector<std::pair<std::string, std::string>> levels)
+      : index_(index), levels_(std::move(levels)) {}
+
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& levels() const noexcept {
+    return levels_;
+  }
+  // The level of this factor; empty for a name that is no factor.
+  [[nodiscard]] const std::string& operator[](std::string_view factor) const noexcept;
+  [[nodiscard]] std::string text() const;  // "policy=none, faults=outage"
+
+ private:
+  std::size_t index_;
+  std::vector<std::pair<std::string, std::string>> levels_;
+};
+
+// What one seed came to under one condition.
+struct Sample {
+  bool success = false;
+  std::map<std::string, double, std::less<>> figures{};  // "attempts", "tokens", …; finite.
+};
+
+struct Interval {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+// Of a rate: with 95 % confidence it lies within. trials: 1 or more.
+// Source: E. Wilson, "Probable inference", JASA 22, 1927.
+[[nodiscard]] Interval wilson_interval(std::uint64_t successes, std::uint64_t trials);
+// Of the difference of two rates that were measured with the same seeds. gained, lost: seeds on
+// which only the second, or only the first, succeeds; trials: all of them, 1 or more.
+// Source: A. Agresti, Y. Min, Statistics in Medicine 24, 2005.
+[[nodiscard]] Interval paired_interval(std::uint64_t gained, std::uint64_t lost,
+                                       std::uint64_t trials);
+
+struct Mean {
+  double value = 0.0;
+  Interval interval{};  // 95 %, from the standard error; of one value it is that value.
+};
+
+struct ConditionReport {
+  Condition condition;
+  std::uint64_t trials = 0;
+  std::uint64_t successes = 0;
+  double rate = 0.0;
+  Interval interval{};
+  std::map<std::string, Mean, std::less<>> figures{};  // Over the samples that have the figure.
+};
+
+// A condition against another one, seed by seed.
+struct Difference {
+  std::size_t from = 0;  // Indexes of conditions.
+  std::size_t to = 0;
+  double rate = 0.0;  // Of `to` minus that of `from`.
+  Interval interval{};
+  std::map<std::string, Mean, std::less<>> figures{};  // Of seeds where both have the figure.
+};
+
+struct ExperimentReport {
+  std::vector<ConditionReport> conditions{};
+  // Every other level of the first factor against its first level, all other factors being equal.
+  std::vector<Difference> differences{};
+  std::uint64_t resumed = 0;  // Samples that were in the file already.
+
+  [[nodiscard]] std::string text() const;  // A table for people.
+  // A line a condition: its levels, then trials, successes, rate, interval, means.
+  [[nodiscard]] std::string csv() const;
+  [[nodiscard]] Json json() const;
+};
+
+struct ExperimentOptions {
+  std::vector<Factor> factors{};  // The first one is what is compared; its first level: with what.
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 1000;  // 1 or more.
+  int threads = 0;             // 0: as many as the machine has cores.
+  // Every sample is appended to this file, a line each. If it is there, what it has is not run
+  // again: a killed experiment goes on. Empty: nothing is kept.
+  std::filesystem::path keep{};
+  // Called after samples, on one thread at a time: how many are done, of how many.
+  std::function<void(std::uint64_t done, std::uint64_t all)> on_progress{};
+};
+
+// trial: depends on its arguments alone, and is called on several threads at once.
+// Errors: Errc::invalid_argument (no factor, a factor without levels or with one twice, no seeds, a
+// figure that is not finite); Errc::conflict (the file is of an experiment with other factors);
+// Errc::corrupt (a line of the file in its middle); Errc::io; Errc::aborted (a trial threw).
+[[nodiscard]] Result<ExperimentReport> run_experiment(
+    const std::function<Sample(const Condition&, std::uint64_t seed)>& trial,
+    const ExperimentOptions& options);
+
+}  // namespace triage::inline v0_1::lab

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Means and their spread, in one pass.
+
+#include "triage/lab/experiment.hpp"
+
+#include <cstdint>
+
+namespace triage::inline v0_1::lab::detail {
+
+// Source: B. Welford, Technometrics 4, 1962.
+struct Moments {
+  std::uint64_t count = 0;
+  double mean = 0.0;
+  double squares = 0.0;  // Of the distances from the mean.
+
+  void add(double value) noexcept;
+  [[nodiscard]] Mean result() const noexcept;
+};
+
+}  // namespace triage::inline v0_1::lab::detail

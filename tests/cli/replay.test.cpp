@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// triage replay, as a user runs it.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("a stored run is replayed against a policy file", "[cli]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  const std::string policy = folder.file("policy.json");
+  std::ofstream(policy) << R"({"default": "escalate"})";
+  const Printed printed = triage_command({"replay", store, "good", "--policy", policy});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.out, ContainsSubstring("Run good: 1 failure, 1 other decision\n") &&
+                              ContainsSubstring("now: escalate") &&
+                              ContainsSubstring("and its result lost") &&
+                              ContainsSubstring("Assumed:"));
+  const Json json =
+      json_of(triage_command({"replay", store, "good", "--policy", policy, "--json"}));
+  CHECK(json["stops_at"] == 0);
+  CHECK(json["decisions"][0]["was"]["action"] == "rollback");
+}
+
+TEST_CASE("a policy with a mistake is named with its file, before anything is opened", "[cli]") {
+  const TempFolder folder;
+  const std::string policy = folder.file("policy.json");
+  std::ofstream(policy) << R"({"default": "shrug"})";
+  const Printed printed = triage_command({"replay", folder.file("no.db"), "r", "--policy", policy});
+  CHECK(printed.status == 2);
+  CHECK_THAT(printed.error, ContainsSubstring("policy.json\": ") && ContainsSubstring("shrug"));
+  CHECK(triage_command({"replay", folder.file("no.db"), "r", "--policy", folder.file("none.json")})
+            .status == 1);
+}

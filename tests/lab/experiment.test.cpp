@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Experiments: the same seeds under every condition, honest intervals, and going on after a kill.
+#include "triage/lab/experiment.hpp"
+
+#include "triage/agent.hpp"
+#include "triage/lab/chaos.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/stop.hpp"
+#include "triage/testing/simulated_clock.hpp"
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "support/temp_folder.hpp"
+
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+using namespace triage;
+using lab::Condition;
+using lab::Sample;
+using triage::test::TempFolder;
+
+namespace {
+
+// Whether an agent survives three calls that fail at a rate, by policy.
+Sample survive(const Condition& condition, std::uint64_t seed) {
+  const lab::Chaos chaos{{.rules = {{.site = "call", .rate = std::stod(condition["rate"])}}},
+                         {.seed = seed}};
+  FailurePolicy policy;
+  if (condition["policy"] == "none") {
+    policy.otherwise(escalate());
+  } else {
+    policy.otherwise(retry({.max_attempts = 4}));
+  }
+  double calls = 0;
+  const TriageAgent agent{[&](int, Attempt& attempt) -> Result<int> {
+                            for (int i = 0; i < 3; ++i) {
+                              ++calls;
+                              auto called = chaos.call("call", attempt, [] { return 1; });
+                              if (!called) return std::move(called).error();
+                            }
+                            return 1;
+                          },
+                          policy,
+                          {.clock = std::make_shared<testing::SimulatedClock>()}};
+  const bool success = agent.run(1).has_value();
+  return {.success = success, .figures = {{"calls", calls}}};
+}
+
+lab::ExperimentOptions options(std::uint64_t seeds = 300) {
+  return {.factors = {{"policy", {"none", "retry"}}, {"rate", {"0", "0.2"}}}, .seeds = seeds};
+}
+
+}  // namespace
+
+TEST_CASE("conditions are compared over the same seeds, with intervals", "[lab][experiment]") {
+  const auto report = lab::run_experiment(survive, options());
+  REQUIRE_OK(report);
+  const auto& all = report.value().conditions;
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].condition.text() == "policy=none, rate=0");
+  CHECK(all[3].condition.text() == "policy=retry, rate=0.2");
+  CHECK(all[0].rate == 1.0);
+  CHECK(all[1].rate < 0.65);  // 0.8 to the third is 0.51.
+  CHECK(all[1].interval.low < 0.512);
+  CHECK(all[1].interval.high > 0.512);
+  CHECK(all[3].rate > all[1].rate);
+  CHECK(all[3].figures.at("calls").value > all[1].figures.at("calls").value);
+  const auto& against = report.value().differences;
+  REQUIRE(against.size() == 2);  // The policies, at each rate.
+  CHECK(against[0].rate == 0.0);
+  CHECK(against[0].interval.low < 0);
+  CHECK(against[0].interval.high > 0);
+  CHECK(against[1].from == 1);
+  CHECK(against[1].to == 3);
+  CHECK(against[1].rate == Approx(all[3].rate - all[1].rate));
+  CHECK(against[1].interval.low > 0);
+  CHECK(against[1].interval.high < 0.6);
+}
+
+TEST_CASE("the threads do not change a report", "[lab][experiment]") {
+  auto one = options();
+  one.threads = 1;
+  auto many = options();
+  many.threads = 4;
+  CHECK(lab::run_experiment(survive, one).value().json() ==
+        lab::run_experiment(survive, many).value().json());
+}
+
+TEST_CASE("an experiment that was killed goes on with what it has", "[lab][experiment]") {
+  const TempFolder folder;
+  auto kept = options(50);
+  kept.keep = folder.file("samples.jsonl");
+  const std::string whole = lab::run_experiment(survive, kept).value().csv();
+  // Cut off in the middle of a line, as a kill leaves it.
+  std::filesystem::resize_file(kept.keep, std::filesystem::file_size(kept.keep) / 2);
+  std::atomic<int> again{0};
+  const auto counting = [&](const Condition& condition, std::uint64_t seed) {
+    ++again;
+    return survive(condition, seed);
+  };
+  const auto report = lab::run_experiment(counting, kept);
+  REQUIRE_OK(report);
+  CHECK(report.value().csv() == whole);
+  CHECK(report.value().resumed > 50);
+  CHECK(report.value().resumed + static_cast<std::uint64_t>(again) == 200);
+  CHECK(lab::run_experiment(counting, kept).value().resumed == 200);
+}
+
+TEST_CASE("samples of another experiment are refused, and so are damaged ones",
+          "[lab][experiment]") {
+  const TempFolder folder;
+  auto kept = options(5);
+  kept.keep = folder.file("samples.jsonl");
+  REQUIRE_OK(lab::run_experiment(survive, kept));
+  auto other = kept;
+  other.factors[1].levels = {"0", "0.3"};
+  CHECK(lab::run_experiment(survive, other).error().code == Errc::conflict);
+  std::ofstream(kept.keep, std::ios::app) << "{\"condition\":0}\n";
+  const auto damaged = lab::run_experiment(survive, kept);
+  REQUIRE_FALSE(damaged);
+  CHECK(damaged.error().code == Errc::corrupt);
+  CHECK_THAT(damaged.error().detail, ContainsSubstring("line 22: it is no sample"));
+}
+
+TEST_CASE("an experiment with a mistake is told which", "[lab][experiment]") {
+  const auto problem = [](lab::ExperimentOptions given) {
+    const auto report = lab::run_experiment(survive, given);
+    return report ? std::string() : report.error().detail;
+  };
+  CHECK(problem({}) == "factors is empty; allowed is one or more");
+  CHECK(problem({.factors = {{"a", {}}}}) == "factor \"a\" has no levels");
+  CHECK(problem({.factors = {{"a", {"x", "x"}}}}) == "factor \"a\" has a level twice");
+  CHECK(problem({.factors = {{"a", {"x"}}, {"a", {"x"}}}}) == "factor \"a\" is there twice");
+  auto none = options(0);
+  CHECK(problem(none) == "seeds is 0; allowed is 1 or more");
+  auto unwritable = options(1);
+  unwritable.keep = "/proc/none/samples.jsonl";
+  CHECK(problem(unwritable) == "\"/proc/none/samples.jsonl\" cannot be written");
+}
+
+TEST_CASE("a trial that throws ends its experiment, and says where", "[lab][experiment]") {
+  const auto report = lab::run_experiment(
+      [](const Condition&, std::uint64_t seed) -> Sample {
+        if (seed == 7) throw std::runtime_error("no");
+        return {.success = true};
+      },
+      {.factors = {{"a", {"x"}}}, .seeds = 10, .threads = 1});
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == Errc::aborted);
+  CHECK(report.error().detail == "a=x, seed 7: the trial threw: no");
+}
+
+TEST_CASE("intervals are those of the books", "[lab][experiment]") {
+  // R. Newcombe, Statistics in Medicine 17, 1998, table I, method 3.
+  const auto wilson = lab::wilson_interval(81, 263);
+  CHECK(wilson.low == Approx(0.2553).margin(0.00006));
+  CHECK(wilson.high == Approx(0.3662).margin(0.00006));
+  CHECK(lab::wilson_interval(0, 20).low == 0.0);
+  CHECK(lab::wilson_interval(0, 20).high == Approx(0.1611).margin(0.00006));
+  CHECK(lab::wilson_interval(29, 29).high == 1.0);
+  const auto same = lab::paired_interval(0, 0, 100);
+  CHECK(same.low == -same.high);
+  const auto better = lab::paired_interval(30, 10, 100);
+  CHECK(better.low > 0);
+  CHECK(better.high < 0.35);
+}
+
+TEST_CASE("a table of an experiment can be read by other programs", "[lab][experiment]") {
+  const auto report = lab::run_experiment(
+      [](const Condition& condition, std::uint64_t seed) -> Sample {
+        if (condition["who"] == "a,\"b\"") return {.success = true};
+        return {.success = seed % 2 == 0, .figures = {{"cost", static_cast<double>(seed)}}};
+      },
+      {.factors = {{"who", {"a,\"b\"", "c"}}}, .seeds = 2});
+  CHECK(report.value().csv() ==
+        "who,trials,successes,rate,rate_low,rate_high,cost,cost_low,cost_high\n"
+        "\"a,\"\"b\"\"\",2,2,1,0.342380228,1,,,\n"
+        "c,2,1,0.5,0.0945312057,0.905468794,1.5,0.520018008,2.47998199\n");
+  CHECK_THAT(report.value().text(), ContainsSubstring("who=c, against who=a,") &&
+                                        ContainsSubstring("success -50.0 points"));
+}
