@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "triage/orphans.hpp"
 #include "triage/stores/interchange.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
