@@ -97,4 +97,10 @@ Result<StoreAndRun> meant_run(const StoreArgument& given) {
   return StoreAndRun{std::move(store), text_of(both ? given.second : given.first)};
 }
 
+Result<JournalReading> meant_reading(const StoreArgument& given) {
+  TRIAGE_TRY(meant, meant_run(given));
+  TRIAGE_TRY(store, open_store(meant.store));
+  return read_run(*store, meant.run);
+}
+
 }  // namespace triage::inline v0_1::cli

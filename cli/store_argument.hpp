@@ -2,6 +2,7 @@
 #pragma once
 // Where a subcommand finds its store: as an argument, as --store, or in the user's state folder.
 
+#include "triage/checkpoint_store.hpp"
 #include "triage/result.hpp"
 
 #include <CLI/CLI.hpp>
@@ -39,6 +40,8 @@ struct StoreAndRun {
 // Errors: Errc::invalid_argument (a store is named twice, RUN is missing); those of default_store.
 [[nodiscard]] Result<StoreAndRun> meant_store(const StoreArgument& given);
 [[nodiscard]] Result<StoreAndRun> meant_run(const StoreArgument& given);
+// All that is stored of the run. Errors: as meant_run, open_store and read_run.
+[[nodiscard]] Result<JournalReading> meant_reading(const StoreArgument& given);
 // The store named by an option that may be empty.
 [[nodiscard]] Result<std::string> store_or_default(const std::string& option);
 

@@ -51,13 +51,9 @@ bool connected(const Socket& socket, const ::addrinfo& address, const Patience& 
 
 }  // namespace
 
-void Socket::close() noexcept {
-  if (number_ >= 0) ::close(std::exchange(number_, -1));
-}
-
 void Socket::reset() noexcept {
   const ::linger at_once{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(number_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  ::setsockopt(get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close();
 }
 

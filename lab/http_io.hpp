@@ -3,35 +3,26 @@
 // Sockets, as far as a proxy needs them. Every wait ends at a stop token.
 
 #include "triage/clock.hpp"
+#include "triage/detail/file_descriptor.hpp"
 #include "triage/result.hpp"
 
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace triage::inline v0_1::lab::detail {
 
 class Socket {
  public:
   Socket() = default;
-  explicit Socket(int number) : number_(number) {}
-  Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    if (this != &other) {
-      close();
-      number_ = std::exchange(other.number_, -1);
-    }
-    return *this;
-  }
-  ~Socket() { close(); }
+  explicit Socket(int number) : file_(number) {}
 
-  [[nodiscard]] int get() const noexcept { return number_; }
-  void close() noexcept;
+  [[nodiscard]] int get() const noexcept { return file_.get(); }
+  void close() noexcept { file_.close(); }
   void reset() noexcept;  // The other side sees a reset, not an end.
 
  private:
-  int number_ = -1;
+  triage::detail::FileDescriptor file_{};
 };
 
 // How long to wait for the other side, and what ends the waiting.

@@ -86,11 +86,7 @@ void print_as_json(const JournalReading& reading, const Narrative& told) {
 }
 
 ExitStatus explain_run(const Arguments& given) {
-  const auto meant = meant_run(given.where);
-  if (!meant) return report(meant.error());
-  const auto store = open_store(meant.value().store);
-  if (!store) return report(store.error());
-  const auto reading = read_run(*store.value(), meant.value().run);
+  const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
   const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
   if (!told) return report(told.error());

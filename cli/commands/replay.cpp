@@ -30,11 +30,7 @@ ExitStatus replay_run(const Arguments& given) {
   if (!text) return report(text.error());
   const auto document = read_policy(text.value());
   if (!document) return report(in_file(given.policy, document.error()));
-  const auto meant = meant_run(given.where);
-  if (!meant) return report(meant.error());
-  const auto store = open_store(meant.value().store);
-  if (!store) return report(store.error());
-  const auto reading = read_run(*store.value(), meant.value().run);
+  const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
   const auto replay = lab::replay_policy(reading.value(), document.value().policy, given.options);
   if (!replay) return report(replay.error());
