@@ -52,10 +52,11 @@ struct Recovery {
   std::shared_ptr<const AgentContract> contract{};
 };
 
-// Thrown by effect() when the attempt must stop. Do not catch it: the attempt's result is discarded
-// even if you do. It is not a std::exception, so `catch (const std::exception&)` misses it. On a
-// thread that the callable started it terminates the process, like any exception that leaves a
-// thread: use TaskGroup (triage/task_group.hpp) or try_effect there.
+// Thrown when the attempt must stop: by effect(), sleep_until(), sleep_for() and wait(). Do not
+// catch it: the attempt's result is discarded even if you do. It is not a std::exception, so `catch
+// (const std::exception&)` misses it. On a thread that the callable started it terminates the
+// process, like any exception that leaves a thread: use TaskGroup (triage/task_group.hpp) or
+// try_effect there.
 struct AttemptStopped {};
 
 template <class T>

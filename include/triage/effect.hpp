@@ -35,7 +35,8 @@ struct EffectCall {
   std::uint64_t generation = 1;   // Increases by one with each compensation.
   int attempt = 0;                // Increases with every attempt of the run, across crashes too.
   std::string idempotency_key{};  // 64 hexadecimal digits, fixed per run, key and generation. A
-                                  // branch keeps its origin's keys. A compensation has its own.
+                                  // branch asks about, and repeats, what its origin began under
+                                  // its origin's key. A compensation has its own.
   Json result{};                  // In a compensation, what the effect returned; else null.
   std::optional<TimePoint> deadline{};  // Return before it; nothing is killed.
   std::stop_token stop_token{};
