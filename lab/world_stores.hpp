@@ -6,9 +6,11 @@
 #include "scheduler.hpp"
 
 #include "triage/forwarding_store.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::lab::detail {
@@ -17,7 +19,7 @@ namespace triage::inline v0_1::lab::detail {
 class MortalStore final : public ForwardingStore {
  public:
   explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
-      : ForwardingStore(std::move(inner)) {}
+      : MortalStore(inner, testing::FlakyStore::around(inner)) {}
   ~MortalStore() override { stop_queue(); }
   void die();
 
@@ -27,22 +29,7 @@ class MortalStore final : public ForwardingStore {
   }
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;
   Result<Lease> acquire(const RunId& run) override;
-  Result<void> renew(const Lease& lease) override;
   Result<void> release(const Lease& lease) override;
-  Result<void> append(const Lease& lease, std::span<const Record> records,
-                      RunStatus status) override;
-  void append_group(std::span<AppendBatch> batches) override;
-  Result<JournalReading> read(const RunId& run, SequenceRange range) override;
-  Result<JournalReading> read_newest(const RunId& run) override;
-  Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
-  Result<RunInfo> run(const RunId& id) override;
-  Result<void> erase(const RunId& run) override;
-  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
-  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
-                               std::string_view bytes) override;
-  Result<void> erase_if(std::string_view space, std::string_view key,
-                        std::uint64_t expected) override;
-  Result<std::vector<std::string>> list(std::string_view space, std::string_view prefix) override;
 
  private:
   // Not the lease itself: one whose answer got lost belongs to nobody.
@@ -52,10 +39,14 @@ class MortalStore final : public ForwardingStore {
     std::int64_t handle = 0;
     std::weak_ptr<const void> holder{};
   };
+  MortalStore(std::shared_ptr<CheckpointStore> immortal,
+              const std::shared_ptr<testing::FlakyStore>& life)
+      : ForwardingStore(life), immortal_(std::move(immortal)), life_(life) {}
   Result<Lease> noted(Result<Lease> lease);
 
+  std::shared_ptr<CheckpointStore> immortal_;
+  std::shared_ptr<testing::FlakyStore> life_;  // Fails everything after death.
   std::vector<Held> leases_{};
-  bool dead_ = false;
 };
 
 // Outermost: traces every operation, keeps the scheduler from switching in the middle of one, and
