@@ -102,7 +102,9 @@ Json to_json(const RunSpec& spec) {
               {"budget_usd", spec.budget.cost_usd},
               {"budget_calls", spec.budget.calls},
               {"budget_time_ms", milliseconds(spec.budget.time)},
-              {"max_wait_ms", milliseconds(spec.max_wait)}};
+              {"max_wait_ms", milliseconds(spec.max_wait)},
+              {"redact", spec.redact},
+              {"redact_patterns", spec.redact_patterns}};
 }
 
 Result<RunSpec> spec_from_json(const Json& task) {
@@ -129,6 +131,8 @@ Result<RunSpec> spec_from_json(const Json& task) {
     spec.budget.calls = task.value("budget_calls", std::uint64_t{0});
     read(task, "budget_time_ms", spec.budget.time);
     read(task, "max_wait_ms", spec.max_wait);
+    spec.redact = task.value("redact", spec.redact);
+    spec.redact_patterns = task.value("redact_patterns", spec.redact_patterns);
   } catch (const Json::exception&) {
     spec.command.clear();
   }

@@ -8,6 +8,7 @@
 #include "render/output.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
+#include "supervise/redaction.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
 
@@ -39,6 +40,13 @@ struct Shown {
   Narrative narrative{};
   Checkpoint checkpoint{};
   std::size_t first_step = 0;
+  std::shared_ptr<const Redactor> redactor{};  // Of a run of `triage run`; else null.
+
+  // As it may be printed.
+  [[nodiscard]] Json clean(Json value) const {
+    if (redactor != nullptr) redact(value, *redactor);
+    return value;
+  }
 };
 
 Result<std::size_t> parse_steps(const std::string& text) {
@@ -87,7 +95,7 @@ void print_as_json(const Shown& shown) {
   Json effects = Json::array();
   for (const auto& [key, effect] : journal.effects()) {
     Json entry{{"key", key}, {"status", status_of(effect)}};
-    if (effect.result) entry["result"] = *effect.result;
+    if (effect.result) entry["result"] = shown.clean(*effect.result);
     effects.push_back(std::move(entry));
   }
   const CheckpointInfo& info = shown.checkpoint.info;
@@ -101,7 +109,7 @@ void print_as_json(const Shown& shown) {
                   {"label", info.label},
                   {"time", iso_time(info.time)}}},
                 {"happenings", std::move(happenings)},
-                {"state", shown.checkpoint.state.json()},
+                {"state", shown.clean(shown.checkpoint.state.json())},
                 {"steps", std::move(steps)},
                 {"effects", std::move(effects)},
                 {"usage",
@@ -143,7 +151,8 @@ void print_steps(const Shown& shown) {
   print(table.text());
 }
 
-void print_effects(const Journal& journal) {
+void print_effects(const Shown& shown) {
+  const Journal& journal = shown.narrative.journal;
   if (journal.effects().empty()) return;
   print("\nEffects (" + std::to_string(journal.effects().size()) + "):\n");
   Table table({{"STATUS", Cut::never}, {"EFFECT", Cut::middle}, "RESULT"});
@@ -155,7 +164,8 @@ void print_effects(const Journal& journal) {
       ++left_out;
       continue;
     }
-    table.add({std::string(status_of(effect)), key, effect.result ? show(*effect.result) : ""});
+    table.add({std::string(status_of(effect)), key,
+               effect.result ? show(shown.clean(*effect.result)) : ""});
   }
   print(table.text());
   if (left_out > 0) print("and " + std::to_string(left_out) + " more that are done (--json)\n");
@@ -188,11 +198,12 @@ void print_for_people(const Shown& shown) {
   print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
   if (const auto& values = shown.checkpoint.state.values()) {
     for (const auto& [key, value] : *values) {
-      print("  " + printable(key) + " = " + shorten(show(*value), longest_value) + "\n");
+      const Json one = shown.clean(Json{{key, *value}});
+      print("  " + printable(key) + " = " + shorten(show(one.front()), longest_value) + "\n");
     }
   }
   print_steps(shown);
-  print_effects(journal);
+  print_effects(shown);
   if (!journal.finished().is_null()) {
     print("\nResult: " + shorten(show(journal.finished().value("result", Json())), longest_value) +
           "\n");
@@ -210,6 +221,7 @@ Result<Shown> gather(const ShowArguments& arguments) {
   constexpr Sequence everything = std::numeric_limits<Sequence>::max();
   TRIAGE_TRY(narrative, narrate(shown.reading, everything));
   shown.narrative = std::move(narrative);
+  shown.redactor = supervise::redactor_of(shown.narrative.journal.start().value("task", Json()));
   TRIAGE_TRY(checkpoint, find_checkpoint(shown.narrative.journal, id));
   shown.checkpoint = std::move(checkpoint);
   std::string& label = shown.checkpoint.info.label;

@@ -7,6 +7,7 @@
 #include "render/output.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
+#include "supervise/redaction.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +39,8 @@ std::string what_runs(CheckpointStore& store, const RunInfo& run) {
   if (!reading || reading.value().records.empty()) return run.agent;
   const auto body = reading.value().records.front().body();
   if (!body || !body.value().is_object()) return run.agent;
-  const Json task = body.value().value("task", Json());
+  Json task = body.value().value("task", Json());
+  task = supervise::without_secrets(task, supervise::redactor_of(task));
   if (!task.is_object() || !task.contains("command")) return run.agent;
   std::string line;
   for (const Json& word : task["command"]) {

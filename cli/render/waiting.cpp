@@ -2,6 +2,7 @@
 #include "render/waiting.hpp"
 
 #include "render/output.hpp"
+#include "supervise/redaction.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,8 +36,9 @@ Json shown_task(const Narrative& narrative) {
     return one.fields.value("kind", "") == to_string(RecordKind::suspended) &&
            one.fields.contains("task");
   });
-  if (redacted != all.rend()) return redacted->fields["task"];
-  return narrative.journal.start().value("task", Json());
+  const Json task = narrative.journal.start().value("task", Json());
+  return supervise::without_secrets(redacted != all.rend() ? redacted->fields["task"] : task,
+                                    supervise::redactor_of(task));
 }
 
 Json waiting_json(const Narrative& narrative) {

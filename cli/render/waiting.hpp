@@ -10,7 +10,8 @@
 
 namespace triage::inline v0_1::cli {
 
-// The task; without what the agent has taken out of it for the newest suspension.
+// The task; without what the agent has taken out of it for the newest suspension, and of a run of
+// `triage run` without secrets.
 [[nodiscard]] Json shown_task(const Narrative& narrative);
 // Null, or empty, unless the run is suspended.
 [[nodiscard]] Json waiting_json(const Narrative& narrative);
