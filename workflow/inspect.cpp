@@ -74,7 +74,8 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     at.value = value.value("payload", Json());
     events.push_back(std::move(at));
   } else if (begins(key, detail::answer_prefix) && value.is_object()) {
-    at.kind = Kind::request_answered;
+    const bool expired = value.contains("expired");
+    at.kind = expired ? Kind::request_expired : Kind::request_answered;
     at.request = key.substr(detail::answer_prefix.size());
     at.value = value.value("value", Json());
     events.push_back(std::move(at));
@@ -103,7 +104,12 @@ void add_to(CheckpointView& view, const State& state, const Parts& parts, const 
     view.deliveries.push_back(
         delivery_from(parts, std::string_view(key).substr(detail::finished_prefix.size()), value));
   } else if (begins(key, detail::answer_prefix)) {
-    view.answers[key.substr(detail::answer_prefix.size())] = value.value("value", Json());
+    const std::string id = key.substr(detail::answer_prefix.size());
+    if (value.contains("expired")) {
+      view.expired.push_back(id);
+    } else {
+      view.answers[id] = value.value("value", Json());
+    }
   } else if (begins(key, detail::request_prefix)) {
     const std::string id = key.substr(detail::request_prefix.size());
     if (state.contains(std::string(detail::answer_prefix) + id)) return;
