@@ -3,8 +3,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
 #include "supervise/redaction.hpp"
@@ -159,7 +159,7 @@ ExitStatus list_suspended(const Arguments& given) {
   for (const RunInfo& run : runs.value()) {
     const auto reading = store.value()->read(run.id, {});
     if (!reading) continue;  // Erased since it was listed.
-    const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+    const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
     if (!told) {
       status = report(told.error());
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/run.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/terms.hpp"
 #include "triage/detail/try.hpp"
 
@@ -179,7 +179,7 @@ Result<void> Run::set_up(bool* recorded) {
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
     b.store->queue().retry_releases();
-    const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
+    const Result<RunInfo> existing = run_catching([&] { return b.store->run(id()); });
     b.store.reset();  // What the store holds is not ours.
     if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
@@ -220,7 +220,7 @@ Result<void> Run::start_in_store() {
     const std::scoped_lock lock(mutex_);
     records.assign(b.writer.pending.begin(), b.writer.pending.begin() + opening);
   }
-  Result<Lease> lease = shielded([&] { return b.store->start(info, records); });
+  Result<Lease> lease = run_catching([&] { return b.store->start(info, records); });
   const std::scoped_lock lock(mutex_);
   RunWriter& writer = b.writer;
   if (!lease) {

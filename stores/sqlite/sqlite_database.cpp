@@ -89,7 +89,7 @@ void restrain(SQLite::Database& database) {
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  // Another program's log must not be folded by our looking at it.
+  // Another program's log must not be checkpointed by our looking at it.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
@@ -126,7 +126,7 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::
       in_memory_(in_memory),
       durability_(options.durability.value_or(in_memory ? Durability::none : Durability::process)),
       format_(stored_sqlite_format(*database_)),
-      fold_at_bytes_(options.fold_at_bytes),
+      wal_checkpoint_bytes_(options.wal_checkpoint_bytes),
       busy_timeout_(options.busy_timeout),
       lock_wait_(options.busy_timeout, real_random()->next()),
       options_(options),
@@ -152,9 +152,9 @@ void SqliteDatabase::configure(const SqliteOptions& options) {
   lock_wait_.install(database.getHandle());
   if (in_memory_ || options.read_only) return;
   page_size_ = static_cast<std::uint64_t>(database.execAndGet("PRAGMA page_size").getInt64());
-  fold_at_pages_ = fold_at_bytes_ / page_size_;
+  checkpoint_at_pages_ = wal_checkpoint_bytes_ / page_size_;
   database.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = " +
-                std::to_string(std::min<std::uint64_t>(fold_at_bytes_, 1ULL << 62U)));
+                std::to_string(std::min<std::uint64_t>(wal_checkpoint_bytes_, 1ULL << 62U)));
   sqlite3_wal_hook(database.getHandle(), count_log_pages, &log_pages_);
 }
 
