@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-const std::string_view space = own_space(OwnSpace::forks);
+const std::string_view fork_space = own_space(OwnSpace::forks);
 constexpr std::size_t longest_text = 256;
 
 Result<void> check_text(const std::string& text, const char* what) {
@@ -51,7 +51,7 @@ class HeldLabel {
                                 const std::string& label, const RunId& run) {
     HeldLabel held(store, agent, label, run);
     if (label.empty()) return outcome::success(std::move(held));
-    TRIAGE_TRY(before, run_catching([&] { return store.get(space, held.key_); }));
+    TRIAGE_TRY(before, run_catching([&] { return store.get(fork_space, held.key_); }));
     if (before) {
       const auto holder = run_catching([&] { return store.run(before->bytes); });
       if (holder && holder.value().label == label) return label_in_use(label);
@@ -68,7 +68,7 @@ class HeldLabel {
   // No branch was created. If removal fails, the next user of the label takes it over.
   void give_back() {
     if (label_.empty() || version_ == 0) return;
-    static_cast<void>(run_catching([&] { return store_->erase_if(space, key_, version_); }));
+    static_cast<void>(run_catching([&] { return store_->erase_if(fork_space, key_, version_); }));
   }
 
  private:
@@ -76,7 +76,7 @@ class HeldLabel {
             const RunId& run)
       : store_(&store), label_(label), key_(label_key(agent, label)), run_(run) {}
   Result<void> put() {
-    auto version = run_catching([&] { return store_->put_if(space, key_, version_, run_); });
+    auto version = run_catching([&] { return store_->put_if(fork_space, key_, version_, run_); });
     if (!version) {
       return version.error().code == Errc::conflict ? label_in_use(label_) : version.error();
     }

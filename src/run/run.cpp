@@ -17,7 +17,7 @@ const std::string& Event::run_id() const { return run->id(); }
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t longest_label = 256;
+constexpr std::size_t longest_run_label = 256;
 
 }  // namespace
 
@@ -157,7 +157,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (!options_.run_id.empty()) {
     TRIAGE_TRYV(check_run_id(options_.run_id));
   }
-  if (options_.label.size() > longest_label) {
+  if (options_.label.size() > longest_run_label) {
     return Error{Errc::invalid_argument, "the run's label has " +
                                              std::to_string(options_.label.size()) +
                                              " bytes; allowed are 0 to 256"};

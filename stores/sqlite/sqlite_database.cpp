@@ -15,18 +15,17 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
-constexpr milliseconds longest_busy_timeout = std::chrono::hours{1};
-constexpr milliseconds shortest_lease = std::chrono::seconds{1};
-constexpr milliseconds longest_lease = std::chrono::hours{24};
+constexpr std::chrono::milliseconds longest_busy_timeout = std::chrono::hours{1};
+constexpr std::chrono::milliseconds shortest_lease = std::chrono::seconds{1};
+constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 // How often opening is tried again while another process makes or converts the same file.
-constexpr milliseconds open_retry{5};
+constexpr std::chrono::milliseconds open_retry{5};
 // How often one who only looks tries again to open the file.
 constexpr int most_missed = 3;
 
-Result<void> check_range(const char* option, milliseconds value, milliseconds least,
-                         milliseconds most) {
+Result<void> check_range(const char* option, std::chrono::milliseconds value,
+                         std::chrono::milliseconds least, std::chrono::milliseconds most) {
   if (value >= least && value <= most) return outcome::success();
   return Error{Errc::invalid_argument, std::string("SqliteOptions::") + option + " is " +
                                            std::to_string(value.count()) + " ms; allowed are " +
@@ -35,8 +34,8 @@ Result<void> check_range(const char* option, milliseconds value, milliseconds le
 }
 
 Result<void> check_options(const SqliteOptions& options) {
-  TRIAGE_TRYV(
-      check_range("busy_timeout", options.busy_timeout, milliseconds{0}, longest_busy_timeout));
+  TRIAGE_TRYV(check_range("busy_timeout", options.busy_timeout, std::chrono::milliseconds{0},
+                          longest_busy_timeout));
   return check_range("lease_timeout", options.lease_timeout, shortest_lease, longest_lease);
 }
 
