@@ -14,7 +14,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ExperimentArguments {
   std::string file{};
   std::uint64_t seeds = 0;  // 0: as the file says.
   int threads = 0;
@@ -23,7 +23,8 @@ struct Arguments {
   bool check = false;
 };
 
-lab::ExperimentOptions options_of(const Arguments& given, const lab::ScriptedExperiment& what) {
+lab::ExperimentOptions options_of(const ExperimentArguments& given,
+                                  const lab::ScriptedExperiment& what) {
   lab::ExperimentOptions options = what.options();
   if (given.seeds > 0) options.seeds = given.seeds;
   options.threads = given.threads;
@@ -36,7 +37,7 @@ std::size_t condition_count(const lab::ExperimentOptions& options) {
   return count;
 }
 
-void print_report(const Arguments& given, const lab::ExperimentReport& report) {
+void print_report(const ExperimentArguments& given, const lab::ExperimentReport& report) {
   if (given.json) {
     print_json(report.json());
   } else if (given.csv) {
@@ -46,7 +47,7 @@ void print_report(const Arguments& given, const lab::ExperimentReport& report) {
   }
 }
 
-ExitStatus experiment_of(const Arguments& given) {
+ExitStatus experiment_of(const ExperimentArguments& given) {
   const auto what = read_experiment_file(given.file);
   if (!what) return report(what.error());
   lab::ExperimentOptions options = options_of(given, what.value());
@@ -70,7 +71,7 @@ ExitStatus experiment_of(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> experiment(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ExperimentArguments>();
   arguments
       .add_option("FILE", given->file, "The experiment, in YAML or JSON; - for standard input.")
       ->required();
