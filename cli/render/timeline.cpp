@@ -112,6 +112,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return sentence_end("Suspended: " +
                           shorten(text_field(body, "message"), longest_message_quote));
     case RecordKind::gap:
+      if (body.contains("compacted")) return {};
       if (const auto repaired = body.find("repaired"); repaired != body.end()) {
         return "A repair set " + count(repaired->size(), "lost place") + " aside.";
       }
