@@ -37,6 +37,9 @@ struct ExecutorOptions {
                                    // calls this executor again.
   CheckpointChoice checkpoints{};  // Inherited, its own policy, or none.
   bool patches_plan = false;       // It may call Context::plan_patched().
+  // One of WorkflowOptions::capacities, which its deliveries draw on; empty: none. An executor
+  // handles one delivery at a time in any case.
+  std::string shares{};
 };
 
 // Marks a callable whose members hold no state of the run: clients, settings, references.
