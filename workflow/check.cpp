@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t longest_id = 128;
 constexpr int most_supersteps = 1'000'000;
+constexpr int most_rollbacks = 1'000;
 
 Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
@@ -163,6 +164,10 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   if (spec.options.max_supersteps < 1 || spec.options.max_supersteps > most_supersteps) {
     return wrong("max_supersteps is " + std::to_string(spec.options.max_supersteps) +
                  "; allowed are 1 to 1000000");
+  }
+  if (spec.options.max_rollbacks < 0 || spec.options.max_rollbacks > most_rollbacks) {
+    return wrong("max_rollbacks is " + std::to_string(spec.options.max_rollbacks) +
+                 "; allowed are 0 to 1000");
   }
   TRIAGE_TRYV(check_capacities(spec));
   Ids ids;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may begin: capacities.
+// Who may begin: capacities and budgets.
 #include "kit.hpp"
 
 #include <atomic>
@@ -19,7 +19,7 @@ class Crowd {
   void pass() {
     const int now = ++inside_;
     for (int most = most_; now > most && !most_.compare_exchange_weak(most, now);) {}
-    for (int i = 0; i < 200; ++i) std::this_thread::yield();
+    for (int i = 0; i < 20; ++i) std::this_thread::yield();
     --inside_;
   }
   [[nodiscard]] int most() const { return most_; }
@@ -28,6 +28,12 @@ class Crowd {
   std::atomic<int> inside_{0};
   std::atomic<int> most_{0};
 };
+
+std::shared_ptr<Budget> tokens(std::uint64_t most) {
+  auto budget = Budget::create({.max_tokens = most});
+  REQUIRE_OK(budget);
+  return std::move(budget).value();
+}
 
 }  // namespace
 
@@ -125,4 +131,36 @@ TEST_CASE("a capacity of nothing, or one that nobody has, is refused", "[workflo
   CHECK_THAT(with({{"gpu", 0}}).error().detail, ContainsSubstring("\"gpu\" is 0"));
   CHECK_THAT(with({{"gpus", 1}}).error().detail,
              ContainsSubstring("\"a\"") && ContainsSubstring("did you mean \"gpus\""));
+}
+
+TEST_CASE("a spent budget lets running work finish and begins nothing more; more of it goes on",
+          "[workflow][admission]") {
+  const auto store = memory();
+  const auto spend = [](const int& n, Context& context) -> Result<int> {
+    auto reserved = context.reserve({.input_tokens = 40});
+    if (!reserved) return reserved.error();
+    reserved.value().settle({.input_tokens = 40});
+    return n + 1;
+  };
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", spend)
+                               .executor("b", spend)
+                               .executor("c", spend)
+                               .executor("d", spend)
+                               .start("a")
+                               .chain({"a", "b", "c", "d"}));
+  const auto small = tokens(80);
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .budget = small});
+  const auto stopped = run.run(1);
+  CHECK_ERRC(Errc::exhausted, stopped);
+  CHECK_THAT(stopped.error().detail, ContainsSubstring("budget is spent"));
+  CHECK(run.handler_calls() == 2);
+  CHECK(small->spent().tokens() == 80);
+  CHECK_ERRC(Errc::exhausted, run.resume());
+  CHECK(run.handler_calls() == 2);
+  WorkflowRun more(graph, {.run_id = "w", .store = store, .budget = tokens(80)});
+  const auto done = more.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 5);
+  CHECK(more.handler_calls() == 2);
 }

@@ -85,6 +85,9 @@ struct WorkflowOptions {
   std::size_t capacity = 0;
   // The same for groups of executors that name one of these: ExecutorOptions::shares. 1 or more.
   std::map<std::string, std::size_t> capacities{};
+  // How often a run rolls back as a whole (RollbackScope::workflow) before its failure stands; 0 to
+  // 1,000.
+  int max_rollbacks = 3;
 };
 
 // What is an executor's own.
