@@ -6,6 +6,7 @@
 #include "open_store.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
+#include "supervise/redaction.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -38,6 +39,9 @@ Result<Side> read_side(CheckpointStore& store, const std::string& text) {
   TRIAGE_TRY(journal, Journal::fold(reading));
   TRIAGE_TRY(checkpoint, find_checkpoint(journal, id));
   Side side{.id = to_string(checkpoint.info.id), .state = checkpoint.state.json()};
+  if (const auto redactor = supervise::redactor_of(journal.start().value("task", Json()))) {
+    redact(side.state, *redactor);
+  }
   side.steps = Json::array();
   for (const Step& step : checkpoint.trajectory) {
     side.steps.push_back(step_json(step, side.steps.size()));

@@ -5,8 +5,8 @@
 #include "command.hpp"
 #include "open_store.hpp"
 #include "read_policy.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "store_argument.hpp"
 
 #include <memory>

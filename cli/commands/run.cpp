@@ -33,6 +33,8 @@ struct Arguments {
   std::string adapter{};
   std::string own_session = "auto";
   std::string workspace{};
+  std::string redact = "common";
+  std::vector<std::string> redact_patterns{};
   std::string timeout{};
   std::string idle_timeout{};
   std::string kill_after = "5s";
@@ -91,6 +93,8 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
   spec.adapter = std::move(adapter);
   spec.session = given.own_session;
+  spec.redact = given.redact;
+  spec.redact_patterns = given.redact_patterns;
   if (!given.workspace.empty()) {
     TRIAGE_TRY(workspace, supervise::check_workspace(given.workspace));
     spec.workspace = std::move(workspace);
@@ -163,12 +167,27 @@ void declare_limits(CLI::App& arguments, Arguments& given) {
   arguments.add_option("--files", given.open_files, "Open files of each process.");
 }
 
+void declare_redaction(CLI::App& arguments, Arguments& given) {
+  arguments
+      .add_option("--redact", given.redact,
+                  "What is removed from what the program says, before it is stored or told: common "
+                  "(the default: tokens, keys, passwords as most look, and secrets of the "
+                  "environment), none.")
+      ->check(CLI::IsMember({"common", "none"}));
+  arguments
+      .add_option("--redact-pattern", given.redact_patterns,
+                  "Also what this RE2 expression matches, or its first group. May be repeated.")
+      ->expected(1)
+      ->take_all();
+}
+
 }  // namespace
 
 std::function<ExitStatus()> run(CLI::App& arguments) {
   auto given = std::make_shared<Arguments>();
   declare_session(arguments, given->session);
   declare_limits(arguments, *given);
+  declare_redaction(arguments, *given);
   arguments.add_option("--policy", given->policy,
                        "A policy document, in JSON or YAML. Default: waits for what passes by "
                        "itself, begins anew what crashed.");

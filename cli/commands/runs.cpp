@@ -3,10 +3,11 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
+#include "supervise/redaction.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +39,8 @@ std::string what_runs(CheckpointStore& store, const RunInfo& run) {
   if (!reading || reading.value().records.empty()) return run.agent;
   const auto body = reading.value().records.front().body();
   if (!body || !body.value().is_object()) return run.agent;
-  const Json task = body.value().value("task", Json());
+  Json task = body.value().value("task", Json());
+  task = supervise::without_secrets(task, supervise::redactor_of(task));
   if (!task.is_object() || !task.contains("command")) return run.agent;
   std::string line;
   for (const Json& word : task["command"]) {
@@ -157,7 +159,7 @@ ExitStatus list_suspended(const Arguments& given) {
   for (const RunInfo& run : runs.value()) {
     const auto reading = store.value()->read(run.id, {});
     if (!reading) continue;  // Erased since it was listed.
-    const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+    const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
     if (!told) {
       status = report(told.error());
       continue;

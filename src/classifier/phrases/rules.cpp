@@ -150,11 +150,11 @@ struct RuleBook::Compiled {
     if (number == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
     if (number < known.size() && known[number].id == row.rule.id &&
         known[number].checksum == crc32c(pattern->text())) {
-      filter.add(known[number].words);
+      filter.add(std::move(known[number].words));
     } else {
-      const auto needed = words_of_pattern(pattern->text());
+      auto needed = words_of_pattern(pattern->text());
       if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-      filter.add(*needed);
+      filter.add(std::move(*needed));
     }
     phrases.push_back(std::move(pattern));
     return outcome::success();

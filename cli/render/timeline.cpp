@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "render/narrative.hpp"
+#include "render/timeline.hpp"
 
 #include "render/output.hpp"
 #include "triage/repair.hpp"
@@ -96,7 +96,7 @@ std::string decision_text(const Json& body) {
   return (action.empty() ? "" : ": " + action) + (who.empty() ? "" : ", by " + shorten(who, 80));
 }
 
-// Empty for records that are no happening of their own. The journal holds what was before.
+// Empty for records that are no event of their own. The journal holds what was before.
 std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
   switch (kind) {
     case RecordKind::failure_classified: return describe_failure(body, journal);
@@ -181,8 +181,8 @@ Json run_json(const RunInfo& run) {
               {"records", run.last}};
 }
 
-Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
-  Narrative told;
+Result<Timeline> read_timeline(const JournalReading& reading, Sequence until) {
+  Timeline told;
   told.journal = Journal(reading.info.id);
   for (const Record& record : reading.records) {
     if (record.seq() > until) break;
@@ -194,7 +194,7 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
         if (!sentence.empty()) {
           Json fields = body.value();
           fields["kind"] = to_string(record.kind());
-          told.happenings.push_back(
+          told.events.push_back(
               {record.seq(), record.time(), std::move(sentence), std::move(fields)});
         }
       }
