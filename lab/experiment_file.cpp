@@ -85,6 +85,7 @@ class Reader {
   void read_vary();
   void read_varied(const std::string& key, const Json& values);
   void add_factor(DraftFactor factor, const std::string& key);
+  void drop_lone_policy(const std::string& compare);
   void put_first(const std::string& name);
   void make_trials();
 
@@ -100,6 +101,10 @@ class Reader {
 void Reader::read_head() {
   fields_.read("experiment", parts_->name);
   if (parts_->name.empty()) fields_.refuse("experiment", " is missing; allowed is a name");
+  if (parts_->name.size() > 100 || !check_run_id(parts_->name)) {
+    fields_.refuse("experiment", " is \"" + printable(parts_->name) +
+                                     "\"; allowed are 1 to 100 of A-Z a-z 0-9 . _ : -");
+  }
   fields_.read("about", parts_->about);
   ExperimentOptions& options = parts_->options;
   fields_.read("seeds", options.seeds);
@@ -254,6 +259,13 @@ void Reader::add_factor(DraftFactor factor, const std::string& key) {
   factors_.push_back(std::move(factor));
 }
 
+// Where other things are compared, one policy is nothing to tell apart.
+void Reader::drop_lone_policy(const std::string& compare) {
+  if (compare == "policy" || factors_.size() < 2 || factors_[0].levels.size() > 1) return;
+  factors_[0].changes[0](draft_);
+  factors_.erase(factors_.begin());
+}
+
 void Reader::put_first(const std::string& name) {
   std::vector<std::string> names;
   for (const DraftFactor& factor : factors_) names.push_back(factor.name);
@@ -315,6 +327,7 @@ Result<std::shared_ptr<ScriptedExperiment::Parts>> Reader::read() {
     const std::string& why = done.error().detail;
     problem(why.starts_with('.') ? why.substr(1) : why);  // Keys of the top have no path.
   }
+  drop_lone_policy(compare);
   if (problems_.empty()) put_first(compare);
   if (problems_.empty()) make_trials();
   if (!problems_.empty()) return Error{Errc::invalid_argument, problems_};

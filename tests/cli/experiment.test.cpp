@@ -28,15 +28,22 @@ faults:
 TEST_CASE("an experiment prints what became of each policy, with intervals", "[cli]") {
   const TempFolder folder;
   const std::string path = file_with(folder, "coins.yaml", coins);
-  const Printed table = triage_command({"experiment", path});
+  const std::string store = folder.file("runs.db");
+  const Printed table = triage_command({"experiment", path, "--store", store});
   CHECK(table.status == 0);
   CHECK_THAT(table.out, ContainsSubstring("blind_retry  100.0 % (91.2–100.0)") &&
                             ContainsSubstring("Differences by seed, with 95 % intervals"));
-  const Printed csv = triage_command({"experiment", path, "--csv", "--seeds", "5"});
+  const Printed csv =
+      triage_command({"experiment", path, "--csv", "--seeds", "5", "--store", store});
   CHECK_THAT(csv.out, ContainsSubstring("policy,trials,successes,rate,rate_low,rate_high,") &&
                           ContainsSubstring("\nblind_retry,5,5,1,"));
-  const Printed json = triage_command({"experiment", path, "--json", "--threads", "2"});
+  const Printed json =
+      triage_command({"experiment", path, "--json", "--threads", "2", "--store", store});
   CHECK(Json::parse(json.out)["conditions"][1]["successes"] == 40);
+  CHECK_THAT(json.error, ContainsSubstring("had finished before; --again runs it anew"));
+  const Printed anew = triage_command({"experiment", path, "--json", "--again", "--store", store});
+  CHECK(anew.error.empty());
+  CHECK(anew.out == json.out);
   CHECK(triage_command({"experiment", path, "--check"}).out ==
         path + " is sound: 2 conditions, 40 seeds\n");
 }
