@@ -3,6 +3,7 @@
 
 #include "open_store.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/stores/memory.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -95,6 +96,16 @@ Result<StoreAndRun> meant_run(const StoreArgument& given) {
   }
   TRIAGE_TRY(store, named(both ? given.first : nullptr, given.option));
   return StoreAndRun{std::move(store), text_of(both ? given.second : given.first)};
+}
+
+Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
+                                                    const StoreAndRun& meant) {
+  const bool is_named = given.first->count() > 0 || given.option->count() > 0;
+  std::error_code ignored;
+  if (!is_named && !std::filesystem::exists(meant.store, ignored)) {
+    return outcome::success(std::shared_ptr<CheckpointStore>(MemoryStore::create()));
+  }
+  return open_store(meant.store);
 }
 
 Result<JournalReading> meant_reading(const StoreArgument& given) {

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <memory>
 #include <string>
 
 namespace triage::inline v0_1::cli {
@@ -40,6 +41,10 @@ struct StoreAndRun {
 // Errors: Errc::invalid_argument (a store is named twice, RUN is missing); those of default_store.
 [[nodiscard]] Result<StoreAndRun> meant_store(const StoreArgument& given);
 [[nodiscard]] Result<StoreAndRun> meant_run(const StoreArgument& given);
+// Opens the store that is meant, to look at it: the default one is empty before anything has run.
+// Errors: those of open_store.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
+                                                                  const StoreAndRun& meant);
 // All that is stored of the run. Errors: as meant_run, open_store and read_run.
 [[nodiscard]] Result<JournalReading> meant_reading(const StoreArgument& given);
 // The store named by an option that may be empty.

@@ -177,7 +177,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
     const auto meant = meant_store(given->where);
     if (!meant) return report(meant.error());
     given->store = meant.value().store;
-    auto store = open_store(given->store);
+    auto store = open_meant(given->where, meant.value());
     if (!store) return report(store.error());
     return given->run.empty() ? list_stored_runs(*store.value(), *given)
                               : list_checkpoints(*store.value(), *given);

@@ -121,7 +121,7 @@ ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
 ExitStatus list_runs(const RunsArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
-  const auto store = open_store(meant.value().store);
+  const auto store = open_meant(given.where, meant.value());
   if (!store) return report(store.error());
   if (given.follow) return follow(*store.value(), given);
   const auto runs = find_runs(*store.value(), given);
@@ -149,7 +149,7 @@ std::string waits_for(const Json& waiting) {
 ExitStatus list_suspended(const RunsArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
-  const auto store = open_store(meant.value().store);
+  const auto store = open_meant(given.where, meant.value());
   if (!store) return report(store.error());
   const auto runs = store.value()->runs({.status = RunStatus::suspended, .limit = 0});
   if (!runs) return report(runs.error());

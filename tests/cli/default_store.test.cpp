@@ -56,6 +56,18 @@ TEST_CASE("a relative state folder counts as not set, and the home folder is use
   CHECK_THAT(triage_command({"checkpoint", "show", "good"}).out, ContainsSubstring("crawler"));
 }
 
+TEST_CASE("before anything has run there are no runs, and nothing is made by looking", "[cli]") {
+  const TempFolder folder;
+  const Environment state("XDG_STATE_HOME", folder.path().string());
+  CHECK(triage_command({"runs"}).out == "No runs.\n");
+  CHECK(json_of(triage_command({"runs", "--json"}))["runs"].empty());
+  CHECK(triage_command({"suspended"}).out == "No run waits.\n");
+  CHECK(triage_command({"checkpoint", "list"}).status == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+  // One that is named must be there.
+  CHECK(triage_command({"runs", "--store", folder.file("other.db")}).status == 1);
+}
+
 TEST_CASE("a store is named once, as an argument or as an option", "[cli]") {
   const TempFolder folder;
   make_store(folder.file("a.db"));
