@@ -14,6 +14,13 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
+// What a request has brought so far.
+struct Reply {
+  std::string request{};         // Its id.
+  std::optional<Json> answer{};  // Nothing: not yet, or it has expired.
+  bool expired = false;
+};
+
 class Call {
  public:
   Call() = default;
@@ -35,11 +42,10 @@ class Call {
   virtual void write(const std::string& scope, std::string_view key, Json value) = 0;
   [[nodiscard]] virtual std::string private_scope() const = 0;
   [[nodiscard]] virtual std::string shared_scope(std::string_view name) const = 0;
-  // Nothing: there is no answer yet. Errors stop the call.
-  [[nodiscard]] virtual Result<std::optional<Json>> request(std::string_view port,
-                                                            const std::string& type,
-                                                            const Json& payload,
-                                                            const RequestOptions& options) = 0;
+  // Errors stop the call.
+  [[nodiscard]] virtual Result<Reply> request(std::string_view port, const std::string& type,
+                                              const Json& payload,
+                                              const RequestOptions& options) = 0;
   [[nodiscard]] virtual Attempt& attempt() const noexcept = 0;
   // The attempt that steps and usage belong to: of the executor's own policy, if it has one.
   [[nodiscard]] virtual Attempt& inner_attempt() const noexcept = 0;

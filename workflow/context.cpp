@@ -47,15 +47,33 @@ std::shared_ptr<const Json> Context::find_input(std::string_view key) const {
 Scope Context::state() { return {call_, call_->private_scope()}; }
 Scope Context::shared(std::string_view name) { return {call_, call_->shared_scope(name)}; }
 
+namespace {
+
+detail::Reply reply_to(Result<detail::Reply>& asked, detail::Call& call) {
+  detail::Reply reply = std::move(asked).value();
+  if (reply.answer || reply.expired) return reply;
+  call.park();
+  throw RequestPending{};
+}
+
+}  // namespace
+
 Json Context::request_json(std::string_view port, std::string type, const Json& payload,
                            const RequestOptions& options) {
-  auto answer = call_->request(port, type, payload, options);
-  if (!answer) give_up(std::move(answer).error());
-  if (!answer.value()) {
-    call_->park();
-    throw RequestPending{};
-  }
-  return *std::move(answer).value();
+  auto asked = call_->request(port, type, payload, options);
+  if (!asked) give_up(std::move(asked).error());
+  detail::Reply reply = reply_to(asked, *call_);
+  if (reply.answer) return *std::move(reply.answer);
+  give_up(call_->fail({.text = "nobody answered request \"" + reply.request + "\" in time",
+                       .type = FailureType::timeout,
+                       .reason = "request_expired"}));
+}
+
+std::optional<Json> Context::try_request_json(std::string_view port, std::string type,
+                                              const Json& payload, const RequestOptions& options) {
+  auto asked = call_->request(port, type, payload, options);
+  if (!asked) give_up(std::move(asked).error());
+  return reply_to(asked, *call_).answer;
 }
 
 Attempt& Context::attempt() const { return call_->attempt(); }

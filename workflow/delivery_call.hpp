@@ -5,6 +5,7 @@
 #include "call.hpp"
 #include "checkpointer.hpp"
 #include "finished.hpp"
+#include "requests.hpp"
 #include "triage/failure.hpp"
 
 #include <map>
@@ -15,17 +16,6 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// What somebody outside is asked, until there is an answer.
-struct Asked {
-  std::string id{};  // The same whenever the handler comes here again.
-  std::string executor{};
-  std::string port{};
-  std::string type{};
-  Json payload{};
-  std::optional<WallTime> expires{};
-  std::string signal{};  // That answers it; only of what was read from a store.
-};
-
 // What all deliveries of a run see. Answers do not change while handlers run.
 struct Surroundings {
   const WorkflowBody& body;
@@ -33,7 +23,7 @@ struct Surroundings {
   Attempt& attempt;
   Clock& clock;
   Values& values;
-  const std::map<std::string, Json, std::less<>>& answers;
+  const Answers& answers;
   Checkpointer& checkpoints;
   std::shared_ptr<CheckpointStore> store{};
   const std::vector<Resource>* resources = nullptr;
@@ -71,9 +61,8 @@ class DeliveryCall final : public Call {
   void write(const std::string& scope, std::string_view key, Json value) override;
   [[nodiscard]] std::string private_scope() const override;
   [[nodiscard]] std::string shared_scope(std::string_view name) const override;
-  [[nodiscard]] Result<std::optional<Json>> request(std::string_view port, const std::string& type,
-                                                    const Json& payload,
-                                                    const RequestOptions& options) override;
+  [[nodiscard]] Result<Reply> request(std::string_view port, const std::string& type,
+                                      const Json& payload, const RequestOptions& options) override;
   [[nodiscard]] Attempt& attempt() const noexcept override { return around_.attempt; }
   [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
   [[nodiscard]] std::optional<TimePoint> deadline() const override;

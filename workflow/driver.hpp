@@ -62,11 +62,8 @@ struct DriverOptions {
   bool restored = false;  // Answers that were given before do not count.
 };
 
-// The name of the signal that answers a request, in the timeline that the state tells.
-[[nodiscard]] std::string answer_signal(std::string_view request, std::string_view timeline);
-[[nodiscard]] std::string timeline_of(const State& state);
-[[nodiscard]] Json asked_json(const Asked& asked);
-[[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
+// What becomes of a run whose driver has ended without a result; `driven` is read then.
+[[nodiscard]] FailurePolicy outer_policy(const Driven& driven);
 
 class Driver {
  public:
@@ -98,7 +95,10 @@ class Driver {
   };
 
   [[nodiscard]] Result<void> load();
-  void load_answers(const std::string& timeline);
+  [[nodiscard]] Result<void> load_answers();
+  [[nodiscard]] Result<bool> settle_request(const Asked& asked);
+  [[nodiscard]] Result<bool> go_on_without_answers();
+  [[nodiscard]] std::vector<Asked> asked() const;
   void compare_resources();
   void note_parts();
   [[nodiscard]] Result<void> migrate(const Delivery& next);
@@ -136,7 +136,8 @@ class Driver {
   Attempt& attempt_;
   DriverOptions options_;
   State before_{};  // Where the attempt began.
-  std::map<std::string, Json, std::less<>> answers_{};
+  std::string timeline_{};
+  Answers answers_{};
   Parts parts_{};
   Values values_;
   Scheduler scheduler_;
@@ -146,7 +147,7 @@ class Driver {
   std::vector<Kept> kept_;
   std::map<std::size_t, Json> migrated_{};  // By node: what its private state was made into.
   std::vector<Emitted> outputs_{};
-  std::vector<Asked> asked_{};
+  std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};

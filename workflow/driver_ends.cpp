@@ -22,6 +22,23 @@ FailurePolicy fail_at_once() {
 
 }  // namespace
 
+// The executors' own policies have had their say when a failure comes here. A run that waits is due
+// when the first of its requests expires.
+FailurePolicy outer_policy(const Driven& driven) {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("workflow", [&driven](const FailureContext& failure) {
+    if (failure.classification.reason == pending_reason) {
+      RecoveryAction wait = RecoveryAction::suspend(failure.text);
+      for (const Asked& one : driven.asked) {
+        if (one.expires && (!wait.until || *one.expires < *wait.until)) wait.until = one.expires;
+      }
+      return wait;
+    }
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
 // The policy's attempts are those of a run of its own, which goes on counting after a crash. Its
 // result is what the delivery has left behind, so that it is not run again if only that was stored.
 void Driver::call_under_policy(Ended& ended) {
@@ -100,16 +117,6 @@ Error Driver::failed_tasks() const {
   std::string text;
   for (const std::string& task : failed_tasks_) text += (text.empty() ? "" : "; ") + task;
   return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
-}
-
-Error Driver::waiting() {
-  std::sort(asked_.begin(), asked_.end(),
-            [](const Asked& a, const Asked& b) { return a.id < b.id; });
-  std::string ids;
-  for (const Asked& asked : asked_) ids += (ids.empty() ? "" : ", ") + asked.id;
-  return attempt_.fail({.text = "the workflow waits for answers to " + ids,
-                        .type = FailureType::plan_incomplete,
-                        .reason = std::string(pending_reason)});
 }
 
 Error Driver::at_limit() {

@@ -169,19 +169,6 @@ void Driver::store_withheld() {
   }
 }
 
-void Driver::store_asked(const Ended& ended) {
-  Json patch = Json::object();
-  for (const Asked& asked : ended.asked) {
-    const std::string key = std::string(request_prefix) + asked.id;
-    if (!before_.contains(key)) patch[key] = asked_json(asked);
-  }
-  if (patch.empty()) return;
-  attempt_.update_state(std::move(patch));
-  checkpoints_.recorded(ended.delivery.node, 0, 0);
-  checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
-                        ended.delivery.occurrence);
-}
-
 void Driver::store_ended(const Ended& ended) {
   if (!options_.store) return;
   const std::size_t node = ended.delivery.node;

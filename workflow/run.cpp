@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/run.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "checkpointer.hpp"
 #include "compatible.hpp"
@@ -22,18 +22,6 @@ using Callable = std::function<Result<Json>(const Json&, Attempt&)>;
 
 constexpr int no_limit = 1'000'000;
 
-// The executors' own policies have had their say when a failure comes here.
-FailurePolicy outer_policy() {
-  FailurePolicy policy;
-  policy.otherwise(Strategy("workflow", [](const FailureContext& failure) {
-    if (failure.classification.reason == detail::pending_reason) {
-      return RecoveryAction::suspend(failure.text);
-    }
-    return RecoveryAction::escalate(failure.text);
-  }));
-  return policy;
-}
-
 const Json null_value{};
 
 }  // namespace
@@ -49,7 +37,7 @@ class WorkflowRun::Body {
         options_(std::move(options)),
         id_(options_.run_id),
         agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
-               outer_policy(),
+               detail::outer_policy(driven_),
                {.name = workflow_.id(),
                 .version = "workflow",
                 .store = options_.store,
@@ -311,14 +299,18 @@ Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& ans
   TRIAGE_TRY(pending, asked());
   for (const detail::Asked& one : pending) {
     if (one.id != request) continue;
+    if (detail::is_expired(one, *options_.clock)) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has expired: the run goes on without an answer"};
+    }
     TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
     // A second answer is refused even if it is the same: only one of several wins.
     const std::string nonce =
         std::to_string((options_.random ? options_.random : real_random())->next());
     auto sent = agent_.signal(id_, one.signal, Json{{"value", answer}, {"nonce", nonce}});
     if (!sent && sent.error().code == Errc::conflict) {
-      return Error{Errc::conflict,
-                   "request \"" + printable(request) + "\" has been answered before"};
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has been answered before, or has expired"};
     }
     return sent;
   }

@@ -56,6 +56,11 @@ void Scheduler::leave(const Delivery&) {
   ++left_;
 }
 
+void Scheduler::again(const Delivery&) {
+  ++running_;
+  --left_;
+}
+
 bool Scheduler::advance() {
   if (running_ != 0 || left_ != 0 || !ready_.empty()) return !ready_.empty() && !at_limit_;
   if (schedule_ == Schedule::eager || settled_.empty()) return false;

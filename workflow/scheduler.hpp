@@ -60,6 +60,8 @@ class Scheduler {
   void settle(const Delivery& delivery, std::vector<Sent> sent);
   // It will not be settled any more in this run of the machine; nothing more of its node comes.
   void leave(const Delivery& delivery);
+  // It was left, and runs again after all.
+  void again(const Delivery& delivery);
   // Ends the superstep if all of it has been settled. False if nothing more can run.
   [[nodiscard]] bool advance();
 

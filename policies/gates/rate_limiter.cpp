@@ -18,8 +18,8 @@ std::int64_t monotonic(const GateRequest& request) {
 
 std::int64_t wall(const GateRequest& request) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000;
-  const std::int64_t milliseconds = request.wall.time_since_epoch().count();
-  return std::clamp(milliseconds, -most, most) * 1'000'000;
+  const std::int64_t since = request.wall.time_since_epoch().count();
+  return std::clamp(since, -most, most) * 1'000'000;
 }
 
 }  // namespace

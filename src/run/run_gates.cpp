@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is asked before an attempt or a call of one may start: gates and budgets.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/saturate.hpp"
 

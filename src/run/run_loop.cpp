@@ -2,7 +2,7 @@
 // The blocking driver of the state machine, and the attempts it makes.
 #include "triage/detail/run_loop.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 
 #include <algorithm>

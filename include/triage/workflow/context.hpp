@@ -49,7 +49,10 @@ class Scope {
 };
 
 struct RequestOptions {
-  std::optional<WallTime> expires{};  // Then the delivery fails as a timeout.
+  // From then on an answer is refused: request() fails as a timeout with the reason
+  // request_expired, try_request() returns nothing. What the first call for a request says is
+  // stored and counts for all later ones.
+  std::optional<WallTime> expires{};
 };
 
 // Thread-safety: for the thread that calls the handler; effect(), record_step(), stop_token() and
@@ -113,6 +116,13 @@ class Context {
                                const RequestOptions& options = {}) {
     return request_json(port, type_name<Answer>(), payload, options).template get<Answer>();
   }
+  // Like request(), but empty once the request has expired without an answer.
+  template <JsonReadable Answer>
+  [[nodiscard]] std::optional<Answer> try_request(std::string_view port, const Json& payload,
+                                                  const RequestOptions& options) {
+    const auto answer = try_request_json(port, type_name<Answer>(), payload, options);
+    return answer ? std::optional<Answer>(answer->template get<Answer>()) : std::nullopt;
+  }
 
   // Attempt::effect under the executor's path: at most once in the life of the run per executor and
   // key.
@@ -170,6 +180,9 @@ class Context {
   }
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,
                                   const RequestOptions& options);
+  [[nodiscard]] std::optional<Json> try_request_json(std::string_view port, std::string type,
+                                                     const Json& payload,
+                                                     const RequestOptions& options);
   [[noreturn]] void give_up(Error error);
   template <class T>
   T settled(Result<T> done) {

@@ -29,6 +29,7 @@ enum class WorkflowEventKind : std::uint8_t {
   output,            // With `value`.
   request_opened,    // With `request` and its payload in `value`.
   request_answered,  // With `request` and the answer in `value`.
+  request_expired,   // With `request`: nobody answered in time.
   superstep_completed,  // With `checkpoint`, if one was made of it; the journal has only those.
   checkpoint_saved,     // With `checkpoint`.
   resource_changed,     // (live) With its name, kind, and digest before and now in `value`.

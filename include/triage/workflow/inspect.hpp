@@ -33,6 +33,7 @@ struct CheckpointView {
   std::vector<StoredDelivery> deliveries{};  // By executor and occurrence.
   std::vector<PendingRequest> pending{};
   std::map<std::string, Json> answers{};  // By request.
+  std::vector<std::string> expired{};     // Requests that nobody answered in time.
 };
 
 // "RUN@SEQUENCE", or "RUN" for where it stands. No hook, handler or reducer is called. Errors:
