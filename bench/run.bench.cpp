@@ -3,11 +3,13 @@
 #include "support/allocations.hpp"
 #include "support/turns.hpp"
 #include "triage/agent.hpp"
+#include "triage/policies/circuit_breaker.hpp"
 #include "triage/policies/retry.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace triage::bench {
@@ -89,6 +91,59 @@ void guarded_run(benchmark::State& state) {
   benchmark::DoNotOptimize(sum);
 }
 BENCHMARK(guarded_run)->Iterations(1);
+
+// A circuit breaker in front of a run that has a deadline.
+void breaker_run(benchmark::State& state) {
+  const std::string task = "https://example.org";
+  int number = 1;
+  benchmark::DoNotOptimize(number);
+  const TriageAgent agent{[&number](const std::string& url, Attempt&) { return work(url, number); },
+                          five_policies(),
+                          {.gates = {CircuitBreaker::create().value()}}};
+  const RunOptions options{.deadline = Clock::now() + std::chrono::hours(1)};
+  long sum = 0;
+  for (auto _ : state) {
+    const auto [bare, run] = by_turns(
+        rounds, [&] { return nanoseconds_each(calls, [&] { sum += work(task, number); }); },
+        [&] {
+          return nanoseconds_each(calls, [&] { sum += agent.run(task, options).assume_value(); });
+        });
+    report_over(state, bare, run);
+  }
+  benchmark::DoNotOptimize(sum);
+}
+BENCHMARK(breaker_run)->Iterations(1);
+
+// A whole run that fails once and then succeeds.
+enum class Fails : std::uint8_t { returned, thrown, returned_to_nobody };
+
+void fail_once(benchmark::State& state, Fails how) {
+  constexpr long runs = 300;
+  int number = 1;
+  benchmark::DoNotOptimize(number);
+  FailurePolicy policy;
+  policy.otherwise(
+      Strategy("again", [](const FailureContext&) { return RecoveryAction::retry(); }));
+  const TriageAgent agent{
+      [&](int task, Attempt& attempt) -> Result<int> {
+        if (attempt.number() > 1) return task + number;
+        if (how == Fails::thrown) throw std::runtime_error("it did not work");
+        return attempt.fail({.http_status = 503});
+      },
+      policy,
+      {.classifier = how == Fails::returned_to_nobody ? no_classifier() : default_classifier()}};
+  long sum = agent.run(1).value();
+  for (auto _ : state) {
+    const auto [each] = by_turns(rounds, [&] {
+      return nanoseconds_each(runs, [&] { sum += agent.run(1).assume_value(); });
+    });
+    state.counters["us"] = each / 1e3;
+  }
+  benchmark::DoNotOptimize(sum);
+}
+BENCHMARK_CAPTURE(fail_once, returned, Fails::returned)->Iterations(1);
+BENCHMARK_CAPTURE(fail_once, thrown, Fails::thrown)->Iterations(1);
+BENCHMARK_CAPTURE(fail_once, unclassified, Fails::returned_to_nobody)->Iterations(1);
 
 // A failure that is returned, up to the entry of the next attempt: runs with this many failures,
 // against runs without one.

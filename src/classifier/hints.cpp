@@ -70,6 +70,7 @@ class HintCollector {
   void text(const Place& place, std::string_view given) {
     if (given.empty()) return;
     const std::string_view text = plain(given);
+    named_ = {};  // An earlier text may have stood where this one does.
     const std::size_t first = findings_.list.size();
     hits_.clear();
     built_in_rules().match_text(text, hits_);
@@ -125,8 +126,11 @@ class HintCollector {
     const std::size_t before = text.rfind('\n', at);
     const std::size_t begin = before == std::string_view::npos || before == at ? 0 : before + 1;
     const std::string_view line = text.substr(begin, text.find('\n', at) - begin);
-    names_.clear();
-    find_names(line, names_);
+    if (line.data() != named_.data() || line.size() != named_.size()) {
+      names_.clear();
+      find_names(line, names_);
+      named_ = line;
+    }
     return std::any_of(names_.begin(), names_.end(), [&](const NamePlace& name) {
       return begin + name.begin <= at && at + found.size() <= begin + name.end;
     });
@@ -196,6 +200,7 @@ class HintCollector {
   std::vector<RuleHit> hits_{};
   std::vector<TextCode> codes_{};
   std::vector<NamePlace> names_{};
+  std::string_view named_{};  // The line that they are of: several hits are often in one.
 };
 
 // The codes of a failure or of a step, which lie around one another.

@@ -159,3 +159,26 @@ TEST_CASE("an agent may be moved and its runs go on from const and temporary obj
   const TriageAgent second = std::move(first);
   CHECK(second.run("abc").value() == 3);
 }
+
+TEST_CASE("a strategy sees a number that is the task as JSON writes it", "[agent]") {
+  const auto seen = [](auto task) {
+    std::string text;
+    FailurePolicy policy;
+    policy.otherwise(Strategy("look", [&text](const FailureContext& context) {
+      text = context.task;
+      return RecoveryAction::abort();
+    }));
+    const TriageAgent agent{[](decltype(task), Attempt& attempt) -> Result<int> {
+                              return attempt.fail({.text = "no"});
+                            },
+                            policy,
+                            {.classifier = no_classifier()}};
+    CHECK_FALSE(agent.run(task));
+    return text;
+  };
+  CHECK(seen(-7) == "-7");
+  CHECK(seen(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+  CHECK(seen('a') == "97");
+  CHECK(seen(true) == "true");
+  CHECK(seen(0.5) == "0.5");
+}

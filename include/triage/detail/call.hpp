@@ -224,6 +224,8 @@ struct CallTraits {
       return frame.task->is_string() ? frame.task->template get<std::string>() : show(*frame.task);
     } else if constexpr (std::is_convertible_v<const Task&, std::string>) {
       return *frame.task;
+    } else if constexpr (std::integral<Task> && !std::same_as<Task, bool> && JsonWritable<Task>) {
+      return std::to_string(*frame.task);  // As JSON has it, without making any.
     } else if constexpr (JsonWritable<Task>) {
       return show(Json(*frame.task));
     } else {
