@@ -8,7 +8,9 @@
 #include "render/output.hpp"
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/observers/redacting.hpp"
 #include "triage/policies/duration.hpp"
+#include "triage/stores/redacting.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -35,6 +37,16 @@ std::string shadow_folder() {
   return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
 }
 
+// Steps, failures and decisions are stored without secrets. A run goes on with its command, its
+// state and the results of its effects, which stay as they are.
+Result<std::shared_ptr<CheckpointStore>> open_redacting(
+    const std::string& url, const std::shared_ptr<supervise::RunRedactor>& redactor) {
+  TRIAGE_TRY(store, open_store_for_runs(url));
+  TRIAGE_TRY(redacting, RedactingStore::around(std::move(store), redactor,
+                                               {.tasks = false, .state = false, .results = false}));
+  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(redacting)));
+}
+
 void tell_status(const std::string& text) {
   const Json line{{"event", "status"}, {"message", text}};
   std::fprintf(stderr, "%s\n", show(line).c_str());
@@ -47,6 +59,11 @@ std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>&
     spec.command.front() = command.front();
     spec.folder = here;
   };
+}
+
+std::shared_ptr<Observer> told(Telling how, std::shared_ptr<const Redactor> redactor) {
+  auto lines = recovery_lines(how);
+  return lines ? redacted(std::move(lines), std::move(redactor)) : nullptr;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -75,7 +92,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
     TRIAGE_TRY(made, make_default_store());
     url = std::move(made);
   }
-  TRIAGE_TRY(store, open_store_for_runs(url));
+  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRY(store, open_redacting(url, redactor));
   const Telling how =
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
@@ -83,7 +101,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   session->supervisor_ = std::make_unique<supervise::Supervisor>(
       supervise::SupervisorOptions{.store = std::move(store),
                                    .signals = std::move(signals),
-                                   .observer = recovery_lines(how),
+                                   .observer = told(how, redactor),
                                    .clock = real_clock(),
                                    .read_policy = &read_policy,
                                    .read_contract = &read_contract_text,
@@ -91,14 +109,15 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .adapter_folder = supervise::adapter_folder(),
                                    .shadows = shadow_folder(),
                                    .left_out = paths_of(url),
+                                   .redactor = redactor,
                                    .on_this_host = as_here(given.instead),
                                    .on_trouble =
-                                       [quiet = given.quiet](const std::string& text) {
-                                         if (!quiet) warn(text);
+                                       [quiet = given.quiet, redactor](const std::string& text) {
+                                         if (!quiet) warn(redactor->text(text));
                                        },
                                    .on_status =
-                                       [json = given.json](const std::string& text) {
-                                         if (json) tell_status(text);
+                                       [json = given.json, redactor](const std::string& text) {
+                                         if (json) tell_status(redactor->text(text));
                                        }});
   return outcome::success(std::move(session));
 }
@@ -121,7 +140,8 @@ RunOptions RunSession::run_options() const {
   return {.stop_token = supervisor_->options().signals->stop_token()};
 }
 
-void RunSession::tell(const RunId& run, const char* how, const std::string& sentence) const {
+void RunSession::tell(const RunId& run, const char* how, const std::string& said) const {
+  const std::string sentence = supervisor_->options().redactor->text(said);
   if (given_.json) {
     std::fprintf(stderr, "%s\n",
                  show(Json{{"event", how}, {"run", run}, {"message", sentence}}).c_str());
@@ -152,7 +172,8 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   const bool ended =
       error.code == Errc::escalated || error.code == Errc::aborted || error.code == Errc::cancelled;
   if (!ended) {
-    const ExitStatus status = report(error);
+    const ExitStatus status =
+        report({error.code, supervisor_->options().redactor->text(error.detail)});
     // The child's work is done; only its end could not be stored.
     return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
   }

@@ -18,7 +18,7 @@ using workflow::Fork;
 using workflow::Rerun;
 using workflow::RerunView;
 
-constexpr std::size_t longest_value = 200;
+constexpr std::size_t longest_reason = 200;
 
 Result<Fork> edits_of(const WorkflowFork& given) {
   Fork edits{.label = given.label};
@@ -70,7 +70,7 @@ void print_preview(const std::vector<RerunView>& views, const std::set<std::stri
     const std::string name = one.occurrence == 1
                                  ? one.executor
                                  : one.executor + " (" + std::to_string(one.occurrence) + ")";
-    table.add({name, word->second, shorten(one.why, longest_value)});
+    table.add({name, word->second, shorten(one.why, longest_reason)});
   }
   for (const std::string& one : open) table.add({one, "runs", "it had not finished there"});
   print(table.text());

@@ -55,6 +55,10 @@ struct RunSpec {
   bool guard = false;      // Steps that are proposed are judged by their risk.
   RunBudget budget{};
   Duration max_wait = std::chrono::minutes(10);  // A longer wait suspends the run.
+  // What is removed from what the program says: "common" (secrets as most look), "none"; and what
+  // these RE2 expressions match, or their first group.
+  std::string redact = "common";
+  std::vector<std::string> redact_patterns{};
 };
 
 // The version of docs/protocol.md.

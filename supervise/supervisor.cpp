@@ -128,7 +128,10 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                .store = options_.store.get(),
                                .on_trouble = options_.on_trouble});
   TRIAGE_TRYV(files.begin());
-  const auto on_step = [&files](Step& step) { files.note_step(step); };
+  const auto on_step = [&](Step& step) {
+    files.note_step(step);
+    if (options_.redactor && step.error) step.error = options_.redactor->text(*step.error);
+  };
   const Adapter none;
   AdaptedAttempt adapted(spec, found ? *found : none, attempt,
                          {.store = options_.store.get(),
@@ -191,6 +194,8 @@ Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& 
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;
   }
+  // Before anybody quotes it: what is cut in the middle cannot be recognised any more.
+  if (options_.redactor) failure.text = options_.redactor->text(failure.text);
   return attempt.fail(std::move(failure));
 }
 
@@ -216,6 +221,9 @@ static RunAgent agent_with(Supervisor& supervisor, std::string version,
 Result<RunAgent> make_run_agent(Supervisor& supervisor, const RunSpec& spec,
                                 const std::string& recorded_version) {
   const SupervisorOptions& options = supervisor.options();
+  if (options.redactor) {
+    TRIAGE_TRYV(options.redactor->set(spec));
+  }
   std::string version = recorded_version;
   if (version != common_version) {
     TRIAGE_TRY(adapter, find_adapter(spec.adapter, spec.command.front(), options.adapter_folder,

@@ -7,6 +7,7 @@
 #include "supervise/guard.hpp"
 #include "supervise/private_folder.hpp"
 #include "supervise/protocol.hpp"
+#include "supervise/redaction.hpp"
 #include "supervise/rules.hpp"
 #include "supervise/signals.hpp"
 #include "supervise/spec.hpp"
@@ -37,6 +38,9 @@ struct SupervisorOptions {
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
   std::vector<std::string> left_out{};  // Of workspaces: WorkspaceOptions::left_out.
+  // Removes secrets from what programs say of their failures; null: nothing is removed. The store
+  // and the observer are expected to use it, too.
+  std::shared_ptr<RunRedactor> redactor{};
   // Changes how a run is executed here, such as where its program lies; null: as it was begun.
   std::function<void(RunSpec&)> on_this_host{};
   std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/tail.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace triage::inline v0_1::supervise {
@@ -52,7 +53,12 @@ void Tail::add(std::string_view bytes) {
 }
 
 std::string Tail::text() const {
-  return kept_.size() <= longest ? kept_ : kept_.substr(kept_.size() - longest);
+  const std::string_view kept = kept_;
+  const std::string_view newest = kept.substr(kept.size() - std::min(kept.size(), longest));
+  if (newest.size() == seen_) return std::string(newest);
+  // Of a line that has lost its beginning nobody can say what it was about.
+  const std::size_t end = newest.find('\n');
+  return std::string(newest.substr(end == std::string_view::npos ? 0 : end + 1));
 }
 
 std::optional<Failure> json_error(const Json& object) {

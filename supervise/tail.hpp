@@ -17,7 +17,9 @@ class Tail {
   static constexpr std::size_t longest = 16U << 10U;
 
   void add(std::string_view bytes);
-  [[nodiscard]] std::string text() const;  // At most `longest` bytes, the newest.
+  // At most `longest` bytes, the newest. A line whose beginning is lost is left out, unless there
+  // is no other.
+  [[nodiscard]] std::string text() const;
   [[nodiscard]] std::uint64_t seen() const noexcept { return seen_; }  // Bytes in all.
 
  private:

@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+Error wrong_edit(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 std::string quoted_name(std::string_view name) { return "\"" + printable(name) + "\""; }
 
@@ -45,8 +45,9 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
   const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
   const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
   if (sent + out != 1) {
-    return wrong("the output of executor " + quoted_name(path) + " cannot be edited: it has sent " +
-                 std::to_string(sent + out) + " messages; allowed is 1");
+    return wrong_edit("the output of executor " + quoted_name(path) +
+                      " cannot be edited: it has sent " + std::to_string(sent + out) +
+                      " messages; allowed is 1");
   }
   Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
   message.erase("p");
@@ -100,8 +101,8 @@ Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId
   for (const auto& [what, json] :
        {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
     if (!json->is_null() && !json->is_object()) {
-      return wrong(std::string("the branch's ") + what + " must be a JSON object; this is a " +
-                   json->type_name());
+      return wrong_edit(std::string("the branch's ") + what + " must be a JSON object; this is a " +
+                        json->type_name());
     }
     TRIAGE_TRYV(check_json(*json, std::string("the branch's ") + what));
   }
@@ -113,12 +114,13 @@ Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId
   if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
   for (const auto& [path, value] : edits.outputs) {
     if (std::find(executors.begin(), executors.end(), path) == executors.end()) {
-      return wrong("executor " + quoted_name(path) + ", whose output is edited, does not exist");
+      return wrong_edit("executor " + quoted_name(path) +
+                        ", whose output is edited, does not exist");
     }
     const auto [key, stored] = last_of(checkpoint, path);
     if (stored == nullptr) {
-      return wrong("executor " + quoted_name(path) +
-                   ", whose output is edited, has not finished at the checkpoint");
+      return wrong_edit("executor " + quoted_name(path) +
+                        ", whose output is edited, has not finished at the checkpoint");
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
     TRIAGE_TRY(edited, with_output(path, *stored, value));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/inspect.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "compatible.hpp"
 #include "driver.hpp"
@@ -13,7 +13,7 @@ namespace triage::inline v0_1::workflow {
 namespace {
 
 using detail::Parts;
-using triage::detail::shielded;
+using triage::detail::run_catching;
 
 // "triage/done/PATH/N" without what it begins with, as PATH and N.
 std::pair<std::string, int> delivery_of(std::string_view rest) {
@@ -177,15 +177,15 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
     TRIAGE_TRY(id, parse_checkpoint_id(checkpoint));
     view.id = std::move(id);
   }
-  TRIAGE_TRY(info, shielded([&] { return store.run(view.id.run); }));
+  TRIAGE_TRY(info, run_catching([&] { return store.run(view.id.run); }));
   TRIAGE_TRY(task, detail::stored_task(store, view.id.run));
   State state;
   if (newest) {
-    TRIAGE_TRY(latest, shielded([&] { return store.latest(view.id.run); }));
+    TRIAGE_TRY(latest, run_catching([&] { return store.latest(view.id.run); }));
     view.id = latest.info.id;
     state = std::move(latest.state);
   } else {
-    TRIAGE_TRY(loaded, shielded([&] { return store.load_state(view.id); }));
+    TRIAGE_TRY(loaded, run_catching([&] { return store.load_state(view.id); }));
     state = std::move(loaded);
   }
   view.workflow = info.agent;
@@ -206,15 +206,15 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
 
 Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run, Sequence from) {
   TRIAGE_TRYV(detail::stored_task(store, run));
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {from, SequenceRange{}.last}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {from, SequenceRange{}.last}); }));
   // Parts are mostly in the newest state; those of a timeline that was abandoned, in the journal.
   auto known = std::make_shared<State::Values>();
   for (int source = 0;; ++source) {
     if (source == 1) {
-      TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+      TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
       if (!latest.state.empty()) *known = *latest.state.values();
     } else if (source == 2) {
-      TRIAGE_TRY(all, shielded([&] { return store.read(run, {}); }));
+      TRIAGE_TRY(all, run_catching([&] { return store.read(run, {}); }));
       TRIAGE_TRYV(gather_parts(all.records, *known));
     }
     Parts parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/run.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "checkpointer.hpp"
 #include "compatible.hpp"

@@ -21,7 +21,7 @@ namespace {
 constexpr ExitStatus not_found_status = static_cast<ExitStatus>(127);
 constexpr ExitStatus not_executable_status = static_cast<ExitStatus>(126);
 
-struct Arguments {
+struct RunArguments {
   SessionArguments session{};
   std::vector<std::string> command{};
   std::string run{};
@@ -33,6 +33,8 @@ struct Arguments {
   std::string adapter{};
   std::string own_session = "auto";
   std::string workspace{};
+  std::string redact = "common";
+  std::vector<std::string> redact_patterns{};
   std::string timeout{};
   std::string idle_timeout{};
   std::string kill_after = "5s";
@@ -48,7 +50,7 @@ Result<Duration> duration_of(const std::string& text) {
   return parse_duration(text);
 }
 
-Result<supervise::RunSpec> spec_of(const Arguments& given) {
+Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   supervise::RunSpec spec{.command = given.command};
   std::error_code failed;
   spec.folder = std::filesystem::current_path(failed).string();
@@ -91,6 +93,8 @@ Result<supervise::RunSpec> spec_of(const Arguments& given) {
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
   spec.adapter = std::move(adapter);
   spec.session = given.own_session;
+  spec.redact = given.redact;
+  spec.redact_patterns = given.redact_patterns;
   if (!given.workspace.empty()) {
     TRIAGE_TRY(workspace, supervise::check_workspace(given.workspace));
     spec.workspace = std::move(workspace);
@@ -114,7 +118,7 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
                                    "` goes on with it as it was begun, another --run begins anew"};
 }
 
-ExitStatus run_command(const Arguments& given) {
+ExitStatus run_command(const RunArguments& given) {
   const auto spec = spec_of(given);
   if (!spec) return report(spec.error());
   const auto program = supervise::find_program(given.command.front(), spec.value().folder);
@@ -145,7 +149,7 @@ ExitStatus run_command(const Arguments& given) {
   return session.value()->conclude(options.run_id, agent.value().run(task, options));
 }
 
-void declare_limits(CLI::App& arguments, Arguments& given) {
+void declare_limits(CLI::App& arguments, RunArguments& given) {
   arguments.add_option("--timeout", given.timeout,
                        "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL.");
   arguments.add_option("--idle-timeout", given.idle_timeout,
@@ -163,12 +167,27 @@ void declare_limits(CLI::App& arguments, Arguments& given) {
   arguments.add_option("--files", given.open_files, "Open files of each process.");
 }
 
+void declare_redaction(CLI::App& arguments, RunArguments& given) {
+  arguments
+      .add_option("--redact", given.redact,
+                  "What is removed from what the program says, before it is stored or told: common "
+                  "(the default: tokens, keys, passwords as most look, and secrets of the "
+                  "environment), none.")
+      ->check(CLI::IsMember({"common", "none"}));
+  arguments
+      .add_option("--redact-pattern", given.redact_patterns,
+                  "Also what this RE2 expression matches, or its first group. May be repeated.")
+      ->expected(1)
+      ->take_all();
+}
+
 }  // namespace
 
 std::function<ExitStatus()> run(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<RunArguments>();
   declare_session(arguments, given->session);
   declare_limits(arguments, *given);
+  declare_redaction(arguments, *given);
   arguments.add_option("--policy", given->policy,
                        "A policy document, in JSON or YAML. Default: waits for what passes by "
                        "itself, begins anew what crashed.");

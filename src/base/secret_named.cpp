@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t longest_name = 64;
 
-bool is_alnum(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9'); }
 bool is_named(char c) { return is_alnum(c) || c == '_' || c == '-' || c == '.'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool same(std::string_view name, std::string_view lower_case) {
@@ -170,7 +169,8 @@ class Named {
     std::size_t end = place + 1;
     while (is_named(at(end))) ++end;
     if (at(end) != '>' || !is_secret(text_.substr(place + 1, end - place - 1))) return;
-    take(end + 1, std::min(text_.find('<', end), text_.size()));
+    // Without a second tag it is a placeholder, or cut off: what the next lines say is not meant.
+    take(end + 1, std::min(text_.find_first_of("<\r\n", end), text_.size()));
   }
 
   // "the password is hunter2", "the API key 4f6c…": only what does not look like a word.

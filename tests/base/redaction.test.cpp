@@ -75,6 +75,13 @@ TEST_CASE("of a text only the secret goes, once", "[redaction]") {
   CHECK(redacted("").empty());
 }
 
+TEST_CASE("a placeholder in angle brackets takes nothing of the next lines", "[redaction]") {
+  CHECK(redacted("usage: tool -p <password>\nconnection refused") ==
+        "usage: tool -p <password>\nconnection refused");
+  CHECK(redacted("<password>qwerty123</password> refused") ==
+        "<password>[redacted]</password> refused");
+}
+
 TEST_CASE("members with a secret's name lose what they hold, and keep their names", "[redaction]") {
   Json value = Json::parse(R"({"user": "ann", "password": "x", "token": 123456789, "auth": null,
     "max_tokens": 4096, "list": [{"api_key": ["a", "b"]}, "sk_live_0123456789"],

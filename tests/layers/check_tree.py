@@ -15,7 +15,7 @@ FLOORS = [
      "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "forwarding_store", "orphans", "wakes_workers", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
+    {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop"},
@@ -58,7 +58,7 @@ FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
     (r"hiredis/", r"stores/redis/\w+\.cpp|tests/"),
     (r"libpq-fe", r"stores/postgres/\w+\.cpp|tests/"),
-    (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|training/near_duplicates\.cpp|tests/|bench/"),
+    (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|supervise/redaction\.cpp|training/near_duplicates\.cpp|tests/|bench/"),
     # Randomness, tokens, fingerprints; encryption.
     (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/encrypted_sealing)\.cpp"),
     (r"httplib", r"examples/|tests/"),
