@@ -223,7 +223,7 @@ struct Beginning {
 };
 
 Result<Beginning> branch_beginning(CheckpointStore& store, std::string_view checkpoint,
-                            const Fork& edits) {
+                                   const Fork& edits) {
   using triage::detail::run_catching;
   Beginning found;
   TRIAGE_TRY(id, parse_checkpoint_id(checkpoint));
