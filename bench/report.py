@@ -108,6 +108,16 @@ ROWS = [
              "waiting_threads/8/0", "ratio", 2, "×", "many_steps_a_second", "{} steps a second"),
     at_least("… `power`", "≥ 2 × one thread's steps a second", "waiting_threads/8/1", "ratio", 2, "×",
              "many_steps_a_second", "{} steps a second"),
+    at_most("workflow: a delivery, 100 executors in 100 supersteps, two threads, no store", "≤ 2 µs", "workflow_delivery",
+            "each_us", 2, "µs"),
+    at_most("… beside a bare pool of two threads with one queue", "≤ 1.5 ×", "workflow_delivery", "ratio", 1.5, "×",
+            "bare_us", "bare {} µs a job"),
+    at_most("workflow of 10,000 executors: built, run and stored on SQLite", "≤ 1 s", "workflow_nodes", "all_ms", 1000, "ms"),
+    at_most("… resumed behind 10,000 deliveries, until the first executor", "≤ 50 ms", "workflow_resume", "ms", 50, "ms"),
+    at_least("… its records through the store, in the same groups", "≥ 0.8 of raw INSERTs", "workflow_appends", "ratio",
+             0.8, "", "raw_us", "raw {} µs a record"),
+    at_most("1,000 tasks with checkpoints of `all`: time", "≤ 1.1 × `task_completed`", "workflow_all", "time_ratio", 1.1, "×"),
+    at_most("… bytes", "≤ 1.2 × `task_completed`", "workflow_all", "bytes_ratio", 1.2, "×"),
 ]
 KILL = ("kill -9 at any moment", "nothing acknowledged is lost, no effect runs twice",
         "`tests/crash`: 30 kills, and 20 at each of 22 points around an effect, in `scripts/test`; 300 and 1,000 each in "

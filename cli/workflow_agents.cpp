@@ -162,28 +162,27 @@ Result<void> check_key(const std::string& name, const AgentSpec& spec) {
 
 }  // namespace
 
-Result<workflow::TaskGraph> graph_of(const WorkflowFile& file, const std::string& folder) {
-  workflow::TaskGraph graph(file.id);
+Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder) {
+  AgentWorks works;
   for (const auto& [name, spec] : file.agents) {
     if (!spec.command.empty()) {
-      graph.agent(name, [spec = spec, folder, inputs = file.inputs](const TaskInput& task,
-                                                                    Context& context) {
+      works[name] = [spec = spec, folder, inputs = file.inputs](const TaskInput& task,
+                                                                Context& context) {
         return run_command(spec, folder, inputs, task, context);
-      });
+      };
       continue;
     }
 #ifdef TRIAGE_HAS_LLM
     TRIAGE_TRYV(check_key(name, spec));
-    graph.agent(name, [spec = spec, inputs = file.inputs](const TaskInput& task, Context& context) {
+    works[name] = [spec = spec, inputs = file.inputs](const TaskInput& task, Context& context) {
       return ask_endpoint(spec, inputs, task, context);
-    });
+    };
 #else
     return Error{Errc::unsupported,
                  "agent \"" + printable(name) + "\" has a url, and this build has no libcurl"};
 #endif
   }
-  for (const workflow::Task& task : file.tasks) graph.task(task);
-  return outcome::success(std::move(graph));
+  return outcome::success(std::move(works));
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -4,14 +4,12 @@
 #include "read_policy.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
-#include "triage/policies/retry.hpp"
 
 #ifdef TRIAGE_HAS_YAML
 #include "triage/policies/yaml.hpp"
 #endif
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -19,6 +17,7 @@ namespace {
 
 constexpr int most_attempts = 1'000;
 constexpr int most_tokens = 1'000'000;
+constexpr int most_supersteps = 1'000'000;
 
 std::string allowed_are(const std::vector<std::string>& names) {
   std::string all;
@@ -32,16 +31,27 @@ class Reader {
   WorkflowFile read(const Json& document) {
     WorkflowFile file;
     if (!document.is_object()) {
-      problem("the file is not an object; allowed are the keys workflow, agents, tasks");
+      problem("the file is not an object; allowed are the keys workflow, agents, tasks, executors");
       return file;
     }
-    check_keys(document, "", {"workflow", "attempts", "agents", "tasks", "inputs"});
+    const bool graph = document.contains("executors");
+    if (graph) {
+      check_keys(document, "",
+                 {"workflow", "attempts", "agents", "executors", "edges", "start", "max_supersteps",
+                  "inputs"});
+    } else {
+      check_keys(document, "", {"workflow", "attempts", "agents", "tasks", "inputs"});
+    }
     file.id = text(document, "", "workflow", true);
     file.attempts = number(document, "", "attempts", 1, most_attempts, 1);
     file.inputs = document.value("inputs", Json::object());
     if (!file.inputs.is_object()) problem("inputs is " + brief(file.inputs) + object_wanted);
     read_agents(document, file);
-    read_tasks(document, file);
+    if (graph) {
+      read_graph(document, file);
+    } else {
+      read_tasks(document, file);
+    }
     return file;
   }
 
@@ -177,6 +187,79 @@ class Reader {
     return values.front().second;
   }
 
+  // A text, or a list of them.
+  std::vector<std::string> names(const Json& object, const std::string& path, const char* key) {
+    const auto found = object.find(key);
+    if (found != object.end() && found->is_string()) return {found->get<std::string>()};
+    std::vector<std::string> all = texts(object, path, key);
+    if (found == object.end() || *found == Json::array()) {
+      problem((path.empty() ? "" : path + ": ") + std::string("the key \"") + key +
+              "\" is missing or empty; allowed is an executor, or a list of them");
+    }
+    return all;
+  }
+
+  workflow::Join join_of(const Json& object, const std::string& path) {
+    const Json join = object.value("join", Json("all"));
+    if (join == "all") return workflow::Join::all();
+    if (join == "any") return workflow::Join::any();
+    if (join.is_number_integer() && join > 0) return workflow::Join::of(join.get<std::size_t>());
+    problem(below(path, "join") + " is " + brief(join) +
+            "; allowed are all, any, a number above 0");
+    return {};
+  }
+
+  // Each object of a list.
+  template <class Take>
+  void each(const Json& document, const char* key, const Take& take) {
+    const auto list = document.find(key);
+    if (list == document.end()) return;
+    if (!list->is_array()) return problem(key + (" is " + brief(*list)) + "; allowed is a list");
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const std::string path = key + ("[" + std::to_string(i) + "]");
+      if ((*list)[i].is_object()) {
+        take((*list)[i], path);
+      } else {
+        problem(path + " is " + brief((*list)[i]) + object_wanted);
+      }
+    }
+  }
+
+  void read_graph(const Json& document, WorkflowFile& file) {
+    std::vector<std::string> agents;
+    for (const auto& [name, spec] : file.agents) agents.push_back(name);
+    file.graph.start = names(document, "", "start");
+    file.graph.max_supersteps = number(document, "", "max_supersteps", 1, most_supersteps, 100);
+    each(document, "executors", [&](const Json& json, const std::string& path) {
+      check_keys(json, path, {"id", "description", "agent"});
+      FileExecutor one{.id = text(json, path, "id", true),
+                       .description = text(json, path, "description", false),
+                       .agent = text(json, path, "agent", agents.size() > 1)};
+      if (one.agent.empty() && agents.size() == 1) one.agent = agents.front();
+      if (!one.agent.empty() && !file.agents.contains(one.agent)) {
+        problem(path + ".agent is \"" + printable(one.agent) + "\"" + allowed_are(agents));
+      }
+      file.graph.executors.push_back(std::move(one));
+    });
+    each(document, "edges", [&](const Json& json, const std::string& path) {
+      check_keys(json, path, {"from", "to", "when", "join"});
+      FileEdge edge{.from = names(json, path, "from"),
+                    .to = names(json, path, "to"),
+                    .when = json.value("when", Json()),
+                    .join = join_of(json, path)};
+      if (edge.from.size() > 1 && edge.to.size() > 1) {
+        problem(path + " leads from several to several; allowed is one of both");
+      }
+      if (!edge.when.is_null() && edge.from.size() + edge.to.size() > 2) {
+        problem(path + ".when is " + brief(edge.when) + "; allowed from one executor to one");
+      }
+      if (json.contains("join") && edge.from.size() < 2) {
+        problem(path + ".join is " + brief(json["join"]) + "; allowed from several executors");
+      }
+      file.graph.edges.push_back(std::move(edge));
+    });
+  }
+
   void read_tasks(const Json& document, WorkflowFile& file) {
     const auto tasks = document.find("tasks");
     if (tasks == document.end() || !tasks->is_array() || tasks->empty()) {
@@ -247,22 +330,6 @@ class Reader {
   std::string problems_{};
 };
 
-// In the fingerprint of a task: another command or model makes another executor. FNV-1a with 64
-// bits, since only accidents are to be noticed.
-std::string version_of(const workflow::Task& task, const AgentSpec& agent, int attempts) {
-  std::uint64_t hash = 14'695'981'039'346'656'037U;
-  for (const char byte : show(Json{{"description", task.description},
-                                   {"command", agent.command},
-                                   {"url", agent.url},
-                                   {"model", agent.model},
-                                   {"system", agent.system},
-                                   {"max_tokens", agent.max_tokens},
-                                   {"attempts", attempts}})) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
-  }
-  return std::to_string(hash);
-}
-
 }  // namespace
 
 Result<WorkflowFile> parse_workflow_file(std::string_view text) {
@@ -272,14 +339,15 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
     file = reader.read(document);
     if (!reader.problems().empty()) return Error{Errc::invalid_argument, reader.problems()};
     // What only the whole can get wrong, such as a circle.
-    workflow::TaskGraph graph(file.id);
+    AgentWorks works;
     for (const auto& [name, spec] : file.agents) {
-      graph.agent(name, [](const workflow::TaskInput&) { return Json(); });
+      works[name] = [](const workflow::TaskInput&, workflow::Context&) { return Json(); };
     }
-    for (const workflow::Task& task : file.tasks) graph.task(task);
-    const auto built = graph.build();
+    const bool tasks = file.graph.executors.empty();
+    const auto built = tasks ? graph_of(file, works).build() : workflow_of(file, works);
     if (built) return outcome::success();
-    return Error{Errc::invalid_argument, "tasks: " + built.error().detail};
+    return Error{Errc::invalid_argument,
+                 (tasks ? "tasks: " : "executors: ") + built.error().detail};
   };
 #ifdef TRIAGE_HAS_YAML
   TRIAGE_TRYV(json_from_yaml(text, "the workflow", check));
@@ -291,16 +359,7 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
   }
   TRIAGE_TRYV(check(document));
 #endif
-  if (file.attempts > 1) {
-    FailurePolicy again;
-    again.otherwise(retry({.max_attempts = file.attempts}));
-    for (workflow::Task& task : file.tasks) task.policy = again;
-  }
-  for (workflow::Task& task : file.tasks) {
-    const AgentSpec& agent = file.agents.find(task.assignee)->second;
-    task.version = version_of(task, agent, file.attempts);
-    task.timeout = agent.timeout;
-  }
+  complete(file);
   return outcome::success(std::move(file));
 }
 

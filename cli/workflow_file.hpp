@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A file that describes a workflow: tasks, and the programs and models that do them.
+// A file that describes a workflow: tasks, or executors and edges, and the programs and models
+// that do the work.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 #include "triage/workflow/task_graph.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,11 +27,33 @@ struct AgentSpec {
   Duration timeout{0};
 };
 
+// An edge: from one to one, perhaps only for some messages; from one to several; or from several to
+// one, which gets a list.
+struct FileEdge {
+  std::vector<std::string> from{};
+  std::vector<std::string> to{};
+  Json when{};  // Null: all messages. An object: those that have these values; else: equal ones.
+  workflow::Join join{};
+};
+struct FileExecutor {
+  std::string id{};
+  std::string description{};
+  std::string agent{};
+  std::string version{};
+};
+struct FileGraph {
+  std::vector<FileExecutor> executors{};
+  std::vector<FileEdge> edges{};
+  std::vector<std::string> start{};
+  int max_supersteps = 100;
+};
+
 struct WorkflowFile {
   std::string id{};
   int attempts = 1;  // For each task.
   std::map<std::string, AgentSpec, std::less<>> agents{};
-  std::vector<workflow::Task> tasks{};
+  std::vector<workflow::Task> tasks{};  // Or:
+  FileGraph graph{};                    // Without executors if there are tasks.
   Json inputs{};  // An object: what tasks can refer to as {{key}}, with what they are if not given.
 };
 
@@ -37,13 +61,24 @@ struct WorkflowFile {
 // what is allowed, with its line in the file if it is YAML.
 [[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text);
 
+// Gives tasks and executors what follows from their agents: versions, policies, timeouts.
+void complete(WorkflowFile& file);
+
 // Errors: the same, each line with the file's name; those of read_text_file.
 [[nodiscard]] Result<WorkflowFile> read_workflow_file(const std::string& path);
 
-// The tasks with agents that run the commands and call the endpoints. folder: of the commands.
-// Errors: Errc::invalid_argument, such as a cycle; Errc::not_found for a command or key that is
-// missing.
-[[nodiscard]] Result<workflow::TaskGraph> graph_of(const WorkflowFile& file,
-                                                   const std::string& folder);
+using AgentWork =
+    std::function<Result<Json>(const workflow::TaskInput& task, workflow::Context& context)>;
+using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
+// What runs the commands and calls the endpoints, by agent. folder: of the commands. Errors:
+// Errc::not_found for a key that is missing.
+[[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder);
+
+// The tasks of a file that has tasks.
+[[nodiscard]] workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works);
+// The executors and edges of a file that has executors. An executor's agent gets the message as
+// its context, under "message". Errors: Errc::invalid_argument, see WorkflowBuilder::build.
+[[nodiscard]] Result<workflow::Workflow> workflow_of(const WorkflowFile& file,
+                                                     const AgentWorks& works);
 
 }  // namespace triage::inline v0_1::cli

@@ -66,9 +66,19 @@ bool migrates(const Plan& plan, const std::string& part, const Json& known) {
 
 }  // namespace
 
-Json known_parts(const Json& started_with, const State& state) {
+const Json& known_parts(const Json& started_with, const State& state) {
   const Json* newer = state.find(parts_key);
   return newer != nullptr && newer->is_object() ? *newer : started_with;
+}
+
+// Both are in the order of their keys.
+bool same_parts(const Json& known, const std::map<std::string, std::string>& parts) {
+  if (!known.is_object() || known.size() != parts.size()) return false;
+  auto part = parts.begin();
+  for (auto one = known.begin(); one != known.end(); ++one, ++part) {
+    if (one.key() != part->first || *one != part->second) return false;
+  }
+  return true;
 }
 
 std::string version_in(const Json& parts, const std::string& path) {
@@ -96,9 +106,9 @@ std::vector<const MigrationSpec*> migrations(const PlanNode& node, const std::st
 
 Result<void> check_parts(const RunId& run, const Json& started_with, const State& state,
                          const Workflow& workflow) {
-  const Json known = known_parts(started_with, state);
+  const Json& known = known_parts(started_with, state);
   const auto& parts = workflow.fingerprint();
-  if (known == Json(parts)) return outcome::success();
+  if (same_parts(known, parts)) return outcome::success();
   const Plan& plan = workflow.body()->plan();
   const Activated activated = activated_in(state);
   std::string differing;

@@ -5,7 +5,9 @@
 #include "finished.hpp"
 #include "triage/workflow/run.hpp"
 
+#include <map>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
 
@@ -17,7 +19,9 @@ inline constexpr std::string_view parts_key = "triage/parts";
 [[nodiscard]] Result<void> check_parts(const RunId& run, const Json& started_with,
                                        const State& state, const Workflow& workflow);
 // The parts that a run went on with last.
-[[nodiscard]] Json known_parts(const Json& started_with, const State& state);
+[[nodiscard]] const Json& known_parts(const Json& started_with, const State& state);
+// Without making JSON of a fingerprint, which has a part for each executor and edge.
+[[nodiscard]] bool same_parts(const Json& known, const std::map<std::string, std::string>& parts);
 // The version that an executor's part of a fingerprint tells.
 [[nodiscard]] std::string version_in(const Json& parts, const std::string& path);
 // What leads from one version of an executor to another, in order; nothing if something is missing.

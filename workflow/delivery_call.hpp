@@ -7,6 +7,7 @@
 #include "finished.hpp"
 #include "requests.hpp"
 #include "triage/failure.hpp"
+#include "triage/policy.hpp"
 
 #include <map>
 #include <mutex>
@@ -37,6 +38,8 @@ struct Surroundings {
 // Errors: Errc::invalid_argument, naming the resource.
 [[nodiscard]] Result<void> check_resources(const std::vector<Resource>& resources);
 
+// Of runs that are made for one try.
+[[nodiscard]] FailurePolicy fail_at_once();
 // A run below a run, for this piece of work: the same id in all processes.
 [[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
 

@@ -14,14 +14,6 @@ constexpr int no_limit = 1'000'000;
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
-FailurePolicy fail_at_once() {
-  FailurePolicy policy;
-  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
-    return RecoveryAction::escalate(failure.text);
-  }));
-  return policy;
-}
-
 // The policy, but that a rollback ends the executor's run: the workflow's run carries it out.
 FailurePolicy for_the_workflow(const FailurePolicy& own, std::optional<RecoveryAction>& wanted) {
   FailurePolicy policy;
@@ -56,6 +48,14 @@ FailurePolicy outer_policy(const Driven& driven, int max_rollbacks) {
       }
       return wait;
     }
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
+FailurePolicy fail_at_once() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
     return RecoveryAction::escalate(failure.text);
   }));
   return policy;

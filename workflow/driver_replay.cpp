@@ -11,6 +11,7 @@ namespace triage::inline v0_1::workflow::detail {
 // What has finished is not run again, unless something that it has read is not what it was. True
 // if this was taken from the store.
 Result<bool> Driver::replay(const Delivery& delivery) {
+  if (before_.empty()) return outcome::success(false);
   const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
   const Json* stored = before_.find(key);
   if (stored == nullptr || stored->is_null()) return outcome::success(false);

@@ -20,12 +20,12 @@ namespace {
 
 using triage::detail::run_catching;
 
-constexpr std::string_view space = "workflow.resources";
-constexpr std::size_t longest_name = 256;
-constexpr Duration poll_interval = std::chrono::milliseconds(5);
+constexpr std::string_view resource_space = "workflow.resources";
+constexpr std::size_t longest_resource = 256;
+constexpr Duration resource_poll = std::chrono::milliseconds(5);
 
 Result<void> check_act(const ResourceAct& act) {
-  if (act.resource.empty() || act.resource.size() > longest_name) {
+  if (act.resource.empty() || act.resource.size() > longest_resource) {
     return Error{Errc::invalid_argument, "a resource's name has " +
                                              std::to_string(act.resource.size()) +
                                              " bytes; allowed are 1 to 256"};
@@ -39,27 +39,29 @@ Result<void> check_act(const ResourceAct& act) {
 }
 
 // The turn of one run at a resource.
-class Turn {
+class ResourceTurn {
  public:
-  Turn(CheckpointStore& store, std::string resource, RunId own)
+  ResourceTurn(CheckpointStore& store, std::string resource, RunId own)
       : store_(store), resource_(std::move(resource)), own_(std::move(own)) {}
-  ~Turn() {
+  ~ResourceTurn() {
     if (version_ == 0) return;
-    static_cast<void>(run_catching([&] { return store_.erase_if(space, resource_, version_); }));
+    static_cast<void>(
+        run_catching([&] { return store_.erase_if(resource_space, resource_, version_); }));
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ResourceTurn(const ResourceTurn&) = delete;
+  ResourceTurn& operator=(const ResourceTurn&) = delete;
 
   // False: somebody else has it. Errors: the store's.
   [[nodiscard]] Result<bool> take() {
-    TRIAGE_TRY(holder, run_catching([&] { return store_.get(space, resource_); }));
+    TRIAGE_TRY(holder, run_catching([&] { return store_.get(resource_space, resource_); }));
     if (holder && holder->bytes != own_) {
       const auto run = run_catching([&] { return store_.run(holder->bytes); });
       if (!run && run.error().code != Errc::not_found) return run.error();
       if (run && run.value().owned) return outcome::success(false);
     }
     const std::uint64_t before = holder ? holder->version : 0;
-    auto taken = run_catching([&] { return store_.put_if(space, resource_, before, own_); });
+    auto taken =
+        run_catching([&] { return store_.put_if(resource_space, resource_, before, own_); });
     if (!taken && taken.error().code == Errc::conflict) return outcome::success(false);
     if (!taken) return std::move(taken).error();
     version_ = taken.value();
@@ -73,14 +75,6 @@ class Turn {
   std::uint64_t version_ = 0;
 };
 
-FailurePolicy fail_at_once() {
-  FailurePolicy policy;
-  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
-    return RecoveryAction::escalate(failure.text);
-  }));
-  return policy;
-}
-
 }  // namespace
 
 Result<void> DeliveryCall::rest() {
@@ -91,7 +85,7 @@ Result<void> DeliveryCall::rest() {
                  .type = FailureType::timeout,
                  .reason = "deadline"});
   }
-  if (around_.clock.sleep_until(now + poll_interval, stop_token())) return outcome::success();
+  if (around_.clock.sleep_until(now + resource_poll, stop_token())) return outcome::success();
   return Error{Errc::cancelled, "the run was stopped while an executor waited for a resource"};
 }
 
@@ -115,7 +109,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
   std::optional<Error> refused;
   const std::function<Result<Json>(const Json&, Attempt&)> once =
       [&](const Json&, Attempt& attempt) -> Result<Json> {
-    Turn turn(*around_.store, inner_run_id(root, show(resource)), own);
+    ResourceTurn turn(*around_.store, inner_run_id(root, show(resource)), own);
     for (;;) {
       TRIAGE_TRY(mine, turn.take());
       if (mine) break;

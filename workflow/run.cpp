@@ -191,8 +191,8 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
     driven_.error = fits.error();
     return std::move(fits).error();
   }
-  Json known = detail::known_parts(started_with, state);
-  if (known == Json(workflow_.fingerprint())) known = nullptr;
+  const Json& parts = detail::known_parts(started_with, state);
+  Json known = detail::same_parts(parts, workflow_.fingerprint()) ? Json() : parts;
   const Json inputs = detail::edited_inputs(task.at("inputs"), state);
   const UnderWay under_way(*this, attempt);
   detail::Driver driver(

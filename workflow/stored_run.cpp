@@ -23,11 +23,11 @@ Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {1, 1}); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   const Json& start = journal.start();
-  const Json task = start.is_object() ? start.value("task", Json()) : Json();
+  Json task = start.is_object() ? start.value("task", Json()) : Json();
   if (!task.is_object() || !task.contains("parts") || !task.contains("inputs")) {
     return Error{Errc::conflict, "run \"" + run + "\" is no run of a workflow"};
   }
-  return outcome::success(task);
+  return outcome::success(std::move(task));
 }
 
 std::string first_difference(const Json& one, const Json& other) {
@@ -70,7 +70,7 @@ std::string first_difference(const Json& one, const Json& other) {
 Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
                                const Json* inputs, bool force) {
   TRIAGE_TRY(task, stored_task(store, run));
-  if (!force && task.at("parts") != Json(workflow.fingerprint())) {
+  if (!force && !same_parts(task.at("parts"), workflow.fingerprint())) {
     TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
     TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// triage fork: a new run of `triage run` that begins at a checkpoint of another one.
+// triage fork: a new run that begins at a checkpoint of another one, of `triage run` or a workflow.
 
 #include "command.hpp"
 #include "key_value.hpp"
 #include "open_store.hpp"
 #include "run_session.hpp"
+#include "store_argument.hpp"
 #include "supervise/child.hpp"
 #include "triage/detail/try.hpp"
+#include "workflow_fork.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -21,6 +24,9 @@ struct ForkArguments {
   std::vector<std::string> set{};
   std::string label{};
   std::string run{};
+  std::vector<std::string> inputs{};
+  std::vector<std::string> outputs{};
+  bool dry_run = false;
 };
 
 // What the branch runs. An adapter that was chosen by the program's name is not the new one's.
@@ -52,6 +58,36 @@ Result<Json> branch_off(const RunSession& session, const std::vector<std::string
   return agent.fork(checkpoint, options);
 }
 
+// Empty: it is no run of a workflow.
+Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) {
+  const auto url =
+      given.session.store.empty() ? make_default_store() : Result<std::string>(given.session.store);
+  if (!url) return url.error();
+  TRIAGE_TRY(store, open_store_to_change(url.value()));
+  TRIAGE_TRY(checkpoint, in_full(*store, given.where.back()));
+  if (!is_workflow_run(*store, checkpoint)) {
+    if (!given.dry_run && given.inputs.empty() && given.outputs.empty()) return std::nullopt;
+    return Error{Errc::invalid_argument,
+                 "--input, --output and --dry-run are for runs of workflows; \"" +
+                     printable(checkpoint) + "\" is none"};
+  }
+  if (!given.command.empty()) {
+    return Error{Errc::invalid_argument,
+                 "a branch of a workflow runs no CMD: triage workflow run "
+                 "FILE --run BRANCH goes on with it"};
+  }
+  const RunId branch =
+      given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
+  return std::optional(fork_workflow(store, {.checkpoint = checkpoint,
+                                             .run = branch,
+                                             .label = given.label,
+                                             .inputs = given.inputs,
+                                             .outputs = given.outputs,
+                                             .set = given.set,
+                                             .dry_run = given.dry_run,
+                                             .json = given.session.json}));
+}
+
 ExitStatus fork_run(ForkArguments& given) {
   ForkOptions options{.label = given.label};
   if (!given.set.empty()) {
@@ -65,6 +101,9 @@ ExitStatus fork_run(ForkArguments& given) {
     }
     given.session.store = given.where.front();
   }
+  const auto of_workflow = fork_workflow_run(given);
+  if (!of_workflow) return report(of_workflow.error());
+  if (of_workflow.value()) return *of_workflow.value();
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
   const auto checkpoint = in_full(session.value()->store(), given.where.back());
@@ -96,15 +135,28 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
       ->group("");
   arguments.add_option("--set", given->set, "KEY=VALUE over the checkpoint's state; repeatable.")
       ->allow_extra_args(false);
+  arguments
+      .add_option("--input", given->inputs,
+                  "KEY=VALUE over the inputs of a workflow's run; repeatable.")
+      ->allow_extra_args(false);
+  arguments
+      .add_option("--output", given->outputs,
+                  "EXECUTOR=VALUE, or EXECUTOR=@FILE: what an executor of a workflow is taken to "
+                  "have given; repeatable.")
+      ->allow_extra_args(false);
+  arguments.add_flag("--dry-run", given->dry_run,
+                     "Of a workflow's run: only say what would run again.");
   arguments.add_option("--label", given->label, "A name to find the branch by.");
   arguments.add_option("--run", given->run, "The branch's id.");
   arguments.footer(
       "Example: triage fork nightly@12 --set page=7 --label again\n"
+      "         triage fork news@12 --output search=@found.json --dry-run\n"
       "         triage fork nightly@12 -- ./by_hand.sh\n\n"
       "The branch runs the command of the run that it leaves, or CMD, in that run's folder, with\n"
       "the state of the checkpoint; effects that were done before it are not done again. The "
       "other\n"
-      "run stays as it is.\n\nExit status: as of triage run.");
+      "run stays as it is. Of a workflow's run it says what runs again, and makes the branch;\n"
+      "triage workflow run FILE --run BRANCH goes on with it.\n\nExit status: as of triage run.");
   return [given] { return fork_run(*given); };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage workflow run: runs the tasks of a file, or goes on with them.
+// triage workflow run: runs the tasks or executors of a file, or goes on with them.
 
 #include "command.hpp"
 #include "key_value.hpp"
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +39,10 @@ struct WorkflowRunArguments {
 
 struct Prepared {
   WorkflowFile file{};
-  workflow::TaskGraph graph{""};
+  workflow::TaskGraph graph{""};  // Of a file that has tasks.
+  std::optional<workflow::Workflow> workflow{};
   Json inputs{};
+  [[nodiscard]] bool has_tasks() const { return file.graph.executors.empty(); }
 };
 
 Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& file) {
@@ -67,10 +70,15 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
-  TRIAGE_TRY(graph, graph_of(file, folder.string()));
+  TRIAGE_TRY(works, works_of(file, folder.string()));
   TRIAGE_TRY(inputs, inputs_of(given, file));
   all.file = std::move(file);
-  all.graph = std::move(graph);
+  if (all.has_tasks()) all.graph = graph_of(all.file, works);
+  auto built = all.has_tasks() ? all.graph.build() : workflow_of(all.file, works);
+  if (!built) {
+    return Error{built.error().code, printable(given.file) + ": " + built.error().detail};
+  }
+  all.workflow.emplace(std::move(built).value());
   all.inputs = std::move(inputs);
   return outcome::success(std::move(all));
 }
@@ -105,16 +113,28 @@ void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_j
   print(table.text());
 }
 
+void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& run, bool as_json) {
+  Json json = Json::array();
+  Table table({"EXECUTOR", "OUTPUT"});
+  if (done) {
+    for (const workflow::Output& one : done.value().outputs) {
+      json.push_back({{"executor", one.executor}, {"output", one.value}});
+      table.add({one.executor, shorten(show(one.value), longest_shown_output)});
+    }
+  }
+  if (as_json) return print_json({{"run", run}, {"outputs", std::move(json)}});
+  if (done) print(table.text());
+}
+
 ExitStatus run_file(const WorkflowRunArguments& given) {
   auto prepared = prepare(given);
   if (!prepared) return report(prepared.error());
-  const auto built = prepared.value().graph.build();
-  if (!built) {
-    return report({built.error().code, printable(given.file) + ": " + built.error().detail});
-  }
   if (given.check) {
-    print(printable(given.file) +
-          " is sound: " + std::to_string(prepared.value().file.tasks.size()) + " tasks\n");
+    const WorkflowFile& file = prepared.value().file;
+    print(printable(given.file) + " is sound: " +
+          (prepared.value().has_tasks()
+               ? std::to_string(file.tasks.size()) + " tasks\n"
+               : std::to_string(file.graph.executors.size()) + " executors\n"));
     return ExitStatus::done;
   }
   const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
@@ -124,10 +144,12 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   workflow::WorkflowRun run(
-      built.value(),
+      *prepared.value().workflow,
       {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event});
   const auto done = run.start_or_resume(prepared.value().inputs);
-  if (const auto tasks = prepared.value().graph.tasks(run)) {
+  if (!prepared.value().has_tasks()) {
+    print_outputs(done, id, given.json);
+  } else if (const auto tasks = prepared.value().graph.tasks(run)) {
     print_tasks(tasks.value(), id, given.json);
   }
   if (done) return ExitStatus::done;

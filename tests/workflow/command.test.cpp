@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -232,4 +233,140 @@ tasks: [{id: a, description: x}]
   const Printed sound = place.run(plain, {"--check"});
   CHECK(sound.status == 0);
   CHECK_THAT(sound.out, ContainsSubstring("is sound: 1 tasks"));
+}
+
+TEST_CASE(
+    "a fork of a workflow says what would run again, writes nothing in a dry run, and is run "
+    "by its file",
+    "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("echo.py", echo_script);
+  const std::string file = place.write("three.yaml", R"(workflow: three
+agents:
+  echo: {command: [python3, )" + script + ", " + place.file("log") +
+                                                         R"(]}
+tasks:
+  - {id: search, description: search}
+  - {id: other, description: other}
+  - {id: write, description: write, depends_on: [search]}
+)");
+  REQUIRE(place.run(file).status == 0);
+  const auto fork = [&](std::vector<std::string> more) {
+    const Printed tree =
+        run_program({TRIAGE_COMMAND, "checkpoint", "tree", place.file("runs.db"), "one", "--json"});
+    const Json checkpoints = Json::parse(tree.out).at(0).at("checkpoints");
+    std::vector<std::string> all{TRIAGE_COMMAND, "fork", place.file("runs.db"),
+                                 checkpoints.back().at("id").get<std::string>()};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(all);
+  };
+  place.write("found.json", R"({"said": "edited"})");
+  const std::string edit = "search=@" + place.file("found.json");
+  const Printed dry = fork({"--output", edit, "--dry-run", "--json", "--run", "two"});
+  INFO(dry.error);
+  REQUIRE(dry.status == 0);
+  std::map<std::string, std::string> branch;
+  const Json preview = Json::parse(dry.out);
+  for (const Json& one : preview.at("finished")) {
+    branch[one.at("executor")] = one.at("branch");
+  }
+  CHECK(branch == std::map<std::string, std::string>{
+                      {"search", "edited"}, {"other", "kept"}, {"write", "runs"}});
+  const auto run_two = [&] {
+    return run_program({TRIAGE_COMMAND, "workflow", "run", file, "--store", place.file("runs.db"),
+                        "--run", "two", "--json"});
+  };
+  CHECK(run_program({TRIAGE_COMMAND, "workflow", "show", place.file("runs.db"), "two"}).status !=
+        0);
+  const Printed made = fork({"--output", edit, "--label", "again", "--run", "two"});
+  CHECK(made.status == 0);
+  CHECK_THAT(made.out, ContainsSubstring("write") && ContainsSubstring("runs again") &&
+                           ContainsSubstring("--run two"));
+  const Printed done = run_two();
+  INFO(done.error);
+  CHECK(done.status == 0);
+  CHECK(output_of(done, "write").at("before").at("search") == Json{{"said", "edited"}});
+  CHECK(place.lines("log.write") == 2);
+  CHECK(place.lines("log.other") == 1);
+  CHECK(fork({"--label", "again", "--run", "three"}).status != 0);
+  CHECK(fork({"--output", "nobody=1", "--dry-run"}).status == 2);
+}
+
+TEST_CASE("a file of executors and edges runs as a graph, with loops that a message ends",
+          "[cli][workflow]") {
+  const Place place;
+  // Counts how often it was asked, and is content with the third draft.
+  const std::string critic = place.write("critic.py", R"(import json, os, sys
+given = json.load(sys.stdin)
+with open(sys.argv[1], "a") as log: log.write("ran\n")
+n = len(open(sys.argv[1]).readlines())
+print(json.dumps({"good": n >= 3, "round": n, "said": given["description"],
+                  "heard": given["context"]["message"]}))
+)");
+  const std::string echo = place.write("echo.py", R"(import json, sys
+given = json.load(sys.stdin)
+print(json.dumps(given["context"].get("message", given["description"])))
+)");
+  const std::string file = place.write("review.yaml", R"(workflow: review
+agents:
+  echo: {command: [python3, )" + echo + R"(]}
+  critic: {command: [python3, )" + critic + ", " + place.file("log") +
+                                                          R"(]}
+inputs: {topic: tea}
+start: draft
+executors:
+  - {id: draft, agent: echo, description: "About {{topic}}."}
+  - {id: check, agent: critic, description: Judge it.}
+  - {id: left, agent: echo}
+  - {id: right, agent: echo}
+  - {id: both, agent: echo}
+edges:
+  - {from: draft, to: check}
+  - {from: check, to: draft, when: {good: false}}
+  - {from: check, to: left, when: {good: true}}
+  - {from: left, to: right}
+  - {from: [left, right], to: both}
+)");
+  const Printed done = place.run(file);
+  INFO(done.error);
+  REQUIRE(done.status == 0);
+  const Json outputs = Json::parse(done.out).at("outputs");
+  REQUIRE(outputs.size() == 1);
+  CHECK(outputs[0].at("executor") == "both");
+  CHECK(outputs[0].at("output").size() == 2);
+  CHECK(outputs[0].at("output")[0].at("round") == 3);
+  CHECK(place.run(file).out == done.out);
+  CHECK(place.lines("log") == 3);
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "run", file, "--check"}).out,
+             ContainsSubstring("5 executors"));
+}
+
+TEST_CASE("a bad graph in a file is refused with all that is wrong", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("bad.yaml", R"(workflow: bad
+agents: {a: {command: ["true"]}, b: {command: ["true"]}}
+executors:
+  - {id: x, agent: c}
+  - {id: y, agent: a, task: z}
+edges:
+  - {from: [x, y], to: [x, y]}
+  - {from: x, to: y, join: some}
+  - {from: x, to: [x, y], when: 1}
+  - {to: y}
+)");
+  const Printed printed = place.run(file);
+  CHECK(printed.status == 2);
+  for (const char* expected :
+       {"executors[0].agent is \"c\"; allowed are a, b", "executors[1].task is no known key",
+        "edges[0] leads from several to several", "edges[1].join is \"some\"; allowed are all",
+        "edges[2].when is 1; allowed from one", "the key \"from\" is missing",
+        "the key \"start\" is missing"}) {
+    CHECK_THAT(printed.error, ContainsSubstring(expected));
+  }
+  const std::string lost = place.write("lost.yaml", R"(workflow: w
+agents: {a: {command: ["true"]}}
+start: x
+executors: [{id: x}, {id: y}]
+)");
+  CHECK_THAT(place.run(lost).error, ContainsSubstring("\"y\" cannot be reached"));
 }
