@@ -36,6 +36,7 @@ std::function<ExitStatus()> man(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_export(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);

@@ -84,6 +84,8 @@ constexpr std::array commands{
     Command{"workflow", "run", "Runs the tasks of a file, or goes on with them.", &workflow_run},
     Command{"workflow", "show", "Shows how far a run of a workflow has come, and what happened.",
             &workflow_show},
+    Command{"checkpoint", "compact", "Takes old checkpoints of a run together.",
+            &checkpoint_compact},
     Command{"checkpoint", "prune", "Removes old runs.", &checkpoint_prune},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",
             &checkpoint_release},

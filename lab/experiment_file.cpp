@@ -23,7 +23,7 @@ struct ScriptedExperiment::Parts {
 
 namespace {
 
-constexpr std::size_t most_conditions = 10'000;
+constexpr std::size_t most_listed_conditions = 10'000;
 
 // What a condition is made of, before its agent is read.
 struct Draft {
@@ -282,8 +282,8 @@ void Reader::make_trials() {
   std::size_t count = 1;
   for (const DraftFactor& factor : factors_) {
     count *= factor.levels.size();
-    if (count > most_conditions) {
-      return problem("the file has more than " + std::to_string(most_conditions) +
+    if (count > most_listed_conditions) {
+      return problem("the file has more than " + std::to_string(most_listed_conditions) +
                      " combinations, the most that are allowed");
     }
   }

@@ -11,7 +11,7 @@ namespace {
 
 // Salts of the draws, so that they are independent of each other and of policies.
 constexpr std::uint64_t draw_share = 11;
-constexpr std::uint64_t draw_type = 12;
+constexpr std::uint64_t draw_trouble_type = 12;
 constexpr std::uint64_t draw_step = 13;
 constexpr std::uint64_t draw_text = 14;
 constexpr std::uint64_t draw_recovery = 15;
@@ -31,7 +31,7 @@ ScriptedJob::ScriptedJob(const ScriptedSetup& of, std::uint64_t by, std::uint64_
     const Trouble& trouble = setup.faults.troubles[i];
     if (unit_interval(mixed(seed, i, draw_share)) >= trouble.share) continue;
     MetTrouble met{.trouble = &trouble};
-    met.type = trouble.types[mixed(seed, i, draw_type) % trouble.types.size()];
+    met.type = trouble.types[mixed(seed, i, draw_trouble_type) % trouble.types.size()];
     met.step = trouble.step > 0 ? trouble.step : 1 + mixed(seed, i, draw_step) % setup.agent.steps;
     met.failure = drawn_failure(met.type, mixed(seed, i, draw_text));
     troubles.push_back(std::move(met));

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t most_steps = 100'000;
 constexpr std::uint64_t most_jobs = 1'000;
 
-std::vector<std::string> type_names() {
+std::vector<std::string> trouble_names() {
   std::vector<std::string> names;
   for (const FailureType type : all_failure_types) names.emplace_back(to_string(type));
   return names;
@@ -83,7 +83,7 @@ Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
     if (type) {
       trouble.types.push_back(*type);
     } else {
-      fields.refuse_name("trouble", name, type_names());
+      fields.refuse_name("trouble", name, trouble_names());
     }
   }
   share_of(fields, "share", trouble.share);

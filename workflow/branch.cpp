@@ -2,6 +2,7 @@
 #include "branch.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -55,13 +56,13 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
 }
 
 // Where a key of the shared state was written last: the record and the place in it.
-std::pair<std::string, std::size_t> last_write(const Plan& plan, const State& state,
-                                               const std::string& key) {
+std::pair<std::string, std::size_t> last_write(const std::vector<std::string>& executors,
+                                               const State& state, const std::string& key) {
   std::pair<std::string, std::size_t> found{};
   std::tuple<int, std::size_t, int> newest{};
-  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+  for (std::size_t node = 0; node < executors.size(); ++node) {
     for (int occurrence = 1;; ++occurrence) {
-      const std::string record = finished_key(plan.nodes[node].path, occurrence);
+      const std::string record = finished_key(executors[node], occurrence);
       const Json* stored = state.find(record);
       if (stored == nullptr || stored->is_null()) break;
       const Json writes = stored->value("wrote", Json::array());
@@ -77,9 +78,10 @@ std::pair<std::string, std::size_t> last_write(const Plan& plan, const State& st
   return found;
 }
 
-Result<void> edit_state(const Plan& plan, const State& state, const Json& edits, Json& changed) {
+Result<void> edit_state(const std::vector<std::string>& executors, const State& state,
+                        const Json& edits, Json& changed) {
   for (const auto& [key, value] : edits.items()) {
-    const auto [record, index] = last_write(plan, state, key);
+    const auto [record, index] = last_write(executors, state, key);
     if (record.empty()) {
       changed[std::string(edits_key)]["state"][key] = value;
       continue;
@@ -94,7 +96,8 @@ Result<void> edit_state(const Plan& plan, const State& state, const Json& edits,
 
 }  // namespace
 
-Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork& edits) {
+Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId& origin,
+                          const State& checkpoint, const Fork& edits) {
   for (const auto& [what, json] :
        {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
     if (!json->is_null() && !json->is_object()) {
@@ -104,12 +107,13 @@ Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork&
     TRIAGE_TRYV(check_json(*json, std::string("the branch's ") + what));
   }
   Json changed = Json::object();
+  if (!checkpoint.contains(root_key)) changed[std::string(root_key)] = origin;
   const Json* before = checkpoint.find(edits_key);
   Json& own = changed[std::string(edits_key)] = before != nullptr ? *before : Json::object();
   if (edits.effects == ForkEffects::refuse_new) own["effects"] = refuse_new;
   if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
   for (const auto& [path, value] : edits.outputs) {
-    if (!plan.node_of.contains(path)) {
+    if (std::find(executors.begin(), executors.end(), path) == executors.end()) {
       return wrong_edit("executor " + quoted_name(path) +
                         ", whose output is edited, does not exist");
     }
@@ -123,7 +127,7 @@ Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork&
     changed[key] = std::move(edited);
   }
   if (edits.state.is_object()) {
-    TRIAGE_TRYV(edit_state(plan, checkpoint, edits.state, changed));
+    TRIAGE_TRYV(edit_state(executors, checkpoint, edits.state, changed));
   }
   return outcome::success(std::move(changed));
 }

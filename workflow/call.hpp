@@ -6,6 +6,7 @@
 #include "triage/checkpoint_store.hpp"
 #include "triage/workflow/context.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -19,6 +20,15 @@ struct Reply {
   std::string request{};         // Its id.
   std::optional<Json> answer{};  // Nothing: not yet, or it has expired.
   bool expired = false;
+};
+
+// An effect on something that other executors and branches act on, too.
+struct ResourceAct {
+  std::string_view resource{};
+  std::string_view key{};
+  const Json* arguments = nullptr;  // Null: none.
+  const std::function<Json(const EffectCall&)>& act;
+  const EffectOptions& options;
 };
 
 class Call {
@@ -64,6 +74,8 @@ class Call {
   // Of an agent that the delivery runs; empty without a store.
   [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
   virtual void before_effect() = 0;
+  // Exceptions of the act pass through. Errors: see Context::effect_on.
+  [[nodiscard]] virtual Result<Json> act_on(const ResourceAct& act) = 0;
   [[nodiscard]] virtual bool refuses_effects() const = 0;
   virtual void plan_patched() = 0;
   virtual void park() = 0;  // The handler is to be called again when there is an answer.

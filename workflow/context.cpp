@@ -97,6 +97,34 @@ void Context::refuse_effect(std::string_view key) {
                                "\" would be new, and this branch refuses new effects "
                                "(ForkEffects::refuse_new)"});
 }
+Result<Reservation> Context::reserve(const Usage& estimate) {
+  return call_->inner_attempt().reserve(estimate);
+}
+void Context::unreadable_result(std::string_view key, const std::string& why) {
+  give_up({Errc::conflict, "the recorded result of effect \"" + printable(key) +
+                               "\" does not convert to the type that is asked for: " + why});
+}
+
+// The run's own effect knows the result for replays and branches; whether it happened, only the
+// resource's does, which may therefore be asked again.
+Json Context::act_on(std::string_view resource, std::string_view key, const Json* arguments,
+                     const Act& act, const EffectOptions& options) {
+  std::optional<Error> failed;
+  const auto on_resource = [&]() -> Json {
+    auto done = call_->act_on({resource, key, arguments, act, options});
+    if (done) return std::move(done).value();
+    failed = std::move(done).error();
+    throw EffectNotDone(failed->detail);
+  };
+  const std::string own = std::string(key) + "@" + std::string(resource);
+  const EffectOptions outer{.semantics = EffectSemantics::at_least_once};
+  try {
+    return carry_out(own, arguments, on_resource, outer);
+  } catch (const EffectNotDone&) {
+    if (failed) give_up(*std::move(failed));
+    throw;
+  }
+}
 void Context::record_usage(const Usage& usage) {
   call_->inner_attempt().record_usage(usage);
   call_->active();

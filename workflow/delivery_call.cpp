@@ -32,8 +32,7 @@ DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery,
   if (own.timeout > Duration::zero() || own.idle_timeout > Duration::zero()) {
     begun_ = active_ = around.clock.now();
   }
-  finished_.superstep = delivery.superstep;
-  if (around.stored) finished_.input = digest_of(delivery.message);
+  finished_ = begun_as(around.body.plan(), delivery, around.stored);
 }
 
 Result<void> DeliveryCall::invoke(Instance& executor) {
@@ -202,11 +201,11 @@ void DeliveryCall::active() {
 
 RunId DeliveryCall::nested_run_id(const Json& task) const {
   if (!around_.store) return {};
-  return inner_run_id(
-      around_.attempt.run_id(),
-      show(Json{{"agent", node_.path},
-                {"occurrence", delivery_.occurrence},
-                {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}}));
+  Json what{{"agent", node_.path},
+            {"occurrence", delivery_.occurrence},
+            {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}};
+  if (!around_.rolled_back.is_null()) what["rolled_back"] = around_.rolled_back;
+  return inner_run_id(around_.attempt.run_id(), show(what));
 }
 
 void DeliveryCall::stepped(bool tool, bool model) {

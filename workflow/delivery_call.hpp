@@ -29,6 +29,9 @@ struct Surroundings {
   const std::vector<Resource>* resources = nullptr;
   bool stored = false;  // There is a store: what is read is noted.
   bool refuses_effects = false;
+  Json rolled_back{};  // Since which attempt, if the run was rolled back as a whole.
+  const std::map<std::string, Reconcile>* reconciliations = nullptr;
+  std::shared_ptr<Clock> given_clock{};  // The same, for runs below this one.
 };
 
 // Errors: Errc::invalid_argument, naming the resource.
@@ -76,12 +79,14 @@ class DeliveryCall final : public Call {
   [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
   [[nodiscard]] RunId nested_run_id(const Json& task) const override;
   void before_effect() override;
+  [[nodiscard]] Result<Json> act_on(const ResourceAct& act) override;
   [[nodiscard]] bool refuses_effects() const override { return around_.refuses_effects; }
   void plan_patched() override;
   void park() override { parked_ = true; }
 
  private:
   [[nodiscard]] Result<void> invoke(Instance& executor);
+  [[nodiscard]] Result<void> rest();  // A little, until somebody else has made way.
   void add_sent(const std::vector<Exit>& exits, Message message,
                 std::optional<std::string_view> target);
 

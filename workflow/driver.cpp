@@ -8,21 +8,6 @@
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
-namespace {
-
-// Inputs are plain JSON; handlers ask for types.
-Message message_of(const Json& inputs) {
-  const char* type = inputs.is_string()           ? "string"
-                     : inputs.is_boolean()        ? "boolean"
-                     : inputs.is_number_integer() ? "integer"
-                     : inputs.is_number()         ? "number"
-                     : inputs.is_array()          ? "list"
-                                                  : "json";
-  return {type, std::make_shared<const Json>(inputs)};
-}
-
-}  // namespace
-
 Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
                Attempt& attempt, const DriverOptions& options)
     : body_(body),
@@ -38,7 +23,10 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       around_{body,     inputs,       attempt,       *options_.clock,     values_,
               answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
       kept_(plan_.nodes.size()),
-      work_(options.threads, options.pool) {}
+      work_(options.threads, options.pool) {
+  around_.reconciliations = options_.reconciliations;
+  around_.given_clock = options_.clock;
+}
 
 namespace {
 
@@ -62,6 +50,7 @@ Result<void> Driver::load() {
     timeline_ = std::to_string(attempt_.number());
     attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
   }
+  note_rollback();
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
@@ -89,7 +78,7 @@ Result<void> Driver::load() {
 Result<Json> Driver::run(Driven& driven) {
   if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
   TRIAGE_TRYV(load());
-  scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
+  scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
   while (scheduler_.running() > 0) {  // It broke off; what runs may finish.
     work_.help();
@@ -105,6 +94,7 @@ Result<Json> Driver::run(Driven& driven) {
     return std::move(driven_on).error();
   }
   if (!failed_.empty()) return first_failure(driven);
+  if (spent_) return budget_spent();
   if (attempt_.stop_token().stop_requested() && scheduler_.waiting() > 0) {
     return Error{Errc::cancelled, "the workflow was stopped"};
   }
@@ -117,7 +107,7 @@ Result<Json> Driver::run(Driven& driven) {
 
 Result<void> Driver::drive() {
   for (;;) {
-    while (failed_.empty() && !attempt_.stop_token().stop_requested()) {
+    while (failed_.empty() && !spent_ && !attempt_.stop_token().stop_requested()) {
       auto delivery = scheduler_.next();
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
@@ -127,14 +117,19 @@ Result<void> Driver::drive() {
       }
       if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
       if (!known) return std::move(known).error();
-      if (!known.value()) begin(*std::move(delivery));
+      if (known.value()) continue;
+      if (may_begin()) {
+        begin(*std::move(delivery));
+      } else {
+        scheduler_.leave(*delivery);
+      }
     }
     if (scheduler_.running() > 0) {
       work_.help();
       TRIAGE_TRYV(collect());
       continue;
     }
-    if (!failed_.empty() || attempt_.stop_token().stop_requested()) break;
+    if (!failed_.empty() || spent_ || attempt_.stop_token().stop_requested()) break;
     if (scheduler_.left() > 0) {
       TRIAGE_TRY(some, go_on_without_answers());
       if (some) continue;

@@ -73,8 +73,7 @@ void Driver::take_instead(Ended& ended) {
     Message message = own.instead(error);
     auto routes = routes_of(plan_, node.edges, message);
     if (!routes) return;
-    Finished finished{.input = around_.stored ? digest_of(ended.delivery.message) : "",
-                      .superstep = ended.delivery.superstep};
+    Finished finished = begun_as(plan_, ended.delivery, around_.stored);
     if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
     finished.sent.push_back({std::move(message), std::move(routes).value()});
     ended.finished = std::move(finished);

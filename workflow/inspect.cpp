@@ -134,6 +134,12 @@ Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector
     if (kind == RecordKind::run_started) plain(Kind::run_started);
     if (kind == RecordKind::resumed || kind == RecordKind::forked) plain(Kind::run_resumed);
     if (kind == RecordKind::suspended) plain(Kind::run_suspended);
+    if (kind == RecordKind::rolled_back) {
+      TRIAGE_TRY(body, record.body());
+      at.checkpoint = CheckpointInfo{.id = {run, body.value("to", Sequence{0})}};
+      plain(Kind::run_rolled_back);
+      at.checkpoint.reset();
+    }
     if (kind == RecordKind::finished) plain(Kind::run_finished);
     if (kind == RecordKind::stopped) plain(Kind::run_stopped);
     if (kind != RecordKind::state_changed && kind != RecordKind::checkpoint_labelled) continue;

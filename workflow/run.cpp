@@ -20,8 +20,6 @@ namespace {
 
 using Callable = std::function<Result<Json>(const Json&, Attempt&)>;
 
-constexpr int no_limit = 1'000'000;
-
 const Json null_value{};
 
 }  // namespace
@@ -30,6 +28,22 @@ const Json& WorkflowResult::value() const {
   return outputs.empty() ? null_value : outputs.back().value;
 }
 
+namespace {
+
+AgentOptions agent_options(const Workflow& workflow, const WorkflowRunOptions& own) {
+  AgentOptions options = detail::outer_options(workflow.id(), own.store);
+  options.observer = own.observer;
+  options.budget = own.budget;
+  options.clock = own.clock;
+  options.random = own.random;
+  options.compensation = own.compensation;
+  options.compensations = own.compensations;
+  options.reconciliations = own.reconciliations;
+  return options;
+}
+
+}  // namespace
+
 class WorkflowRun::Body {
  public:
   Body(Workflow workflow, WorkflowRunOptions options)
@@ -37,19 +51,8 @@ class WorkflowRun::Body {
         options_(std::move(options)),
         id_(options_.run_id),
         agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
-               detail::outer_policy(driven_),
-               {.name = workflow_.id(),
-                .version = "workflow",
-                .store = options_.store,
-                .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
-                .write_mode = WriteMode::immediate,
-                .on_store_error = OnStoreError::degrade,
-                .observer = options_.observer,
-                .clock = options_.clock,
-                .random = options_.random,
-                .compensation = options_.compensation,
-                .compensations = options_.compensations,
-                .reconciliations = options_.reconciliations}) {
+               detail::outer_policy(driven_, workflow_.body()->spec().options.max_rollbacks),
+               agent_options(workflow_, options_)) {
     if (!options_.clock) options_.clock = real_clock();
   }
 
@@ -204,7 +207,9 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .on_event = options_.on_event,
        .known_parts = std::move(known),
        .resources = options_.resources,
-       .restored = std::exchange(restored_, false)});
+       .restored = std::exchange(restored_, false),
+       .budget = options_.budget,
+       .reconciliations = &options_.reconciliations});
   return driver.run(driven_);
 }
 
@@ -241,7 +246,7 @@ Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, cons
   TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
   TRIAGE_TRY(state,
              detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
-  TRIAGE_TRY(changed, detail::branch_edits(workflow_.body()->plan(), state, edits));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, state, edits));
   driven_ = {};
   return finish(agent_.fork(checkpoint, {.label = edits.label,
                                          .state = std::move(changed),
@@ -275,7 +280,8 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   if (!done) {
     Error error = std::move(done).error();
     const auto& failure = error.failure();
-    if (failure && failure->classification.reason == detail::limit_reason) {
+    const std::string reason = failure ? failure->classification.reason : std::string();
+    if (reason == detail::limit_reason || reason == detail::budget_reason) {
       error.code = Errc::exhausted;
     } else if (error.code == Errc::escalated && driven_.error) {
       error.code = driven_.error->code;

@@ -2,6 +2,7 @@
 #include "stored_run.hpp"
 #include "base/run_catching.hpp"
 #include "compatible.hpp"
+#include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -87,6 +88,26 @@ Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& ch
     TRIAGE_TRYV(check_parts(checkpoint.run, task.at("parts"), state, workflow));
   }
   return outcome::success(std::move(state));
+}
+
+// An agent like that of the workflow's runs, which is stopped before it does anything.
+Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::string& workflow,
+                         std::string_view checkpoint, const RunId& branch, Json changed,
+                         const Fork& edits) {
+  std::stop_source stopped;
+  stopped.request_stop();
+  const Driven nothing;
+  const TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent(
+      [](const Json&, Attempt&) -> Result<Json> { return Json(); }, outer_policy(nothing, 0),
+      outer_options(workflow, std::move(store)));
+  auto done = agent.fork(
+      checkpoint,
+      {.label = edits.label,
+       .state = std::move(changed),
+       .who = edits.author,
+       .run = {.run_id = branch, .stop_token = stopped.get_token(), .auto_checkpoint = false}});
+  if (done || done.error().code == Errc::cancelled) return outcome::success();
+  return std::move(done).error();
 }
 
 Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {

@@ -263,8 +263,10 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
 
 Result<Workflow> TaskGraph::build() const {
   TRIAGE_TRYV(check());
-  WorkflowBuilder builder(
-      id_, {.schedule = Schedule::eager, .max_supersteps = 1'000'000, .deliver_inputs = false});
+  WorkflowBuilder builder(id_, {.schedule = Schedule::eager,
+                                .max_supersteps = 1'000'000,
+                                .deliver_inputs = false,
+                                .capacities = capacities_});
   for (const Task& task : tasks_) {
     std::vector<std::string> context_of;
     if (task.context == TaskContext::listed) {
@@ -281,6 +283,10 @@ Result<Workflow> TaskGraph::build() const {
       if (rule == OnFailure::carry_on) json["propagates"] = false;
       return Message{outcome_type, std::make_shared<const Json>(std::move(json))};
     };
+    const std::string& who = task.assignee.empty() && !manager_ && agents_.size() == 1
+                                 ? agents_.begin()->first
+                                 : task.assignee;
+    if (capacities_.contains(who)) options.shares = who;
     options.instead_is_failure = task.on_failure != OnFailure::carry_on;
     builder.executor(task.id, stateless(task_handler(task, worker(task), std::move(context_of))),
                      std::move(options));

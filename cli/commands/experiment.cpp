@@ -19,7 +19,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ExperimentArguments {
   std::string file{};
   std::uint64_t seeds = 0;  // 0: as the file says.
   int threads = 0;
@@ -32,7 +32,8 @@ struct Arguments {
   std::string svg{};
 };
 
-lab::ExperimentOptions options_of(const Arguments& given, const lab::ScriptedExperiment& what) {
+lab::ExperimentOptions options_of(const ExperimentArguments& given,
+                                  const lab::ScriptedExperiment& what) {
   lab::ExperimentOptions options = what.options();
   if (given.seeds > 0) options.seeds = given.seeds;
   options.threads = given.threads;
@@ -42,7 +43,7 @@ lab::ExperimentOptions options_of(const Arguments& given, const lab::ScriptedExp
 }
 
 // Where it is kept how far the experiment is.
-Result<std::shared_ptr<CheckpointStore>> store_of(const Arguments& given,
+Result<std::shared_ptr<CheckpointStore>> store_of(const ExperimentArguments& given,
                                                   const lab::ExperimentOptions& options) {
   const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
   if (!where) return where.error();
@@ -71,7 +72,7 @@ std::size_t condition_count(const lab::ExperimentOptions& options) {
   return count;
 }
 
-void print_report(const Arguments& given, const lab::ExperimentReport& report) {
+void print_report(const ExperimentArguments& given, const lab::ExperimentReport& report) {
   if (given.json) {
     print_json(report.json());
   } else if (given.csv) {
@@ -95,7 +96,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
 }
 
 // Before anything runs, whether the reports could be written; then the reports.
-Result<void> write_reports(const Arguments& given, const lab::ScriptedExperiment& what,
+Result<void> write_reports(const ExperimentArguments& given, const lab::ScriptedExperiment& what,
                            const lab::ExperimentReport* report) {
   if (report == nullptr) {
     TRIAGE_TRYV(write_file(given.html, {}));
@@ -111,7 +112,7 @@ Result<void> write_reports(const Arguments& given, const lab::ScriptedExperiment
   return outcome::success();
 }
 
-ExitStatus experiment_of(const Arguments& given) {
+ExitStatus experiment_of(const ExperimentArguments& given) {
   const auto what = read_experiment_file(given.file);
   if (!what) return report(what.error());
   lab::ExperimentOptions options = options_of(given, what.value());
@@ -143,7 +144,7 @@ ExitStatus experiment_of(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> experiment(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ExperimentArguments>();
   arguments
       .add_option("FILE", given->file, "The experiment, in YAML or JSON; - for standard input.")
       ->required();

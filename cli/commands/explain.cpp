@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest_detail = 160;
 
-struct Arguments {
+struct ExplainArguments {
   StoreArgument where{};
   bool json = false;
 };
@@ -59,7 +59,7 @@ std::string what_runs(const Timeline& told) {
   return shorten(line, longest_detail);
 }
 
-void print_for_people(const JournalReading& reading, const Timeline& told) {
+void print_explanation(const JournalReading& reading, const Timeline& told) {
   print("Run " + reading.info.id + " (" + status_text(reading.info) + ", " +
         count(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
         "): " + what_runs(told) + "\n");
@@ -70,7 +70,7 @@ void print_for_people(const JournalReading& reading, const Timeline& told) {
   print(waiting_text(told));
 }
 
-void print_as_json(const JournalReading& reading, const Timeline& told) {
+void print_explanation_json(const JournalReading& reading, const Timeline& told) {
   Json all = Json::array();
   for (const TimelineEvent& one : told.events) {
     all.push_back({{"sequence", one.seq},
@@ -85,15 +85,15 @@ void print_as_json(const JournalReading& reading, const Timeline& told) {
                   {"waiting", waiting_json(told)}});
 }
 
-ExitStatus explain_run(const Arguments& given) {
+ExitStatus explain_run(const ExplainArguments& given) {
   const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
   const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
   if (!told) return report(told.error());
   if (given.json) {
-    print_as_json(reading.value(), told.value());
+    print_explanation_json(reading.value(), told.value());
   } else {
-    print_for_people(reading.value(), told.value());
+    print_explanation(reading.value(), told.value());
   }
   return warn_of_damage(reading.value());
 }
@@ -101,7 +101,7 @@ ExitStatus explain_run(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> explain(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ExplainArguments>();
   declare_store(arguments, given->where, "The run.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage explain 01JDZ3K5W8…\n\n") + exit_status_help());

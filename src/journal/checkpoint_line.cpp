@@ -41,14 +41,15 @@ void CheckpointLine::touch(Sequence seq, WallTime time) noexcept {
 }
 
 void CheckpointLine::push(Position place) {
+  base_ = open_last_;
+  open_ = false;
+  if (open_last_ < known_from_) return;
   place.seq = open_last_;
   place.time = open_time_;
   place.previous = branch_.empty() ? -1 : static_cast<std::int32_t>(branch_.back());
   place.cut = cut_;
   branch_.push_back(static_cast<std::uint32_t>(positions_.size()));
   positions_.push_back(std::move(place));
-  base_ = open_last_;
-  open_ = false;
 }
 
 void CheckpointLine::push_begin(Position place) {
@@ -56,9 +57,7 @@ void CheckpointLine::push_begin(Position place) {
   begin_ = positions_.size() - 1;
 }
 
-void CheckpointLine::label(std::string label) {
-  labels_[std::move(label)].push_back(positions_.back().seq);
-}
+void CheckpointLine::label(std::string label) { labels_[std::move(label)].push_back(base_); }
 
 void CheckpointLine::withdraw_label(const std::string& label) {
   const auto found = labels_.find(label);

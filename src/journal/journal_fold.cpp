@@ -155,6 +155,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       break;
     case RecordKind::gap:
       if (body->contains("repaired")) break;  // It tells of holes, and changes nothing.
+      line_.forget_until(field<Sequence>(*body, "compacted", 0));
       touch(time);
       break;  // A snapshot with what the lost ones changed follows.
     case RecordKind::suspended:

@@ -44,6 +44,7 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
     case RecordKind::rolled_back: compensating_after.reset(); break;
     case RecordKind::resumed: go_on(body, time); break;
     case RecordKind::gap:
+      if (body.contains("compacted")) break;  // Nothing is lost.
       gaps.emplace_back(field<Sequence>(body, "first", 0), field<Sequence>(body, "last", 0));
       attempts = std::clamp(field(body, "attempts", attempts), 0, most_attempts);
       break;

@@ -186,6 +186,24 @@ Result<void> MemoryStore::append(const Lease& lease, std::span<const Record> rec
   return outcome::success();
 }
 
+Result<void> MemoryStore::replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                                  std::span<const Record> instead) {
+  if (auto checked = check_replacement(ranges, instead); !checked) return checked;
+  const std::scoped_lock lock(data_->mutex);
+  auto owned = data_->owned(lease);
+  if (!owned) return std::move(owned).error();
+  std::deque<Record>& records = owned.value()->records;
+  std::erase_if(records, [&](const Record& record) {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const SequenceRange& range) {
+      return range.first <= record.seq() && record.seq() <= range.last;
+    });
+  });
+  records.insert(records.end(), instead.begin(), instead.end());
+  std::sort(records.begin(), records.end(),
+            [](const Record& one, const Record& other) { return one.seq() < other.seq(); });
+  return outcome::success();
+}
+
 Result<JournalReading> MemoryStore::read(const RunId& run, SequenceRange range) {
   const std::scoped_lock lock(data_->mutex);
   auto found = data_->find(run);

@@ -4,6 +4,7 @@
 
 #include "sqlite_database.hpp"
 #include "storage/owner_mark.hpp"
+#include "triage/compaction.hpp"
 
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ struct RunRow {
   RunInfo info{};              // `damaged`: the row does not match its checksum.
 };
 
-class SqliteJournals final : public SqliteStore {
+class SqliteJournals final : public SqliteStore, public CompactsRuns {
  public:
   SqliteJournals(std::unique_ptr<SqliteDatabase> database, const SqliteOptions& options,
                  std::uint64_t store_number);
@@ -84,6 +85,8 @@ class SqliteJournals final : public SqliteStore {
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
   Result<JournalReading> read_newest(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;

@@ -36,6 +36,7 @@ Base base_of(const FoundRecord& record) {
     }
     case OnState::returns:  // Behind a rollback a snapshot follows, unless it broke off.
       return record.kind == RecordKind::resumed ? Base::elsewhere : Base::unclear;
+    case OnState::unclear: return Base::unclear;
     case OnState::none:
     case OnState::changes: break;
   }

@@ -182,6 +182,39 @@ TEST_CASE("patterns that are compiled late match as those that are compiled at o
   }
 }
 
+TEST_CASE("the name of an exception matches what its pattern matches", "[classifier][rules]") {
+  const auto rows = detail::read_rule_table(detail::rules_text);
+  REQUIRE(rows);
+  RE2::Options bytes;
+  bytes.set_encoding(RE2::Options::EncodingLatin1);
+  std::size_t matched = 0;
+  const auto check = [&](const std::string& name) {
+    INFO(name);
+    const std::string_view last = detail::last_name_component(name);
+    const std::string key = detail::exception_stem(last) + " " + std::string(last);
+    std::vector<std::string> expected;
+    for (const detail::RuleRow& row : rows.value()) {
+      if (row.rule.kind != detail::RuleKind::exception_type) continue;
+      if (RE2::FullMatch(key, RE2("(?i)" + row.pattern, bytes))) expected.push_back(row.rule.id);
+    }
+    std::vector<detail::RuleHit> hits;
+    detail::built_in_rules().match_exception_type(name, hits);
+    std::vector<std::string> found;
+    for (const detail::RuleHit& hit : hits) found.push_back(hit.rule->id);
+    CHECK(found == expected);
+    matched += found.size();
+  };
+  for (const char* name :
+       {"openai.RateLimitError", "TimeoutError", "asyncio.exceptions.CancelledError",
+        "httpx.ConnectTimeout", "std::runtime_error", "java.net.SocketTimeoutException",
+        "google.api_core.exceptions.InvalidArgument", "JSONDecodeError", "OutputParserException",
+        "KeyError", "botocore.exceptions.ThrottlingException", "PermissionDeniedError",
+        "ToolNotFoundError", "MaxTurnsExceeded", "ConnectionResetError", "ServerError", "é"}) {
+    check(name);
+  }
+  CHECK(matched > 9);
+}
+
 TEST_CASE("more words than fit are refused", "[classifier][rules]") {
   detail::PhraseWords many;
   for (int i = 0; i < 70'000; ++i) {

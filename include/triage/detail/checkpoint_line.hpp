@@ -65,11 +65,14 @@ class CheckpointLine {
   // --- Recording.
   // The record `seq` belongs to the open checkpoint.
   void touch(Sequence seq, WallTime time) noexcept;
-  // Ends it, as a position that holds what `place` says of state, attempt and steps.
+  // Ends it, as a position that holds what `place` says of state, attempt and steps; as none where
+  // the state is not known.
   void push(Position place);
+  // The state is not known before this record: changes were taken together.
+  void forget_until(Sequence seq) noexcept { known_from_ = seq; }
   // As the first position of a branch.
   void push_begin(Position place);
-  void label(std::string label);  // The newest position.
+  void label(std::string label);  // The position that was pushed last.
   // The store could not keep it: the one before counts again.
   void withdraw_label(const std::string& label);
   void begin_attempt() noexcept { attempt_first_ = positions_.size(); }
@@ -98,6 +101,7 @@ class CheckpointLine {
   WallTime open_time_{};
   Sequence open_last_ = 0;  // Last record of the open checkpoint.
   Sequence base_ = 0;
+  Sequence known_from_ = 0;
   std::size_t attempt_first_ = 0;
   std::vector<Cut> cuts_{};
   std::int32_t cut_ = -1;

@@ -27,6 +27,7 @@ enum class OnState : std::uint8_t {
   replaces,  // It is all here.
   may_end,   // It was emptied, if the action was to start over.
   returns,   // It was that of an earlier position.
+  unclear,   // It may have changed in records that are not there: only a whole fold tells.
 };
 
 struct RecordRule {
@@ -55,7 +56,7 @@ inline constexpr std::array<RecordRule, 25> record_rules{{
     {RecordKind::suspended, OnCheckpoint::ends, OnState::none},
     {RecordKind::resumed, OnCheckpoint::ends, OnState::returns},
     {RecordKind::forked, OnCheckpoint::none, OnState::none},
-    {RecordKind::gap, OnCheckpoint::joins, OnState::none},
+    {RecordKind::gap, OnCheckpoint::joins, OnState::unclear},
     {RecordKind::finished, OnCheckpoint::ends, OnState::none},
     {RecordKind::stopped, OnCheckpoint::ends, OnState::none},
     {RecordKind::compensation_intended, OnCheckpoint::none, OnState::none},

@@ -3,6 +3,7 @@
 // A store in this process's memory: for tests, and for runs shared by several agents.
 
 #include "triage/checkpoint_store.hpp"
+#include "triage/compaction.hpp"
 
 #include <memory>
 
@@ -10,7 +11,7 @@ namespace triage::inline v0_1 {
 
 // Durability: none. Steps are shared with the run that recorded them, not copied. A lease is free
 // once no copy of it is left.
-class MemoryStore final : public CheckpointStore {
+class MemoryStore final : public CheckpointStore, public CompactsRuns {
  public:
   [[nodiscard]] static std::shared_ptr<MemoryStore> create();
   MemoryStore();
@@ -23,6 +24,8 @@ class MemoryStore final : public CheckpointStore {
   Result<void> release(const Lease& lease) override;
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;

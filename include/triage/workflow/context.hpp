@@ -6,6 +6,7 @@
 #include "triage/workflow/memory.hpp"
 #include "triage/workflow/message.hpp"
 
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -136,6 +137,23 @@ class Context {
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
     return carry_out(key, &arguments, fn, options);
   }
+  // An effect on something outside that others act on, too: "account:42". Acts on one resource
+  // happen one after another, and a key once: whoever comes second with it, in another executor, or
+  // in another branch of the run, gets the first one's result, or Errc::conflict if the arguments
+  // differ. resource: 1 to 256 bytes. fn must not act on the resource itself. Needs a store that
+  // all of them share, and no compensation: others may have built on it.
+  template <EffectFunction Fn>
+  auto effect_on(std::string_view resource, std::string_view key, Fn&& fn,
+                 const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    return carry_out_on(resource, key, nullptr, fn, options);
+  }
+  template <EffectFunction Fn>
+  auto effect_on(std::string_view resource, std::string_view key, const Json& arguments, Fn&& fn,
+                 const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    return carry_out_on(resource, key, &arguments, fn, options);
+  }
+  // Like Attempt::reserve: from the run's budget, and those of the agents around it.
+  [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
   // Like Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);
   void record_usage(const Usage& usage);
@@ -176,6 +194,31 @@ class Context {
       return settled(act(nothing));
     } catch (const EffectNotDone&) {
       refuse_effect(key);
+    }
+  }
+  using Act = std::function<Json(const EffectCall&)>;
+  [[nodiscard]] Json act_on(std::string_view resource, std::string_view key, const Json* arguments,
+                            const Act& act, const EffectOptions& options);
+  [[noreturn]] void unreadable_result(std::string_view key, const std::string& why);
+  template <class Fn>
+  auto carry_out_on(std::string_view resource, std::string_view key, const Json* arguments, Fn& fn,
+                    const EffectOptions& options) -> triage::detail::effect_result_t<Fn> {
+    using Value = triage::detail::effect_result_t<Fn>;
+    const Act act = [&fn](const EffectCall& effect) -> Json {
+      if constexpr (std::is_void_v<Value>) {
+        triage::detail::call_effect(fn, effect);
+        return nullptr;
+      } else {
+        return Json(triage::detail::call_effect(fn, effect));
+      }
+    };
+    const Json done = act_on(resource, key, arguments, act, options);
+    if constexpr (!std::is_void_v<Value>) {
+      try {
+        return done.template get<Value>();
+      } catch (const std::exception& e) {
+        unreadable_result(key, e.what());
+      }
     }
   }
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,

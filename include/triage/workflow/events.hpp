@@ -18,7 +18,8 @@ namespace triage::inline v0_1::workflow {
 // the journal only.
 enum class WorkflowEventKind : std::uint8_t {
   run_started,
-  run_resumed,  // Or began as a branch.
+  run_resumed,      // Or began as a branch.
+  run_rolled_back,  // As a whole, with what it restored in `checkpoint`.
   run_suspended,
   run_finished,
   run_stopped,         // Without a result: failed, escalated, cancelled.

@@ -39,6 +39,9 @@ struct WorkflowRunOptions {
   bool retry_failed = true;
   // Resume although parts of the workflow differ from those of the run.
   bool force = false;
+  // What executors reserve from (Context::reserve), and agents below the run. Once it is spent, no
+  // further executor begins: the run ends as Errc::exhausted when the others have finished.
+  std::shared_ptr<Budget> budget{};
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
@@ -137,7 +140,8 @@ class WorkflowRun {
   // Starts a run. Errors: Errc::escalated if an executor failed (see error.failure(); resume()
   // keeps what has finished); Errc::suspended if it waits for answers: see pending_requests(), and
   // error.suspension()->until for when the first of them expires;
-  // Errc::exhausted if it reached max_supersteps: resume() with more; Errc::cancelled;
+  // Errc::exhausted if it reached max_supersteps or spent its budget: resume() with more;
+  // Errc::cancelled;
   // Errc::conflict if the id belongs to another run, or two executors wrote one key; Errc::busy;
   // Errc::invalid_argument; the store's.
   [[nodiscard]] Result<WorkflowResult> run(const Json& inputs);

@@ -37,8 +37,11 @@ class WordIndex {
       const Slot& slot = slots_[slot_of(three)];
       if (slot.fourth == 0) continue;
       if (at < last && (slot.fourth >> (byte(text, at + 3) % 32) & 1U) == 0) continue;
+      const std::uint64_t eight = eight_at(text, at);
       for (std::size_t i = slot.begin; i < slot.end; ++i) {
-        if (stands_at(words_[order_[i]], text, at)) visit(std::size_t{order_[i]});
+        const Entry& entry = entries_[i];
+        if (((eight ^ entry.begin) & entry.mask) != 0) continue;
+        if (rest_stands_at(words_[entry.word], text, at)) visit(std::size_t{entry.word});
       }
     }
   }
@@ -48,8 +51,13 @@ class WordIndex {
 
   struct Slot {
     std::uint32_t fourth = 0;  // A bit for each byte (modulo 32) that is the fourth of a word.
-    std::uint16_t begin = 0;   // In order_.
+    std::uint16_t begin = 0;   // In entries_.
     std::uint16_t end = 0;
+  };
+  struct Entry {
+    std::uint64_t begin = 0;  // The first eight bytes of the word, or all and zeros …
+    std::uint64_t mask = 0;   // … which do not count.
+    std::uint16_t word = 0;
   };
 
   [[nodiscard]] static std::uint32_t byte(std::string_view text, std::size_t at) noexcept {
@@ -59,14 +67,17 @@ class WordIndex {
     return (three * 2654435761U) >> (32 - slot_bits);
   }
   [[nodiscard]] static std::size_t slot_of(const std::string& word) noexcept;
-  [[nodiscard]] static bool stands_at(const std::string& word, std::string_view text,
-                                      std::size_t at) noexcept;
+  // In lower case; zeros behind the end.
+  [[nodiscard]] static std::uint64_t eight_at(std::string_view text, std::size_t at) noexcept;
+  // Whether the text goes on with the word behind its first eight bytes.
+  [[nodiscard]] static bool rest_stands_at(const std::string& word, std::string_view text,
+                                           std::size_t at) noexcept;
 
   static const std::array<unsigned char, 256> lower_case;
 
   std::vector<std::string> words_{};
   std::vector<Slot> slots_{};
-  std::vector<std::uint16_t> order_{};  // Indexes of words, by slot.
+  std::vector<Entry> entries_{};  // By slot.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// triage checkpoint compact: fewer checkpoints of one run, and fewer records for them.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#include "triage/compaction.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
+
+#include <memory>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  StoreArgument where{};
+  std::size_t keep = 100;
+  std::string younger_than{};
+  bool json = false;
+};
+
+Result<CompactionRule> compaction_rule_of(const Arguments& given) {
+  CompactionRule rule{.max_checkpoints = given.keep};
+  if (given.younger_than.empty()) return outcome::success(rule);
+  const auto age = parse_duration(given.younger_than);
+  if (!age) return Error{age.error().code, "--younger-than: " + age.error().detail};
+  rule.keep_since =
+      real_clock()->wall_now() - std::chrono::duration_cast<std::chrono::milliseconds>(age.value());
+  return outcome::success(rule);
+}
+
+Result<Compaction> compact(const Arguments& given, const StoreAndRun& meant) {
+  TRIAGE_TRY(rule, compaction_rule_of(given));
+  TRIAGE_TRY(store, open_store_to_change(meant.store));
+  TRIAGE_TRY(run, in_full(*store, meant.run));
+  return compact_run(*store, run, rule);
+}
+
+ExitStatus compact_and_tell(const Arguments& given) {
+  const auto meant = meant_run(given.where);
+  if (!meant) return report(meant.error());
+  const auto done = compact(given, meant.value());
+  if (!done) return report(done.error());
+  const Compaction& all = done.value();
+  if (given.json) {
+    print_json(Json{{"store", without_secrets(meant.value().store)},
+                    {"run", meant.value().run},
+                    {"checkpoints", {{"before", all.checkpoints_before}, {"now", all.checkpoints}}},
+                    {"records", {{"before", all.records_before}, {"now", all.records}}},
+                    {"bytes", {{"before", all.bytes_before}, {"now", all.bytes}}}});
+    return ExitStatus::done;
+  }
+  print(count(all.checkpoints, "checkpoint") + " of " + std::to_string(all.checkpoints_before) +
+        ", " + count(all.records, "record") + " of " + std::to_string(all.records_before) + ", " +
+        std::to_string(all.bytes) + " bytes of " + std::to_string(all.bytes_before) + " stay.\n");
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_store(arguments, given->where, "The run.");
+  arguments
+      .add_option("--keep", given->keep,
+                  "At most so many checkpoints of each branch stay, the newest. Default: 100.")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}));
+  arguments.add_option("--younger-than", given->younger_than,
+                       "Those that were made within this time stay besides, such as 7d.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(std::string("Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
+                               "Checkpoints with a label stay, and those that the run went back "
+                               "to. A run that a living\nprocess holds is left alone. In SQLite "
+                               "stores; the file keeps its size and is used again.\n\n") +
+                   exit_status_help());
+  return [given] { return compact_and_tell(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

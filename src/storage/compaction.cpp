@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "triage/compaction.hpp"
+
+#include "storage/compaction_plan.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/journal.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1 {
+namespace {
+
+std::uint64_t bytes_of(const std::vector<Record>& records) {
+  std::uint64_t bytes = 0;
+  std::string body;
+  for (const Record& record : records) {
+    body.clear();
+    record.encode_body(body);
+    bytes += body.size();
+  }
+  return bytes;
+}
+
+// Where the run went back to, or what a branch began with.
+std::set<Sequence> returned_to(const JournalReading& reading) {
+  std::set<Sequence> targets;
+  for (const Record& record : reading.records) {
+    if (record.kind() != RecordKind::rolled_back && record.kind() != RecordKind::resumed) continue;
+    const auto body = record.body();
+    if (!body || !body.value().is_object()) continue;
+    const auto to = body.value().find("to");
+    if (to != body.value().end() && to->is_number_unsigned()) targets.insert(to->get<Sequence>());
+  }
+  return targets;
+}
+
+std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
+                        const CompactionRule& rule) {
+  std::set<Sequence> stay = returned_to(reading);
+  stay.insert(journal.start_sequence());
+  std::map<std::int32_t, std::size_t> newest;  // How many of each branch.
+  const auto& positions = journal.positions();
+  for (std::size_t i = positions.size(); i-- > 0;) {
+    const std::string label = journal.info(i).label;
+    const bool labelled = !label.empty() && !label.starts_with("triage/");
+    const bool young = rule.keep_since && positions[i].time >= *rule.keep_since;
+    const bool among_newest = newest[positions[i].cut]++ < rule.max_checkpoints;
+    if (labelled || young || among_newest) stay.insert(positions[i].seq);
+  }
+  return stay;
+}
+
+// What the records are with the plan carried out.
+JournalReading with(const JournalReading& reading, const detail::CompactionPlan& plan) {
+  JournalReading after{.info = reading.info};
+  auto range = plan.ranges.begin();
+  auto instead = plan.instead.begin();
+  const auto fill_until = [&](Sequence seq) {
+    for (; instead != plan.instead.end() && instead->seq() < seq; ++instead) {
+      after.records.push_back(*instead);
+    }
+  };
+  for (const Record& record : reading.records) {
+    while (range != plan.ranges.end() && range->last < record.seq()) ++range;
+    fill_until(record.seq());
+    const bool goes = range != plan.ranges.end() && record.seq() >= range->first;
+    if (!goes) after.records.push_back(record);
+  }
+  fill_until(std::numeric_limits<Sequence>::max());
+  return after;
+}
+
+// Nothing that is to stay may differ.
+Result<void> compare(const Journal& before, const Journal& after, const std::set<Sequence>& stay) {
+  const auto differs = [](const std::string& what) {
+    return Error{Errc::conflict, "the run cannot be compacted now: " + what + " would change"};
+  };
+  if (after.state() != before.state() || after.last() != before.last() ||
+      after.latest().info.id != before.latest().info.id) {
+    return differs("its newest position");
+  }
+  if (after.crashes() != before.crashes()) return differs("how often its process died");
+  if (after.trajectory().size() != before.trajectory().size() ||
+      after.effects().size() != before.effects().size() || after.gaps() != before.gaps()) {
+    return differs("what it did");
+  }
+  for (const Sequence seq : stay) {
+    if (before.find(seq) && !after.find(seq)) {
+      return differs("checkpoint " + to_string(CheckpointId{before.run(), seq}));
+    }
+  }
+  for (std::size_t i = 0; i < after.positions().size(); ++i) {
+    const auto same = before.find(after.positions()[i].seq);
+    if (!same || after.restore(i).state != before.restore(*same).state ||
+        after.positions()[i].steps != before.positions()[*same].steps) {
+      return differs("checkpoint " + to_string(after.info(i).id));
+    }
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<void> check_replacement(std::span<const SequenceRange> ranges,
+                               std::span<const Record> instead) {
+  for (const Record& record : instead) {
+    const bool inside = std::any_of(ranges.begin(), ranges.end(), [&](const SequenceRange& range) {
+      return range.first <= record.seq() && record.seq() <= range.last;
+    });
+    if (inside) continue;
+    return Error{Errc::invalid_argument,
+                 "record " + std::to_string(record.seq()) + " takes the place of none"};
+  }
+  return outcome::success();
+}
+
+Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
+                                    const CompactionRule& rule) {
+  auto* const compacts = dynamic_cast<CompactsRuns*>(&store);
+  if (compacts == nullptr) {
+    return Error{Errc::unsupported, "this store cannot compact runs; memory and SQLite stores can"};
+  }
+  if (rule.max_checkpoints == 0) {
+    return Error{Errc::invalid_argument, "max_checkpoints is 0; allowed are 1 and above"};
+  }
+  TRIAGE_TRY(reading, store.read(lease.run, {}));
+  TRIAGE_TRY(journal, Journal::fold(reading));
+  if (!reading.damaged.empty() || journal.broken_at() || journal.lost_intent() != 0) {
+    return Error{Errc::corrupt, "run \"" + lease.run +
+                                    "\" has damaged or missing records; `triage checkpoint verify` "
+                                    "tells more"};
+  }
+  const std::set<Sequence> stay = kept(journal, reading, rule);
+  Compaction done{.checkpoints_before = journal.positions().size(),
+                  .records_before = reading.records.size(),
+                  .bytes_before = bytes_of(reading.records)};
+  done.checkpoints = done.checkpoints_before;
+  done.records = done.records_before;
+  done.bytes = done.bytes_before;
+  const detail::CompactionPlan plan = detail::plan_compaction(reading, stay);
+  if (plan.ranges.empty()) return outcome::success(done);
+  const JournalReading smaller = with(reading, plan);
+  TRIAGE_TRY(after, Journal::fold(smaller));
+  TRIAGE_TRYV(compare(journal, after, stay));
+  TRIAGE_TRYV(compacts->replace(lease, plan.ranges, plan.instead));
+  done.checkpoints = after.positions().size();
+  done.records = smaller.records.size();
+  done.bytes = bytes_of(smaller.records);
+  return outcome::success(done);
+}
+
+Result<Compaction> compact_run(CheckpointStore& store, const RunId& run,
+                               const CompactionRule& rule) {
+  TRIAGE_TRY(lease, store.acquire(run));
+  auto done = compact_held_run(store, lease, rule);
+  static_cast<void>(store.release(lease));
+  return done;
+}
+
+}  // namespace triage::inline v0_1

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "storage/compaction_plan.hpp"
+
+#include "triage/detail/record_rules.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+// The field of a gap whose records were not lost but taken together: until which sequence the state
+// is not known.
+constexpr const char* compacted_field = "compacted";
+
+// A record that says something of the state, or stands for such records.
+struct Change {
+  Sequence first = 0;  // From here on it stands for.
+  Sequence seq = 0;
+  RecordKind kind{};
+  WallTime time{};
+  Json body{};
+};
+
+// Changes between two places whose states are needed: only what they come to is.
+class Stretch {
+ public:
+  explicit Stretch(CompactionPlan& plan) : plan_(plan) {}
+
+  void add(Change change) { changes_.push_back(std::move(change)); }
+
+  // Its end is needed.
+  void end() {
+    std::size_t real = 0;
+    for (const Change& change : changes_) real += change.kind == RecordKind::gap ? 0U : 1U;
+    if (real > 1) take_together();
+    changes_.clear();
+  }
+  // Nothing of it is needed: at `seq` the state becomes something else.
+  void drop(Sequence seq) {
+    const bool done = changes_.size() == 1 && changes_.front().kind == RecordKind::gap;
+    if (!done) remove(changes_.size(), seq);
+    changes_.clear();
+  }
+
+ private:
+  void take_together() {
+    const Change last = changes_.back();
+    // One that says all of the state stays as it is; so does what is known to come last.
+    if (last.kind == RecordKind::state_snapshot) return remove(changes_.size() - 1, last.seq);
+    bool whole = false;
+    std::map<std::string, std::optional<Json>> keys;
+    for (const Change& change : changes_) merge(change, keys, whole);
+    Json values = Json::object();
+    Json removed = Json::array();
+    for (auto& [key, value] : keys) {
+      if (value) values[key] = *std::move(value);
+      if (!value && !whole) removed.push_back(key);
+    }
+    // A gap is no place for a change: with both kinds of them two changes stay.
+    const bool both = !values.empty() && !removed.empty();
+    const std::size_t going = changes_.size() - (both ? 2 : 1);
+    if (going == 0 || changes_[going].kind == RecordKind::gap) return;
+    remove(going, last.seq);
+    if (both) put(changes_[going], RecordKind::state_removed, Json{{"keys", std::move(removed)}});
+    if (whole) {
+      put(last, RecordKind::state_snapshot, Json{{"replaced", true}, {"state", std::move(values)}});
+    } else if (values.empty()) {
+      put(last, RecordKind::state_removed, Json{{"keys", std::move(removed)}});
+    } else {
+      put(last, RecordKind::state_changed, std::move(values));
+    }
+  }
+
+  static void merge(const Change& change, std::map<std::string, std::optional<Json>>& keys,
+                    bool& whole) {
+    if (change.kind == RecordKind::state_removed) {
+      for (const Json& key : change.body.value("keys", Json::array())) {
+        if (key.is_string()) keys[key.get<std::string>()].reset();
+      }
+    } else if (change.kind == RecordKind::state_changed) {
+      for (const auto& [key, value] : change.body.items()) keys[key] = value;
+    } else if (change.kind == RecordKind::state_snapshot) {
+      whole = true;
+      keys.clear();
+      for (const auto& [key, value] : change.body.at("state").items()) keys[key] = value;
+    }
+  }
+
+  // The first `number` changes become gaps, one for each row of neighbours.
+  void remove(std::size_t number, Sequence until) {
+    for (std::size_t i = 0; i < number;) {
+      std::size_t end = i + 1;
+      while (end < number && changes_[end].first == changes_[end - 1].seq + 1) ++end;
+      const Change& newest = changes_[end - 1];
+      const Sequence first = changes_[i].first;
+      plan_.ranges.push_back({first, newest.seq});
+      plan_.instead.emplace_back(
+          newest.seq, RecordKind::gap, newest.time,
+          std::make_shared<const Json>(
+              Json{{"first", first}, {"last", newest.seq - 1}, {compacted_field, until}}));
+      i = end;
+    }
+  }
+  void put(const Change& place, RecordKind kind, Json body) {
+    plan_.ranges.push_back({place.first, place.seq});
+    plan_.instead.emplace_back(place.seq, kind, place.time,
+                               std::make_shared<const Json>(std::move(body)));
+  }
+
+  CompactionPlan& plan_;
+  std::vector<Change> changes_{};
+};
+
+std::optional<Change> change_of(const Record& record) {
+  const OnState does = rule_of(record.kind()).state;
+  const bool gap = record.kind() == RecordKind::gap;
+  if (does != OnState::changes && does != OnState::replaces && !gap) return std::nullopt;
+  auto body = record.body();
+  if (!body || !body.value().is_object()) return std::nullopt;
+  Json& fields = body.value();
+  Change change{record.seq(), record.seq(), record.kind(), record.time(), {}};
+  if (gap) {
+    if (!fields.contains(compacted_field)) return std::nullopt;
+    change.first = fields.value("first", record.seq());
+  }
+  if (record.kind() == RecordKind::state_snapshot) {
+    // One with the steps is where a branch begins, or stands for all that was before.
+    const auto state = fields.find("state");
+    if (fields.contains("steps") || state == fields.end() || !state->is_object()) {
+      return std::nullopt;
+    }
+  }
+  change.body = std::move(fields);
+  return change;
+}
+
+// Whether the state behind the record has nothing to do with the state before it.
+bool cuts(const Record& record) {
+  switch (rule_of(record.kind()).state) {
+    case OnState::begins:
+    case OnState::replaces:  // One that is no Change.
+      return true;
+    case OnState::returns: {
+      const auto body = record.body();
+      // A resumption that goes nowhere goes on where the run stood.
+      return record.kind() == RecordKind::rolled_back ||
+             (body && body.value().is_object() && body.value().value("to", Json(0)) != 0);
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+CompactionPlan plan_compaction(const JournalReading& reading, const std::set<Sequence>& stay) {
+  CompactionPlan plan;
+  Stretch stretch(plan);
+  auto next = stay.begin();
+  for (const Record& record : reading.records) {
+    for (; next != stay.end() && *next < record.seq(); ++next) stretch.end();
+    if (auto change = change_of(record)) {
+      stretch.add(*std::move(change));
+    } else if (cuts(record)) {
+      stretch.drop(record.seq());
+    } else if (record.kind() == RecordKind::action_taken || record.kind() == RecordKind::gap) {
+      stretch.end();  // It may start over, or not; or is followed by what was lost.
+    }
+  }
+  stretch.end();
+  return plan;
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One round of the campaign over the stores: a writer, a fault, and the invariants.
+
+#include "store_writer.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/postgres_server.hpp"
+#include "support/redis_server.hpp"
+#include "support/temp_folder.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+
+namespace triage::test {
+
+class Writer;
+
+class StoreFaults {
+ public:
+  StoreFaults();
+  ~StoreFaults();
+  StoreFaults(const StoreFaults&) = delete;
+  StoreFaults& operator=(const StoreFaults&) = delete;
+
+  // One run in one store, three faults, and an end without one. Everything follows from the seed,
+  // but for the moments at which processes are met.
+  void round(std::uint64_t seed);
+
+  // What was injected where, how often, and what was found: a table in Markdown.
+  [[nodiscard]] std::string account() const;
+  [[nodiscard]] int violations() const noexcept { return violations_; }
+
+ private:
+  struct Case;  // The run of a round: what is known of it.
+
+  void inject(Case& now, const std::string& fault);
+  void kill_writer(Case& now);
+  void stop_and_take_over(Case& now);
+  void restart_server(Case& now);
+  void end_sessions(Case& now);
+  void cut_connection(Case& now);
+  void fill_disk(Case& now);
+  void tear_file(Case& now);
+  void write_undisturbed(Case& now);
+  bool take(Case& now, const std::string& line);
+  bool follow(Case& now, Writer& writer, int batches);
+  void run_to_end(Case& now, Writer& writer);
+  void verify(Case& now);
+  void violation(const Case& now, const std::string& what);
+
+  TempFolder folder_{};
+  std::unique_ptr<RedisServer> redis_{};
+  std::unique_ptr<PostgresServer> postgres_{};
+  std::map<std::string, std::map<std::string, int>> injected_{};  // By fault and store.
+  std::map<std::string, int> found_{};                            // Violations, by fault.
+  std::uint64_t records_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  int takeovers_ = 0;
+  int fenced_ = 0;
+  int losses_ = 0;
+  int violations_ = 0;
+};
+
+}  // namespace triage::test
