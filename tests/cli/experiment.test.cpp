@@ -2,6 +2,7 @@
 // triage experiment, as a user runs it.
 #include "cli/stores.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 using namespace triage;
@@ -74,4 +75,48 @@ TEST_CASE("an experiment says which file, which line, which key and what is allo
   CHECK_THAT(absent.error, ContainsSubstring("no.yaml"));
   CHECK(triage_command({"experiment", file_with(folder, "c.yaml", coins), "--csv", "--json"})
             .status == 2);
+}
+
+TEST_CASE("every ready experiment runs, and is read as it stands in the manual", "[cli]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  const std::string page = read_text(std::string(TRIAGE_SOURCE_DIR) + "/docs/experiments.md");
+  int ran = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(TRIAGE_SOURCE_DIR) +
+                                                               "/examples/experiments")) {
+    const std::string name = entry.path().stem().string();
+    if (name.ends_with("_policy")) continue;
+    INFO(name);
+    const Printed printed = triage_command(
+        {"experiment", entry.path().string(), "--seeds", "1", "--json", "--store", store});
+    CHECK(printed.status == 0);
+    CHECK(Json::parse(printed.out)["conditions"].size() > 1);
+    CHECK_THAT(page, ContainsSubstring("<!-- experiment: " + name + " -->"));
+    ++ran;
+  }
+  CHECK(ran == 7);
+}
+
+TEST_CASE("a report is one page that refers to no other", "[cli]") {
+  const TempFolder folder;
+  const std::string path = file_with(folder, "coins.yaml", std::string(coins) + R"(about: A <b> & c.
+)");
+  const std::string page = folder.file("coins.html");
+  const std::string picture = folder.file("coins.svg");
+  const Printed printed = triage_command({"experiment", path, "--html", page, "--svg", picture,
+                                          "--store", folder.file("runs.db"), "--seeds", "5"});
+  CHECK(printed.status == 0);
+  const std::string html = read_text(page);
+  CHECK_THAT(html, ContainsSubstring("A &lt;b> &amp; c.") && ContainsSubstring("blind_retry"));
+  CHECK_THAT(html, !ContainsSubstring("src=") && !ContainsSubstring("<link"));
+  CHECK_THAT(html, ContainsSubstring("<canvas id=\"success\">") ||
+                       ContainsSubstring("This build of triage has no chart library"));
+  CHECK(html.size() < 2'000'000);
+  CHECK_THAT(read_text(picture), ContainsSubstring("<svg ") && ContainsSubstring("</svg>"));
+  // Nothing runs if the report could not be written.
+  const Printed unwritable = triage_command(
+      {"experiment", path, "--html", "/proc/none/x.html", "--store", folder.file("other.db")});
+  CHECK(unwritable.status == 9);
+  CHECK_THAT(unwritable.error, ContainsSubstring("\"/proc/none/x.html\" cannot be written"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("other.db")));
 }

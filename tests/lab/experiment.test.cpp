@@ -13,6 +13,7 @@
 #include "support/result.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -171,6 +172,20 @@ TEST_CASE("intervals are those of the books", "[lab][experiment]") {
   const auto better = lab::paired_interval(30, 10, 100);
   CHECK(better.low > 0);
   CHECK(better.high < 0.35);
+}
+
+TEST_CASE("the interval of a mean is that of all its values, not of its blocks",
+          "[lab][experiment]") {
+  // The mean of 1 to 1,000, whose standard deviation is 288.8.
+  const auto report = lab::run_experiment(
+      [](const Condition&, std::uint64_t seed) -> Sample {
+        return {.success = true, .figures = {{"n", static_cast<double>(seed)}}};
+      },
+      {.factors = {{"who", {"a"}}}, .seeds = 1'000});
+  const lab::Mean mean = report.value().conditions[0].figures.at("n");
+  CHECK(mean.value == Approx(500.5));
+  CHECK(mean.interval.high - mean.value ==
+        Approx(1.96 * 288.8194 / std::sqrt(1'000)).epsilon(0.001));
 }
 
 TEST_CASE("a table of an experiment can be read by other programs", "[lab][experiment]") {

@@ -67,6 +67,16 @@ TEST_CASE("an attempt that is told the right thing gets past its trouble", "[lab
   CHECK(report.differences[0].interval.low > 0.6);
 }
 
+TEST_CASE("a hint for something else does not help like the right one", "[lab][experiment]") {
+  // The failure is taken for a timeout, so that its hint is a wrong one.
+  const auto report = report_of(R"({"experiment": "wrong", "seeds": 20,
+      "agent": {"steps": 3, "recovers": {"right_hint": 1, "wrong_hint": 0, "no_hint": 0}},
+      "policies": [{"hopeful": {"default": {"strategy": "retry", "hint": "wait"},
+                                "attempt_timeout": "500ms"}}],
+      "faults": [{"tool": [{"trouble": "wrong_tool_called", "step": 2}]}]})");
+  CHECK(report.conditions[0].rate == 0.0);
+}
+
 TEST_CASE("a trouble without memory is got past by chance, in every policy alike",
           "[lab][experiment]") {
   const auto report = report_of(R"({"experiment": "chance", "seeds": 50,
