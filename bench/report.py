@@ -59,6 +59,9 @@ ROWS = [
             "p50_us", 5, "µs", "p99_us", "p99 {} µs"),
     at_most("classification of a 1 KB failure by all of it, the text model too", "≤ 30 µs (p50)",
             "classify_1_kb_by_all", "p50_us", 30, "µs"),
+    at_most("first classification of a process: \"HTTP 503 Service Unavailable\"", "≤ 2 ms", "first_failure/text", "p50_ms", 2,
+            "ms", "heap_mb", "heap {} MB"),
+    at_most("… a status without text", "≤ 2 ms", "first_failure/code", "p50_ms", 2, "ms", "heap_mb", "heap {} MB"),
     at_most("classification of a 10 MB failure", "≤ 200 ms", "classify_10_mb", "slowest_ms", 200, "ms"),
     *[at_most("`record_step`, 1 KB moved in, auto-checkpoint, memory" + f": run of {n:,} steps", "≤ 0.2 µs",
               f"record_step/{n}", "each_ns", 200, "ns", "vector_ns", "a vector {} ns")
@@ -67,7 +70,7 @@ ROWS = [
     at_most("… that has arguments", "≤ 1 µs", "effect_reused/1", "each_us", 1, "µs"),
     *[at_most(f"10,000 steps on SQLite, `process`, `background`, {shape}: the caller", "≤ 1 µs a step",
               f"background/{i}", "caller_us", 1, "µs") for i, shape in enumerate(SHAPES)],
-    *[at_most(f"… in all, {shape}, log folded", "≤ 10 µs a step", f"background/{i}", "all_us", 10, "µs")
+    *[at_most(f"… in all, {shape}, log checkpointed", "≤ 10 µs a step", f"background/{i}", "all_us", 10, "µs")
       for i, shape in enumerate(SHAPES)],
     at_most("10,000 steps on SQLite, `process`, `immediate`", "≤ 40 µs a step", "immediate", "all_us", 40,
             "µs", "raw_us", "raw INSERTs {} µs"),

@@ -31,7 +31,7 @@ std::vector<std::string> encoded(Shape shape) {
 
 struct Recorded {
   double caller = 0.0;  // Seconds in record_step.
-  double all = 0.0;     // Until every step is durable and the log is folded.
+  double all = 0.0;     // Until every step is durable and the log is checkpointed.
 };
 
 // Steps are made before; a labelled checkpoint waits until all of them are stored.

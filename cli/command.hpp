@@ -46,6 +46,7 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments);
 std::function<ExitStatus()> correct(CLI::App& arguments);
 std::function<ExitStatus()> decide(CLI::App& arguments);
 std::function<ExitStatus()> effect(CLI::App& arguments);
+std::function<ExitStatus()> experiment(CLI::App& arguments);
 std::function<ExitStatus()> explain(CLI::App& arguments);
 std::function<ExitStatus()> hook(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_label(CLI::App& arguments);

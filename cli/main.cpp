@@ -67,6 +67,8 @@ constexpr std::array commands{
     Command{"checkpoint", "label", "Inside a supervised program: gives a checkpoint a name.",
             &checkpoint_label},
     Command{"", "chaos", "Runs a program behind a proxy that fails on purpose, by seed.", &chaos},
+    Command{"", "experiment", "Compares policies on a simulated agent, as a file describes it.",
+            &experiment},
     Command{"", "classify", "Says why attempts failed: JSON Lines in, JSON Lines out.", &classify},
     Command{"", "correct", "Labels a failure of a run that was taken for something else.",
             &correct},

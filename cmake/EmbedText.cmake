@@ -4,7 +4,7 @@
 file(READ "${INPUT}" text)
 # Compilers limit the length of one literal; adjacent ones are joined.
 string(LENGTH "${text}" length)
-set(literals "")
+set(literals " \"\"")  # For an empty text.
 set(begin 0)
 while(begin LESS length)
   string(SUBSTRING "${text}" ${begin} 8000 part)

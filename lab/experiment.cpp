@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "triage/lab/experiment.hpp"
 
-#include "sample_file.hpp"
-#include "statistics.hpp"
+#include "draws.hpp"
+#include "experiment_sums.hpp"
 
+#include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/policies/stop.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
 namespace triage::inline v0_1::lab {
 namespace {
 
-using detail::SampleKey;
-using detail::Samples;
+using detail::ExperimentSums;
 
 constexpr std::size_t most_conditions = 10'000;
 
@@ -32,6 +35,9 @@ Result<void> check(const ExperimentOptions& options) {
   if (options.seeds == 0) return wrong("seeds is 0; allowed is 1 or more");
   if (options.threads < 0 || options.threads > 1'000) {
     return wrong("threads is " + std::to_string(options.threads) + "; allowed is 0 to 1000");
+  }
+  if (options.store) {
+    if (auto id = check_run_id(experiment_run(options)); !id) return id;
   }
   std::set<std::string> names;
   std::size_t conditions = 1;
@@ -70,131 +76,193 @@ std::vector<Condition> conditions_of(const std::vector<Factor>& factors) {
 
 using Trial = std::function<Sample(const Condition&, std::uint64_t)>;
 
-// Runs what is missing, on several threads.
-class Runner {
+// The seeds in blocks of one length: what is stored at once, and what a thread does at a time. How
+// long they are depends on the experiment alone, and so do the last bits of every mean.
+class Blocks {
  public:
-  Runner(const Trial& trial, const ExperimentOptions& options,
-         const std::vector<Condition>& conditions)
-      : trial_(trial), options_(options), conditions_(conditions) {}
-
-  Result<void> run(Samples& samples, detail::SampleFile* file);
+  Blocks(const ExperimentOptions& options, std::size_t conditions)
+      : first_seed_(options.first_seed), seeds_(options.seeds) {
+    // Few where a block is large, since each of them is a record.
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(10'000 / conditions, 4, 100);
+    length_ = (seeds_ + wanted - 1) / wanted;
+  }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>((seeds_ + length_ - 1) / length_);
+  }
+  [[nodiscard]] std::uint64_t seeds_of(std::size_t block) const {
+    return std::min(length_, seeds_ - static_cast<std::uint64_t>(block) * length_);
+  }
+  [[nodiscard]] std::uint64_t first_of(std::size_t block) const {
+    return first_seed_ + static_cast<std::uint64_t>(block) * length_;
+  }
 
  private:
-  void work(Samples& samples, detail::SampleFile* file);
-  Result<Sample> sample_of(const SampleKey& key) const;
-  void fail(Error error);
+  std::uint64_t first_seed_;
+  std::uint64_t seeds_;
+  std::uint64_t length_ = 1;
+};
+
+// Runs the blocks that are missing, on several threads.
+class Runner {
+ public:
+  // on_block: called with each block that was run, on one thread at a time.
+  using OnBlock = std::function<void(std::size_t, const ExperimentSums&)>;
+
+  Runner(const Trial& trial, const ExperimentOptions& options,
+         const std::vector<Condition>& conditions)
+      : trial_(trial),
+        options_(options),
+        conditions_(conditions),
+        others_(conditions.size() / options.factors.front().levels.size()),
+        blocks_(options, conditions.size()),
+        done_(blocks_.size()) {}
+
+  // A block that was run before.
+  void take(std::size_t block, const Json& json);
+  Result<void> run(const OnBlock& on_block, const std::stop_token& stop);
+  [[nodiscard]] ExperimentSums sum() const;
+  [[nodiscard]] ExperimentSums no_sums() const { return {conditions_.size(), others_}; }
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+
+ private:
+  void work(const OnBlock& on_block, const std::stop_token& stop);
+  Result<ExperimentSums> block_of(std::size_t block, const std::stop_token& stop);
+  Result<Sample> sample_of(const Condition& condition, std::uint64_t seed) const;
+  void tell_progress(std::uint64_t samples);
 
   const Trial& trial_;
   const ExperimentOptions& options_;
   const std::vector<Condition>& conditions_;
-  std::vector<SampleKey> open_{};
+  const std::size_t others_;
+  const Blocks blocks_;
+  std::vector<std::optional<ExperimentSums>> done_;
+  std::uint64_t taken_ = 0;  // Samples.
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_{};
+  std::uint64_t samples_ = 0;
   std::optional<Error> error_{};
 };
 
-Result<Sample> Runner::sample_of(const SampleKey& key) const {
-  const Condition& condition = conditions_[key.first];
-  const std::string where = condition.text() + ", seed " + std::to_string(key.second) + ": ";
+Result<Sample> Runner::sample_of(const Condition& condition, std::uint64_t seed) const {
+  const auto where = [&] { return condition.text() + ", seed " + std::to_string(seed) + ": "; };
   try {
-    Sample sample = trial_(condition, key.second);
+    Sample sample = trial_(condition, seed);
     for (const auto& [name, value] : sample.figures) {
       if (!std::isfinite(value)) {
         return Error{Errc::invalid_argument,
-                     where + "figure \"" + printable(name) + "\" is not finite"};
+                     where() + "figure \"" + printable(name) + "\" is not finite"};
       }
     }
     return outcome::success(std::move(sample));
   } catch (const std::exception& e) {
-    return Error{Errc::aborted, where + "the trial threw: " + e.what()};
+    return Error{Errc::aborted, where() + "the trial threw: " + e.what()};
   } catch (...) {
-    return Error{Errc::aborted, where + "the trial threw something that is no std::exception"};
+    return Error{Errc::aborted, where() + "the trial threw something that is no std::exception"};
   }
 }
 
-void Runner::fail(Error error) {
-  if (!error_) error_ = std::move(error);
-  failed_ = true;
+void Runner::take(std::size_t block, const Json& json) {
+  ExperimentSums sums = no_sums();
+  if (block >= done_.size() || done_[block] || !sums.read(json)) return;
+  done_[block] = std::move(sums);
+  taken_ += blocks_.seeds_of(block) * conditions_.size();
 }
 
-void Runner::work(Samples& samples, detail::SampleFile* file) {
-  for (std::size_t i = next_++; i < open_.size() && !failed_; i = next_++) {
-    auto sample = sample_of(open_[i]);
+void Runner::tell_progress(std::uint64_t samples) {
+  if (!options_.on_progress) return;
+  const std::scoped_lock lock(mutex_);
+  samples_ += samples;
+  options_.on_progress(samples_, conditions_.size() * options_.seeds);
+}
+
+Result<ExperimentSums> Runner::block_of(std::size_t block, const std::stop_token& stop) {
+  ExperimentSums sums = no_sums();
+  std::vector<Sample> samples(conditions_.size());
+  for (std::uint64_t i = 0; i < blocks_.seeds_of(block); ++i) {
+    for (std::size_t c = 0; c < conditions_.size(); ++c) {
+      if (failed_ || stop.stop_requested()) return Error{Errc::cancelled, "stopped"};
+      TRIAGE_TRY(sample, sample_of(conditions_[c], blocks_.first_of(block) + i));
+      samples[c] = std::move(sample);
+    }
+    sums.add(samples);
+    tell_progress(conditions_.size());
+  }
+  return outcome::success(std::move(sums));
+}
+
+void Runner::work(const OnBlock& on_block, const std::stop_token& stop) {
+  for (std::size_t i = next_++; i < done_.size() && !failed_; i = next_++) {
+    if (done_[i]) continue;  // Nobody else writes to this place.
+    auto sums = block_of(i, stop);
     const std::scoped_lock lock(mutex_);
-    if (!sample) return fail(std::move(sample).error());
-    if (file != nullptr) {
-      if (auto kept = file->append(open_[i], sample.value()); !kept) {
-        return fail(std::move(kept).error());
-      }
+    if (!sums) {
+      if (!failed_) error_ = std::move(sums).error();
+      failed_ = true;
+      return;
     }
-    samples.emplace(open_[i], std::move(sample).value());
-    if (options_.on_progress) {
-      options_.on_progress(samples.size(), conditions_.size() * options_.seeds);
-    }
+    on_block(i, sums.value());
+    done_[i] = std::move(sums).value();
   }
 }
 
-Result<void> Runner::run(Samples& samples, detail::SampleFile* file) {
-  // Seed by seed: what is there after a kill can be compared already.
-  for (std::uint64_t i = 0; i < options_.seeds; ++i) {
-    for (const Condition& condition : conditions_) {
-      const SampleKey key{condition.index(), options_.first_seed + i};
-      if (samples.count(key) == 0) open_.push_back(key);
-    }
-  }
+Result<void> Runner::run(const OnBlock& on_block, const std::stop_token& stop) {
+  samples_ = taken_;
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t wanted = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
                                                   : static_cast<std::size_t>(cores);
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(wanted, open_.size()); ++i) {
-      helpers.emplace_back([&] { work(samples, file); });
+    for (std::size_t i = 1; i < std::min(wanted, done_.size()); ++i) {
+      helpers.emplace_back([&] { work(on_block, stop); });
     }
-    work(samples, file);
+    work(on_block, stop);
   }
   if (error_) return *std::move(error_);
   return outcome::success();
 }
 
-// Only samples of this experiment's seeds count; a file may have more of them.
-ConditionReport report_of(const Condition& condition, const ExperimentOptions& options,
-                          const Samples& samples) {
-  ConditionReport report{.condition = condition};
-  std::map<std::string, detail::Moments, std::less<>> moments;
-  for (std::uint64_t i = 0; i < options.seeds; ++i) {
-    const Sample& sample = samples.at({condition.index(), options.first_seed + i});
-    ++report.trials;
-    report.successes += sample.success ? 1 : 0;
-    for (const auto& [name, value] : sample.figures) moments[name].add(value);
-  }
-  report.rate = static_cast<double>(report.successes) / static_cast<double>(report.trials);
-  report.interval = wilson_interval(report.successes, report.trials);
-  for (const auto& [name, one] : moments) report.figures.emplace(name, one.result());
-  return report;
+ExperimentSums Runner::sum() const {
+  ExperimentSums sums = no_sums();
+  for (const auto& block : done_) sums.add(*block);
+  return sums;
 }
 
-Difference difference_of(std::size_t from, std::size_t to, const ExperimentOptions& options,
-                         const Samples& samples) {
-  Difference difference{.from = from, .to = to};
-  std::uint64_t gained = 0;
-  std::uint64_t lost = 0;
-  std::map<std::string, detail::Moments, std::less<>> moments;
-  for (std::uint64_t i = 0; i < options.seeds; ++i) {
-    const Sample& before = samples.at({from, options.first_seed + i});
-    const Sample& after = samples.at({to, options.first_seed + i});
-    gained += after.success && !before.success ? 1 : 0;
-    lost += before.success && !after.success ? 1 : 0;
-    for (const auto& [name, value] : after.figures) {
-      const auto other = before.figures.find(name);
-      if (other != before.figures.end()) moments[name].add(value - other->second);
+// The experiment as a run of an agent: each block is a step of it, and survives.
+Result<Json> run_stored(const Trial& trial, const ExperimentOptions& options,
+                        const std::vector<Condition>& conditions, std::uint64_t& resumed) {
+  std::optional<Error> failed;
+  bool called = false;
+  const auto work = [&](const std::string&, Attempt& attempt) -> Result<Json> {
+    called = true;
+    Runner runner(trial, options, conditions);
+    for (const Step& step : attempt.trajectory()) {
+      if (!step.metadata.is_object() || !step.metadata.contains("block")) continue;
+      runner.take(step.metadata["block"].get<std::size_t>(), step.metadata["sums"]);
     }
-  }
-  const auto trials = static_cast<double>(options.seeds);
-  difference.rate = (static_cast<double>(gained) - static_cast<double>(lost)) / trials;
-  difference.interval = paired_interval(gained, lost, options.seeds);
-  for (const auto& [name, one] : moments) difference.figures.emplace(name, one.result());
-  return difference;
+    resumed = runner.taken();
+    auto done = runner.run(
+        [&](std::size_t block, const ExperimentSums& sums) {
+          attempt.record_step({.action = "block " + std::to_string(block + 1),
+                               .idempotent = true,
+                               .metadata = Json{{"block", block}, {"sums", sums.json()}}});
+        },
+        attempt.stop_token());
+    if (!done) {
+      failed = std::move(done).error();
+      return attempt.fail({.text = failed->detail});
+    }
+    return outcome::success(runner.sum().json());
+  };
+  const TriageAgent agent{
+      work, FailurePolicy().otherwise(escalate()),
+      AgentOptions{
+          .name = "experiment", .store = options.store, .write_mode = WriteMode::immediate}};
+  // What failed once may go well now, and a trial that killed its process is run again.
+  auto result = agent.run_or_resume(experiment_run(options), options.name, {.revive = true});
+  if (failed) return *std::move(failed);
+  if (result && !called) resumed = conditions.size() * options.seeds;
+  return result;
 }
 
 }  // namespace
@@ -214,30 +282,37 @@ std::string Condition::text() const {
   return text;
 }
 
+RunId experiment_run(const ExperimentOptions& options) {
+  Json all{{"trial", options.trial},
+           {"first_seed", options.first_seed},
+           {"seeds", options.seeds},
+           {"factors", Json::array()}};
+  for (const Factor& factor : options.factors) {
+    all["factors"].push_back(Json::array({factor.name, factor.levels}));
+  }
+  char hash[20];
+  std::snprintf(hash, sizeof hash, "%016llx",
+                static_cast<unsigned long long>(detail::hashed(show(all))));
+  return options.name + "-" + hash;
+}
+
 Result<ExperimentReport> run_experiment(const Trial& trial, const ExperimentOptions& options) {
   TRIAGE_TRYV(check(options));
   const std::vector<Condition> conditions = conditions_of(options.factors);
-  Samples samples;
-  std::optional<detail::SampleFile> file;
-  if (!options.keep.empty()) {
-    TRIAGE_TRY(opened, detail::SampleFile::open(options.keep, options.factors, samples));
-    file = std::move(opened);
+  if (!options.store) {
+    Runner runner(trial, options, conditions);
+    TRIAGE_TRYV(runner.run([](std::size_t, const ExperimentSums&) {}, {}));
+    return outcome::success(runner.sum().report(conditions));
   }
-  const auto is_mine = [&](const SampleKey& key) {
-    return key.first < conditions.size() && key.second >= options.first_seed &&
-           key.second - options.first_seed < options.seeds;
-  };
-  std::erase_if(samples, [&](const auto& one) { return !is_mine(one.first); });
-  ExperimentReport report{.resumed = samples.size()};
-  TRIAGE_TRYV(Runner(trial, options, conditions).run(samples, file ? &*file : nullptr));
-  for (const Condition& condition : conditions) {
-    report.conditions.push_back(report_of(condition, options, samples));
+  std::uint64_t resumed = 0;
+  TRIAGE_TRY(stored, run_stored(trial, options, conditions, resumed));
+  ExperimentSums sums = Runner(trial, options, conditions).no_sums();
+  if (!sums.read(stored)) {
+    return Error{Errc::corrupt, "the result of the run " + experiment_run(options) +
+                                    " is not that of this experiment"};
   }
-  // The first factor changes slowest.
-  const std::size_t others = conditions.size() / options.factors.front().levels.size();
-  for (std::size_t i = others; i < conditions.size(); ++i) {
-    report.differences.push_back(difference_of(i % others, i, options, samples));
-  }
+  ExperimentReport report = sums.report(conditions);
+  report.resumed = resumed;
   return outcome::success(std::move(report));
 }
 

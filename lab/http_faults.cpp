@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "http_faults.hpp"
 
+#include "http_message.hpp"
 #include "triage/lab/chaos.hpp"
 
 #include <algorithm>
@@ -54,7 +55,6 @@ Json* first_tool_call(Json& whole) {
   return nullptr;
 }
 
-constexpr std::string_view head_end = "\r\n\r\n";
 constexpr std::size_t most_levels = 500;  // Of an answer that is looked into.
 
 bool is_too_deep(std::string_view text) {

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t largest_head = 64U << 10U;
 constexpr std::size_t largest_body = 64U << 20U;
-constexpr std::string_view head_end = "\r\n\r\n";
 
 bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };

@@ -12,6 +12,9 @@
 
 namespace triage::inline v0_1::lab::detail {
 
+// What ends the headers.
+inline constexpr std::string_view head_end = "\r\n\r\n";
+
 struct HttpMessage {
   std::string first_line{};
   std::string headers{};  // Each line with its \r\n.

@@ -55,6 +55,16 @@ void Moments::add(double value) noexcept {
   squares += before * (value - mean);
 }
 
+void Moments::add(const Moments& more) noexcept {
+  if (more.count == 0) return;
+  const auto mine = static_cast<double>(count);
+  const auto others = static_cast<double>(more.count);
+  const double apart = more.mean - mean;
+  count += more.count;
+  mean += apart * others / (mine + others);
+  squares += more.squares + apart * apart * mine * others / (mine + others);
+}
+
 Mean Moments::result() const noexcept {
   if (count < 2) return {.value = mean, .interval = {mean, mean}};
   const auto n = static_cast<double>(count);

@@ -15,6 +15,8 @@ struct Moments {
   double squares = 0.0;  // Of the distances from the mean.
 
   void add(double value) noexcept;
+  // Of other values. Source: T. Chan, G. Golub, R. LeVeque, 1979.
+  void add(const Moments& more) noexcept;
   [[nodiscard]] Mean result() const noexcept;
 };
 

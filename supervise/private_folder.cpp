@@ -27,7 +27,7 @@ std::filesystem::path base_folder() {
 }
 
 // "triage-run-PID-XXXXXX" of a process that is gone, and of this user.
-bool is_left(const std::filesystem::path& path) {
+bool is_abandoned(const std::filesystem::path& path) {
   const std::string name = path.filename();
   if (!name.starts_with(start)) return false;
   pid_t pid = 0;
@@ -44,7 +44,7 @@ void remove_left(const std::filesystem::path& base) {
   std::filesystem::directory_iterator entry(base, failed);
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     std::error_code ignored;
-    if (is_left(entry->path())) std::filesystem::remove_all(entry->path(), ignored);
+    if (is_abandoned(entry->path())) std::filesystem::remove_all(entry->path(), ignored);
   }
 }
 

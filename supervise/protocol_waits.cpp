@@ -18,14 +18,14 @@ namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal.
 
-Error refused(const std::string& why) { return {Errc::invalid_argument, why}; }
+Error not_possible(const std::string& why) { return {Errc::invalid_argument, why}; }
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {
   constexpr double latest = 253'402'300'799.0;  // The end of the year 9999.
   const double value = seconds.is_number() ? seconds.get<double>() : -1.0;
   if (!(value >= 0.0 && value <= latest)) {
-    return refused(std::string(what) + " is no time: seconds since 1970");
+    return not_possible(std::string(what) + " is no time: seconds since 1970");
   }
   return WallTime(std::chrono::milliseconds(std::llround(value * 1000.0)));
 }
@@ -74,7 +74,8 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
                                  bool& later) {
   const bool sleeps = message.contains("sleep_until");
   if (!sleeps && !message.contains("wait")) return outcome::success(false);
-  if (id.is_null()) return refused(std::string(sleeps ? "sleep_until" : "wait") + " needs an id");
+  if (id.is_null())
+    return not_possible(std::string(sleeps ? "sleep_until" : "wait") + " needs an id");
   spoke_ = true;
   const Json request = sleeps ? message["sleep_until"] : message["wait"];
   if (sleeps) {
@@ -84,7 +85,7 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
     return outcome::success(true);
   }
   if (!request.is_object() || !request.contains("name") || !request["name"].is_string()) {
-    return refused("wait needs a name, which is a text");
+    return not_possible("wait needs a name, which is a text");
   }
   TRIAGE_TRY(until, moment_of(request.value("until", Json()), "wait.until"));
   later = true;

@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr std::size_t block_bytes = 64U << 10U;
+constexpr std::size_t most_read_at_once = 64U << 10U;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void Speaker::answer(const Json& id, Json answer) {
 }
 
 bool Speaker::read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line) {
-  std::array<char, block_bytes> block{};
+  std::array<char, most_read_at_once> block{};
   const ssize_t got = ::read(file_.get(), block.data(), block.size());
   if (got < 0) return errno == EINTR || errno == EAGAIN;
   if (got == 0) {

@@ -11,12 +11,12 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-std::int64_t milliseconds(Duration length) {
+std::int64_t milliseconds_of(Duration length) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(length).count();
 }
 
 void read(const Json& task, const char* key, Duration& value) {
-  value = std::chrono::milliseconds(task.value(key, milliseconds(value)));
+  value = std::chrono::milliseconds(task.value(key, milliseconds_of(value)));
 }
 
 }  // namespace
@@ -84,9 +84,9 @@ bool is_of_command(const RunSpec& spec, const std::vector<std::string>& command)
 Json to_json(const RunSpec& spec) {
   return Json{{"command", spec.command},
               {"folder", spec.folder},
-              {"timeout_ms", milliseconds(spec.timeout)},
-              {"idle_timeout_ms", milliseconds(spec.idle_timeout)},
-              {"kill_after_ms", milliseconds(spec.kill_after)},
+              {"timeout_ms", milliseconds_of(spec.timeout)},
+              {"idle_timeout_ms", milliseconds_of(spec.idle_timeout)},
+              {"kill_after_ms", milliseconds_of(spec.kill_after)},
               {"max_attempts", spec.max_attempts},
               {"start_ups", spec.start_ups},
               {"policy", spec.policy},
@@ -101,8 +101,8 @@ Json to_json(const RunSpec& spec) {
               {"budget_tokens", spec.budget.tokens},
               {"budget_usd", spec.budget.cost_usd},
               {"budget_calls", spec.budget.calls},
-              {"budget_time_ms", milliseconds(spec.budget.time)},
-              {"max_wait_ms", milliseconds(spec.max_wait)},
+              {"budget_time_ms", milliseconds_of(spec.budget.time)},
+              {"max_wait_ms", milliseconds_of(spec.max_wait)},
               {"redact", spec.redact},
               {"redact_patterns", spec.redact_patterns}};
 }

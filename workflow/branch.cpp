@@ -2,6 +2,7 @@
 #include "branch.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,7 +10,7 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+Error wrong_edit(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 std::string quoted_name(std::string_view name) { return "\"" + printable(name) + "\""; }
 
@@ -44,8 +45,9 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
   const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
   const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
   if (sent + out != 1) {
-    return wrong("the output of executor " + quoted_name(path) + " cannot be edited: it has sent " +
-                 std::to_string(sent + out) + " messages; allowed is 1");
+    return wrong_edit("the output of executor " + quoted_name(path) +
+                      " cannot be edited: it has sent " + std::to_string(sent + out) +
+                      " messages; allowed is 1");
   }
   Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
   message.erase("p");
@@ -54,13 +56,13 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
 }
 
 // Where a key of the shared state was written last: the record and the place in it.
-std::pair<std::string, std::size_t> last_write(const Plan& plan, const State& state,
-                                               const std::string& key) {
+std::pair<std::string, std::size_t> last_write(const std::vector<std::string>& executors,
+                                               const State& state, const std::string& key) {
   std::pair<std::string, std::size_t> found{};
   std::tuple<int, std::size_t, int> newest{};
-  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+  for (std::size_t node = 0; node < executors.size(); ++node) {
     for (int occurrence = 1;; ++occurrence) {
-      const std::string record = finished_key(plan.nodes[node].path, occurrence);
+      const std::string record = finished_key(executors[node], occurrence);
       const Json* stored = state.find(record);
       if (stored == nullptr || stored->is_null()) break;
       const Json writes = stored->value("wrote", Json::array());
@@ -76,9 +78,10 @@ std::pair<std::string, std::size_t> last_write(const Plan& plan, const State& st
   return found;
 }
 
-Result<void> edit_state(const Plan& plan, const State& state, const Json& edits, Json& changed) {
+Result<void> edit_state(const std::vector<std::string>& executors, const State& state,
+                        const Json& edits, Json& changed) {
   for (const auto& [key, value] : edits.items()) {
-    const auto [record, index] = last_write(plan, state, key);
+    const auto [record, index] = last_write(executors, state, key);
     if (record.empty()) {
       changed[std::string(edits_key)]["state"][key] = value;
       continue;
@@ -93,35 +96,38 @@ Result<void> edit_state(const Plan& plan, const State& state, const Json& edits,
 
 }  // namespace
 
-Result<Json> branch_edits(const Plan& plan, const State& checkpoint, const Fork& edits) {
+Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId& origin,
+                          const State& checkpoint, const Fork& edits) {
   for (const auto& [what, json] :
        {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
     if (!json->is_null() && !json->is_object()) {
-      return wrong(std::string("the branch's ") + what + " must be a JSON object; this is a " +
-                   json->type_name());
+      return wrong_edit(std::string("the branch's ") + what + " must be a JSON object; this is a " +
+                        json->type_name());
     }
     TRIAGE_TRYV(check_json(*json, std::string("the branch's ") + what));
   }
   Json changed = Json::object();
+  if (!checkpoint.contains(root_key)) changed[std::string(root_key)] = origin;
   const Json* before = checkpoint.find(edits_key);
   Json& own = changed[std::string(edits_key)] = before != nullptr ? *before : Json::object();
   if (edits.effects == ForkEffects::refuse_new) own["effects"] = refuse_new;
   if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
   for (const auto& [path, value] : edits.outputs) {
-    if (!plan.node_of.contains(path)) {
-      return wrong("executor " + quoted_name(path) + ", whose output is edited, does not exist");
+    if (std::find(executors.begin(), executors.end(), path) == executors.end()) {
+      return wrong_edit("executor " + quoted_name(path) +
+                        ", whose output is edited, does not exist");
     }
     const auto [key, stored] = last_of(checkpoint, path);
     if (stored == nullptr) {
-      return wrong("executor " + quoted_name(path) +
-                   ", whose output is edited, has not finished at the checkpoint");
+      return wrong_edit("executor " + quoted_name(path) +
+                        ", whose output is edited, has not finished at the checkpoint");
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
     TRIAGE_TRY(edited, with_output(path, *stored, value));
     changed[key] = std::move(edited);
   }
   if (edits.state.is_object()) {
-    TRIAGE_TRYV(edit_state(plan, checkpoint, edits.state, changed));
+    TRIAGE_TRYV(edit_state(executors, checkpoint, edits.state, changed));
   }
   return outcome::success(std::move(changed));
 }

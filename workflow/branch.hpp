@@ -5,11 +5,16 @@
 #include "finished.hpp"
 #include "triage/workflow/run.hpp"
 
+#include <string>
+#include <vector>
+
 namespace triage::inline v0_1::workflow::detail {
 
 // Keys of the run's state that the branch begins with instead of those of the checkpoint. Errors:
 // Errc::invalid_argument, naming the edit and what is allowed.
-[[nodiscard]] Result<Json> branch_edits(const Plan& plan, const State& checkpoint,
+// executors: their paths. origin: the run of the checkpoint.
+[[nodiscard]] Result<Json> branch_edits(const std::vector<std::string>& executors,
+                                        const RunId& origin, const State& checkpoint,
                                         const Fork& edits);
 
 // The run's inputs, with those that its branch has changed.

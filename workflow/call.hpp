@@ -6,6 +6,7 @@
 #include "triage/checkpoint_store.hpp"
 #include "triage/workflow/context.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,22 @@
 #include <string_view>
 
 namespace triage::inline v0_1::workflow::detail {
+
+// What a request has brought so far.
+struct Reply {
+  std::string request{};         // Its id.
+  std::optional<Json> answer{};  // Nothing: not yet, or it has expired.
+  bool expired = false;
+};
+
+// An effect on something that other executors and branches act on, too.
+struct ResourceAct {
+  std::string_view resource{};
+  std::string_view key{};
+  const Json* arguments = nullptr;  // Null: none.
+  const std::function<Json(const EffectCall&)>& act;
+  const EffectOptions& options;
+};
 
 class Call {
  public:
@@ -35,11 +52,10 @@ class Call {
   virtual void write(const std::string& scope, std::string_view key, Json value) = 0;
   [[nodiscard]] virtual std::string private_scope() const = 0;
   [[nodiscard]] virtual std::string shared_scope(std::string_view name) const = 0;
-  // Nothing: there is no answer yet. Errors stop the call.
-  [[nodiscard]] virtual Result<std::optional<Json>> request(std::string_view port,
-                                                            const std::string& type,
-                                                            const Json& payload,
-                                                            const RequestOptions& options) = 0;
+  // Errors stop the call.
+  [[nodiscard]] virtual Result<Reply> request(std::string_view port, const std::string& type,
+                                              const Json& payload,
+                                              const RequestOptions& options) = 0;
   [[nodiscard]] virtual Attempt& attempt() const noexcept = 0;
   // The attempt that steps and usage belong to: of the executor's own policy, if it has one.
   [[nodiscard]] virtual Attempt& inner_attempt() const noexcept = 0;
@@ -58,6 +74,8 @@ class Call {
   // Of an agent that the delivery runs; empty without a store.
   [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
   virtual void before_effect() = 0;
+  // Exceptions of the act pass through. Errors: see Context::effect_on.
+  [[nodiscard]] virtual Result<Json> act_on(const ResourceAct& act) = 0;
   [[nodiscard]] virtual bool refuses_effects() const = 0;
   virtual void plan_patched() = 0;
   virtual void park() = 0;  // The handler is to be called again when there is an answer.

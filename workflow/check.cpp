@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t longest_id = 128;
 constexpr int most_supersteps = 1'000'000;
+constexpr int most_rollbacks = 1'000;
 
 Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
@@ -124,11 +125,6 @@ Result<void> check_reached(const WorkflowSpec& spec) {
 Result<void> check_ways_in(const WorkflowSpec& spec) {
   Ids entered(spec.starts.begin(), spec.starts.end());
   for (const EdgeSpec& edge : spec.edges) {
-    if (edge.kind == EdgeSpec::Kind::fan_in && edge.join.kind != Join::Kind::all) {
-      return wrong("fan-in " + in_quotes(edge.options.name) +
-                   " does not wait for all its sources, which an eager workflow cannot do in the "
-                   "same way each time; use Schedule::supersteps");
-    }
     for (const std::string& target : Ids(edge.targets.begin(), edge.targets.end())) {
       if (entered.insert(target).second) continue;
       return wrong("executor " + in_quotes(target) +
@@ -145,6 +141,22 @@ Result<void> check_ways_in(const WorkflowSpec& spec) {
   return outcome::success();
 }
 
+Result<void> check_capacities(const WorkflowSpec& spec) {
+  Ids names;
+  for (const auto& [name, capacity] : spec.options.capacities) {
+    TRIAGE_TRYV(check_id(name, "capacity"));
+    if (capacity == 0) return wrong("capacity " + in_quotes(name) + " is 0; allowed is 1 or more");
+    names.insert(name);
+  }
+  for (const NodeSpec& node : spec.nodes) {
+    const std::string& shares = node.options.shares;
+    if (shares.empty() || names.contains(shares)) continue;
+    return wrong("executor " + in_quotes(node.id) + " shares capacity " + in_quotes(shares) +
+                 ", which WorkflowOptions::capacities does not have" + did_you_mean(shares, names));
+  }
+  return outcome::success();
+}
+
 }  // namespace
 
 Result<void> check_workflow(const WorkflowSpec& spec) {
@@ -153,6 +165,11 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
     return wrong("max_supersteps is " + std::to_string(spec.options.max_supersteps) +
                  "; allowed are 1 to 1000000");
   }
+  if (spec.options.max_rollbacks < 0 || spec.options.max_rollbacks > most_rollbacks) {
+    return wrong("max_rollbacks is " + std::to_string(spec.options.max_rollbacks) +
+                 "; allowed are 0 to 1000");
+  }
+  TRIAGE_TRYV(check_capacities(spec));
   Ids ids;
   for (const NodeSpec& node : spec.nodes) {
     TRIAGE_TRYV(check_id(node.id, "executor id"));

@@ -47,15 +47,33 @@ std::shared_ptr<const Json> Context::find_input(std::string_view key) const {
 Scope Context::state() { return {call_, call_->private_scope()}; }
 Scope Context::shared(std::string_view name) { return {call_, call_->shared_scope(name)}; }
 
+namespace {
+
+detail::Reply reply_to(Result<detail::Reply>& asked, detail::Call& call) {
+  detail::Reply reply = std::move(asked).value();
+  if (reply.answer || reply.expired) return reply;
+  call.park();
+  throw RequestPending{};
+}
+
+}  // namespace
+
 Json Context::request_json(std::string_view port, std::string type, const Json& payload,
                            const RequestOptions& options) {
-  auto answer = call_->request(port, type, payload, options);
-  if (!answer) give_up(std::move(answer).error());
-  if (!answer.value()) {
-    call_->park();
-    throw RequestPending{};
-  }
-  return *std::move(answer).value();
+  auto asked = call_->request(port, type, payload, options);
+  if (!asked) give_up(std::move(asked).error());
+  detail::Reply reply = reply_to(asked, *call_);
+  if (reply.answer) return *std::move(reply.answer);
+  give_up(call_->fail({.text = "nobody answered request \"" + reply.request + "\" in time",
+                       .type = FailureType::timeout,
+                       .reason = "request_expired"}));
+}
+
+std::optional<Json> Context::try_request_json(std::string_view port, std::string type,
+                                              const Json& payload, const RequestOptions& options) {
+  auto asked = call_->request(port, type, payload, options);
+  if (!asked) give_up(std::move(asked).error());
+  return reply_to(asked, *call_).answer;
 }
 
 Attempt& Context::attempt() const { return call_->attempt(); }
@@ -78,6 +96,34 @@ void Context::refuse_effect(std::string_view key) {
   give_up({Errc::conflict, "effect \"" + printable(key) + "\" of executor \"" + executor() +
                                "\" would be new, and this branch refuses new effects "
                                "(ForkEffects::refuse_new)"});
+}
+Result<Reservation> Context::reserve(const Usage& estimate) {
+  return call_->inner_attempt().reserve(estimate);
+}
+void Context::unreadable_result(std::string_view key, const std::string& why) {
+  give_up({Errc::conflict, "the recorded result of effect \"" + printable(key) +
+                               "\" does not convert to the type that is asked for: " + why});
+}
+
+// The run's own effect knows the result for replays and branches; whether it happened, only the
+// resource's does, which may therefore be asked again.
+Json Context::act_on(std::string_view resource, std::string_view key, const Json* arguments,
+                     const Act& act, const EffectOptions& options) {
+  std::optional<Error> failed;
+  const auto on_resource = [&]() -> Json {
+    auto done = call_->act_on({resource, key, arguments, act, options});
+    if (done) return std::move(done).value();
+    failed = std::move(done).error();
+    throw EffectNotDone(failed->detail);
+  };
+  const std::string own = std::string(key) + "@" + std::string(resource);
+  const EffectOptions outer{.semantics = EffectSemantics::at_least_once};
+  try {
+    return carry_out(own, arguments, on_resource, outer);
+  } catch (const EffectNotDone&) {
+    if (failed) give_up(*std::move(failed));
+    throw;
+  }
 }
 void Context::record_usage(const Usage& usage) {
   call_->inner_attempt().record_usage(usage);

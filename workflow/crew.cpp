@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-Error wrong(const std::string& task, const std::string& why) {
+Error wrong_task(const std::string& task, const std::string& why) {
   return {Errc::invalid_argument, "task \"" + printable(task) + "\" " + why};
 }
 
@@ -22,7 +22,8 @@ Result<TaskGraph> Crew::graph() const {
   std::string last;                 // That is not async.
   for (const CrewTask& task : tasks_) {
     if (task.condition && (task.async || before.empty())) {
-      return wrong(task.id, "has a condition, which the first task and async ones cannot have");
+      return wrong_task(task.id,
+                        "has a condition, which the first task and async ones cannot have");
     }
     Task planned{.id = task.id,
                  .description = task.description,
@@ -36,12 +37,12 @@ Result<TaskGraph> Crew::graph() const {
     if (task.context) {
       for (const std::string& one : *task.context) {
         if (std::find(before.begin(), before.end(), one) == before.end()) {
-          return wrong(task.id, "has the context \"" + printable(one) +
-                                    "\", which is no task that comes before it");
+          return wrong_task(task.id, "has the context \"" + printable(one) +
+                                         "\", which is no task that comes before it");
         }
         if (task.async && std::find(open.begin(), open.end(), one) != open.end()) {
-          return wrong(task.id, "is async, and so is \"" + printable(one) +
-                                    "\" in its context: nobody waits for that");
+          return wrong_task(task.id, "is async, and so is \"" + printable(one) +
+                                         "\" in its context: nobody waits for that");
         }
       }
       planned.context = task.context->empty() ? TaskContext::none : TaskContext::listed;
@@ -57,8 +58,8 @@ Result<TaskGraph> Crew::graph() const {
     graph.task(std::move(planned));
   }
   if (open.size() > 1) {
-    return wrong(open.back(),
-                 "is async at the end, and so is \"" + open.front() + "\"; at most one may be");
+    return wrong_task(
+        open.back(), "is async at the end, and so is \"" + open.front() + "\"; at most one may be");
   }
   return outcome::success(std::move(graph));
 }

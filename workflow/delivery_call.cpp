@@ -32,8 +32,7 @@ DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery,
   if (own.timeout > Duration::zero() || own.idle_timeout > Duration::zero()) {
     begun_ = active_ = around.clock.now();
   }
-  finished_.superstep = delivery.superstep;
-  if (around.stored) finished_.input = digest_of(delivery.message);
+  finished_ = begun_as(around.body.plan(), delivery, around.stored);
 }
 
 Result<void> DeliveryCall::invoke(Instance& executor) {
@@ -133,9 +132,8 @@ std::string DeliveryCall::shared_scope(std::string_view name) const {
   return detail::shared_scope(around_.body.plan().scopes[node_.scope].path, name);
 }
 
-Result<std::optional<Json>> DeliveryCall::request(std::string_view port, const std::string& type,
-                                                  const Json& payload,
-                                                  const RequestOptions& options) {
+Result<Reply> DeliveryCall::request(std::string_view port, const std::string& type,
+                                    const Json& payload, const RequestOptions& options) {
   const WorkflowSpec& spec = *around_.body.plan().scopes[node_.scope].spec;
   const auto known = spec.ports.find(port);
   if (known == spec.ports.end()) {
@@ -151,15 +149,25 @@ Result<std::optional<Json>> DeliveryCall::request(std::string_view port, const s
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
   if (const auto answer = around_.answers.find(id); answer != around_.answers.end()) {
-    return std::optional<Json>(answer->second);
+    Reply reply{.request = id, .expired = answer->second.expired};
+    if (!reply.expired) reply.answer = answer->second.value;
+    return outcome::success(std::move(reply));
   }
-  if (options.expires && around_.clock.wall_now() >= *options.expires) {
-    return fail({.text = "nobody answered request \"" + id + "\" in time",
-                 .type = FailureType::timeout,
-                 .reason = "request_expired"});
+  Asked asked{.id = id,
+              .executor = node_.path,
+              .port = std::string(port),
+              .type = type,
+              .payload = payload,
+              .expires = options.expires};
+  // A handler that says "in an hour" says another time whenever it comes here.
+  const State stored = around_.attempt.state();
+  if (const Json* before = stored.find(std::string(request_prefix) + id)) {
+    asked.expires = asked_from(id, *before).expires;
+  } else if (is_expired(asked, around_.clock)) {
+    return Reply{.request = id, .expired = true};
   }
-  asked_.push_back({std::move(id), node_.path, std::string(port), type, payload, options.expires});
-  return outcome::success(std::nullopt);
+  asked_.push_back(std::move(asked));
+  return Reply{.request = id};
 }
 
 std::optional<TimePoint> DeliveryCall::deadline() const {
@@ -193,11 +201,11 @@ void DeliveryCall::active() {
 
 RunId DeliveryCall::nested_run_id(const Json& task) const {
   if (!around_.store) return {};
-  return inner_run_id(
-      around_.attempt.run_id(),
-      show(Json{{"agent", node_.path},
-                {"occurrence", delivery_.occurrence},
-                {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}}));
+  Json what{{"agent", node_.path},
+            {"occurrence", delivery_.occurrence},
+            {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}};
+  if (!around_.rolled_back.is_null()) what["rolled_back"] = around_.rolled_back;
+  return inner_run_id(around_.attempt.run_id(), show(what));
 }
 
 void DeliveryCall::stepped(bool tool, bool model) {

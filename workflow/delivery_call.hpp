@@ -5,6 +5,7 @@
 #include "call.hpp"
 #include "checkpointer.hpp"
 #include "finished.hpp"
+#include "requests.hpp"
 #include "triage/failure.hpp"
 
 #include <map>
@@ -15,17 +16,6 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// What somebody outside is asked, until there is an answer.
-struct Asked {
-  std::string id{};  // The same whenever the handler comes here again.
-  std::string executor{};
-  std::string port{};
-  std::string type{};
-  Json payload{};
-  std::optional<WallTime> expires{};
-  std::string signal{};  // That answers it; only of what was read from a store.
-};
-
 // What all deliveries of a run see. Answers do not change while handlers run.
 struct Surroundings {
   const WorkflowBody& body;
@@ -33,12 +23,15 @@ struct Surroundings {
   Attempt& attempt;
   Clock& clock;
   Values& values;
-  const std::map<std::string, Json, std::less<>>& answers;
+  const Answers& answers;
   Checkpointer& checkpoints;
   std::shared_ptr<CheckpointStore> store{};
   const std::vector<Resource>* resources = nullptr;
   bool stored = false;  // There is a store: what is read is noted.
   bool refuses_effects = false;
+  Json rolled_back{};  // Since which attempt, if the run was rolled back as a whole.
+  const std::map<std::string, Reconcile>* reconciliations = nullptr;
+  std::shared_ptr<Clock> given_clock{};  // The same, for runs below this one.
 };
 
 // Errors: Errc::invalid_argument, naming the resource.
@@ -71,9 +64,8 @@ class DeliveryCall final : public Call {
   void write(const std::string& scope, std::string_view key, Json value) override;
   [[nodiscard]] std::string private_scope() const override;
   [[nodiscard]] std::string shared_scope(std::string_view name) const override;
-  [[nodiscard]] Result<std::optional<Json>> request(std::string_view port, const std::string& type,
-                                                    const Json& payload,
-                                                    const RequestOptions& options) override;
+  [[nodiscard]] Result<Reply> request(std::string_view port, const std::string& type,
+                                      const Json& payload, const RequestOptions& options) override;
   [[nodiscard]] Attempt& attempt() const noexcept override { return around_.attempt; }
   [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
   [[nodiscard]] std::optional<TimePoint> deadline() const override;
@@ -87,12 +79,14 @@ class DeliveryCall final : public Call {
   [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
   [[nodiscard]] RunId nested_run_id(const Json& task) const override;
   void before_effect() override;
+  [[nodiscard]] Result<Json> act_on(const ResourceAct& act) override;
   [[nodiscard]] bool refuses_effects() const override { return around_.refuses_effects; }
   void plan_patched() override;
   void park() override { parked_ = true; }
 
  private:
   [[nodiscard]] Result<void> invoke(Instance& executor);
+  [[nodiscard]] Result<void> rest();  // A little, until somebody else has made way.
   void add_sent(const std::vector<Exit>& exits, Message message,
                 std::optional<std::string_view> target);
 

@@ -8,54 +8,6 @@
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
-namespace {
-
-// Inputs are plain JSON; handlers ask for types.
-Message message_of(const Json& inputs) {
-  const char* type = inputs.is_string()           ? "string"
-                     : inputs.is_boolean()        ? "boolean"
-                     : inputs.is_number_integer() ? "integer"
-                     : inputs.is_number()         ? "number"
-                     : inputs.is_array()          ? "list"
-                                                  : "json";
-  return {type, std::make_shared<const Json>(inputs)};
-}
-
-}  // namespace
-
-std::string answer_signal(std::string_view request, std::string_view timeline) {
-  std::string what(request);
-  if (!timeline.empty()) what += "\n" + std::string(timeline);
-  return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
-}
-
-std::string timeline_of(const State& state) {
-  const Json* timeline = state.find(timeline_key);
-  return timeline != nullptr && timeline->is_string() ? timeline->get<std::string>() : "";
-}
-
-Json asked_json(const Asked& asked) {
-  Json json{{"executor", asked.executor},
-            {"port", asked.port},
-            {"type", asked.type},
-            {"payload", asked.payload}};
-  if (asked.expires) json["expires_ms"] = asked.expires->time_since_epoch().count();
-  return json;
-}
-
-Asked asked_from(const std::string& id, const Json& json) {
-  Asked asked{.id = id,
-              .executor = json.value("executor", std::string()),
-              .port = json.value("port", std::string()),
-              .type = json.value("type", std::string()),
-              .payload = json.value("payload", Json())};
-  if (json.contains("expires_ms")) {
-    asked.expires = WallTime(
-        std::chrono::milliseconds(json["expires_ms"].get<std::chrono::milliseconds::rep>()));
-  }
-  return asked;
-}
-
 Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
                Attempt& attempt, const DriverOptions& options)
     : body_(body),
@@ -71,7 +23,10 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       around_{body,     inputs,       attempt,       *options_.clock,     values_,
               answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
       kept_(plan_.nodes.size()),
-      work_(options.threads, options.pool) {}
+      work_(options.threads, options.pool) {
+  around_.reconciliations = options_.reconciliations;
+  around_.given_clock = options_.clock;
+}
 
 namespace {
 
@@ -90,11 +45,12 @@ void each_of(const State& state, std::string_view prefix, const Found& found) {
 Result<void> Driver::load() {
   before_ = attempt_.state();
   parts_.begin_with(before_);
-  std::string timeline = timeline_of(before_);
+  timeline_ = timeline_of(before_);
   if (options_.restored) {
-    timeline = std::to_string(attempt_.number());
-    attempt_.update_state(Json{{std::string(timeline_key), timeline}});
+    timeline_ = std::to_string(attempt_.number());
+    attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
   }
+  note_rollback();
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
@@ -116,33 +72,13 @@ Result<void> Driver::load() {
     if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
   });
   compare_resources();
-  load_answers(timeline);
-  return outcome::success();
-}
-
-// What was answered is kept in the state, where a branch finds it too.
-void Driver::load_answers(const std::string& timeline) {
-  each_of(before_, answer_prefix, [&](const std::string& id, const Json& answer) {
-    answers_.emplace(id, answer.at("value"));
-  });
-  each_of(before_, request_prefix, [&](const std::string& id, const Json& asked) {
-    if (answers_.contains(id)) return;
-    const auto sent = attempt_.received(answer_signal(id, timeline));
-    if (!sent || !sent->contains("value")) return;
-    answers_.emplace(id, sent->at("value"));
-    attempt_.update_state(
-        Json{{std::string(answer_prefix) + id, Json{{"value", sent->at("value")}}}});
-    const auto node = plan_.node_of.find(asked_from(id, asked).executor);
-    if (node == plan_.node_of.end()) return;
-    checkpoints_.recorded(node->second, 0, 0);
-    checkpoints_.happened(CheckpointTrigger::response_accepted, node->second, 0);
-  });
+  return load_answers();
 }
 
 Result<Json> Driver::run(Driven& driven) {
   if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
   TRIAGE_TRYV(load());
-  scheduler_.start(message_of(body_.spec().options.deliver_inputs ? inputs_ : Json()));
+  scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
   while (scheduler_.running() > 0) {  // It broke off; what runs may finish.
     work_.help();
@@ -151,17 +87,18 @@ Result<Json> Driver::run(Driven& driven) {
   if (attempt_.stop_token().stop_requested())
     checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
-  driven.asked = asked_;
+  driven.asked = asked();
   driven.deliveries = std::move(views_);
   if (!driven_on) {
     driven.error = driven_on.error();
     return std::move(driven_on).error();
   }
   if (!failed_.empty()) return first_failure(driven);
+  if (spent_) return budget_spent();
   if (attempt_.stop_token().stop_requested() && scheduler_.waiting() > 0) {
     return Error{Errc::cancelled, "the workflow was stopped"};
   }
-  if (!asked_.empty()) return waiting();
+  if (!parked_.empty()) return waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
   store_withheld();
@@ -170,7 +107,7 @@ Result<Json> Driver::run(Driven& driven) {
 
 Result<void> Driver::drive() {
   for (;;) {
-    while (failed_.empty() && !attempt_.stop_token().stop_requested()) {
+    while (failed_.empty() && !spent_ && !attempt_.stop_token().stop_requested()) {
       auto delivery = scheduler_.next();
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
@@ -180,14 +117,24 @@ Result<void> Driver::drive() {
       }
       if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
       if (!known) return std::move(known).error();
-      if (!known.value()) begin(*std::move(delivery));
+      if (known.value()) continue;
+      if (may_begin()) {
+        begin(*std::move(delivery));
+      } else {
+        scheduler_.leave(*delivery);
+      }
     }
     if (scheduler_.running() > 0) {
       work_.help();
       TRIAGE_TRYV(collect());
       continue;
     }
-    if (!failed_.empty() || attempt_.stop_token().stop_requested() || scheduler_.left() > 0) break;
+    if (!failed_.empty() || spent_ || attempt_.stop_token().stop_requested()) break;
+    if (scheduler_.left() > 0) {
+      TRIAGE_TRY(some, go_on_without_answers());
+      if (some) continue;
+      break;
+    }
     TRIAGE_TRYV(values_.commit());
     superstep_ended();
     if (!scheduler_.advance()) break;
@@ -294,7 +241,7 @@ Result<void> Driver::settle(Ended ended) {
                                           "cannot be answered; a MemoryStore will do"};
     }
     note(ended, Ran::waits);
-    for (Asked& asked : ended.asked) asked_.push_back(std::move(asked));
+    parked_.push_back(std::move(ended));
     return outcome::success();
   }
   if (ended.status == Status::failed) {

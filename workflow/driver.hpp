@@ -21,6 +21,7 @@ namespace triage::inline v0_1::workflow::detail {
 // Reasons of failures by which the driver ends an attempt.
 inline constexpr std::string_view pending_reason = "request_pending";
 inline constexpr std::string_view limit_reason = "step_limit";
+inline constexpr std::string_view budget_reason = "budget_spent";
 
 // An output with what it is ordered by.
 struct Emitted {
@@ -45,6 +46,7 @@ struct Driven {
   std::vector<Asked> asked{};
   Json state{};
   std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
+  std::optional<RecoveryAction> rollback{};  // Of the whole run, as a policy has decided.
   std::vector<Viewed> deliveries{};
 };
 
@@ -60,13 +62,16 @@ struct DriverOptions {
   Json known_parts{};  // That the run went on with before; null: those of the workflow.
   std::vector<Resource> resources{};
   bool restored = false;  // Answers that were given before do not count.
+  std::shared_ptr<Budget> budget{};
+  const std::map<std::string, Reconcile>* reconciliations = nullptr;
 };
 
-// The name of the signal that answers a request, in the timeline that the state tells.
-[[nodiscard]] std::string answer_signal(std::string_view request, std::string_view timeline);
-[[nodiscard]] std::string timeline_of(const State& state);
-[[nodiscard]] Json asked_json(const Asked& asked);
-[[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
+// What becomes of a run whose driver has ended without a result; `driven` is read then.
+// Rolls back at most so many times.
+[[nodiscard]] FailurePolicy outer_policy(const Driven& driven, int max_rollbacks);
+// What makes a workflow's run what it is, for whoever starts, continues or branches one.
+[[nodiscard]] AgentOptions outer_options(std::string workflow,
+                                         std::shared_ptr<CheckpointStore> store);
 
 class Driver {
  public:
@@ -86,8 +91,9 @@ class Driver {
     std::optional<Error> error{};
     std::exception_ptr thrown{};
     bool reused = false;
-    bool patched = false;            // It has changed a plan.
-    std::optional<Error> unsaved{};  // Why its hook gave nothing to store.
+    bool patched = false;                      // It has changed a plan.
+    std::optional<RecoveryAction> rollback{};  // Of the whole run, as its policy has decided.
+    std::optional<Error> unsaved{};            // Why its hook gave nothing to store.
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
@@ -98,7 +104,10 @@ class Driver {
   };
 
   [[nodiscard]] Result<void> load();
-  void load_answers(const std::string& timeline);
+  [[nodiscard]] Result<void> load_answers();
+  [[nodiscard]] Result<bool> settle_request(const Asked& asked);
+  [[nodiscard]] Result<bool> go_on_without_answers();
+  [[nodiscard]] std::vector<Asked> asked() const;
   void compare_resources();
   void note_parts();
   [[nodiscard]] Result<void> migrate(const Delivery& next);
@@ -126,6 +135,9 @@ class Driver {
   [[nodiscard]] Result<void> settle(Ended ended);
   [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
   [[nodiscard]] Error first_failure(Driven& driven);
+  [[nodiscard]] bool may_begin();
+  void note_rollback();
+  [[nodiscard]] Error budget_spent();
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
   [[nodiscard]] Json result(Driven& driven);
@@ -136,7 +148,8 @@ class Driver {
   Attempt& attempt_;
   DriverOptions options_;
   State before_{};  // Where the attempt began.
-  std::map<std::string, Json, std::less<>> answers_{};
+  std::string timeline_{};
+  Answers answers_{};
   Parts parts_{};
   Values values_;
   Scheduler scheduler_;
@@ -146,11 +159,12 @@ class Driver {
   std::vector<Kept> kept_;
   std::map<std::size_t, Json> migrated_{};  // By node: what its private state was made into.
   std::vector<Emitted> outputs_{};
-  std::vector<Asked> asked_{};
+  std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
+  bool spent_ = false;                 // Nothing more begins.
   bool verify_ = false;                // Some of what is stored may not be true any more.
   std::mutex mutex_{};
   std::vector<Ended> ended_{};  // By workers; under mutex_.

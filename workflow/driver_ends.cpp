@@ -10,6 +10,8 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
+constexpr int no_limit = 1'000'000;
+
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
 FailurePolicy fail_at_once() {
@@ -20,7 +22,53 @@ FailurePolicy fail_at_once() {
   return policy;
 }
 
+// The policy, but that a rollback ends the executor's run: the workflow's run carries it out.
+FailurePolicy for_the_workflow(const FailurePolicy& own, std::optional<RecoveryAction>& wanted) {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("for_the_workflow(" + own.describe() + ")",
+                            [&own, &wanted](const FailureContext& failure) {
+                              RecoveryAction action = own.decide(failure);
+                              if (action.kind != RecoveryAction::Kind::rollback) return action;
+                              wanted = std::move(action);
+                              return RecoveryAction::escalate("the whole workflow rolls back");
+                            }));
+  return policy;
+}
+
 }  // namespace
+
+// The executors' own policies have had their say when a failure comes here. A run that waits is due
+// when the first of its requests expires.
+FailurePolicy outer_policy(const Driven& driven, int max_rollbacks) {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("workflow", [&driven, max_rollbacks](const FailureContext& failure) {
+    const auto before =
+        std::count_if(failure.history.begin(), failure.history.end(), [](const HistoryEntry& one) {
+          return one.action == RecoveryAction::Kind::rollback && !one.refused;
+        });
+    if (driven.rollback && before < max_rollbacks) {
+      return *driven.rollback;
+    }
+    if (failure.classification.reason == pending_reason) {
+      RecoveryAction wait = RecoveryAction::suspend(failure.text);
+      for (const Asked& one : driven.asked) {
+        if (one.expires && (!wait.until || *one.expires < *wait.until)) wait.until = one.expires;
+      }
+      return wait;
+    }
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
+AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore> store) {
+  return {.name = std::move(workflow),
+          .version = "workflow",
+          .store = std::move(store),
+          .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
+          .write_mode = WriteMode::immediate,
+          .on_store_error = OnStoreError::degrade};
+}
 
 // The policy's attempts are those of a run of its own, which goes on counting after a crash. Its
 // result is what the delivery has left behind, so that it is not run again if only that was stored.
@@ -38,7 +86,12 @@ void Driver::call_under_policy(Ended& ended) {
     return stored_form(ended, {.fresh = none});
   };
   const ExecutorOptions& own = node.spec->options;
-  const TriageAgent<Inner> agent(try_once, own.policy ? *own.policy : fail_at_once(),
+  FailurePolicy policy = own.policy ? *own.policy : fail_at_once();
+  ended.rollback.reset();
+  if (own.policy && own.rollback == RollbackScope::workflow) {
+    policy = for_the_workflow(*own.policy, ended.rollback);
+  }
+  const TriageAgent<Inner> agent(try_once, std::move(policy),
                                  {.name = node.spec->id,
                                   .version = own.version,
                                   .store = options_.store,
@@ -50,10 +103,11 @@ void Driver::call_under_policy(Ended& ended) {
        one != answers_.end() && one->first.rfind(prefix, 0) == 0; ++one) {
     ++answered;
   }
-  const Json task{{"executor", node.path},
-                  {"occurrence", ended.delivery.occurrence},
-                  {"input", digest_of(ended.delivery.message)},
-                  {"answers", answered}};
+  Json task{{"executor", node.path},
+            {"occurrence", ended.delivery.occurrence},
+            {"input", digest_of(ended.delivery.message)},
+            {"answers", answered}};
+  if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
   const RunOptions options{.parent = &attempt_};
   Result<Json> done =
       options_.store
@@ -88,6 +142,7 @@ Error Driver::first_failure(Driven& driven) {
     attempt_.record_step(std::move(step));
   }
   Ended& first = failed_.front();
+  driven.rollback = first.rollback;
   if (first.thrown) std::rethrow_exception(first.thrown);
   Error error = *std::move(first.error);
   error.detail = "executor \"" + plan_.nodes[first.delivery.node].path + "\": " + error.detail;
@@ -102,14 +157,31 @@ Error Driver::failed_tasks() const {
   return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
 }
 
-Error Driver::waiting() {
-  std::sort(asked_.begin(), asked_.end(),
-            [](const Asked& a, const Asked& b) { return a.id < b.id; });
-  std::string ids;
-  for (const Asked& asked : asked_) ids += (ids.empty() ? "" : ", ") + asked.id;
-  return attempt_.fail({.text = "the workflow waits for answers to " + ids,
-                        .type = FailureType::plan_incomplete,
-                        .reason = std::string(pending_reason)});
+// Asked before each delivery that would be called.
+bool Driver::may_begin() {
+  if (!options_.budget) return true;
+  // Given back at once: what the executor needs, it reserves itself.
+  spent_ = !options_.budget->reserve(Usage{.input_tokens = 1}).has_value();
+  return !spent_;
+}
+
+Error Driver::budget_spent() {
+  return attempt_.fail({.text = "the workflow's budget is spent, with " +
+                                std::to_string(scheduler_.waiting() + scheduler_.left()) +
+                                " deliveries to make",
+                        .type = FailureType::quota_exhausted,
+                        .reason = std::string(budget_reason)});
+}
+
+// What the agents below a run have come to before it was rolled back does not count after that.
+void Driver::note_rollback() {
+  const Recovery* recovery = attempt_.recovery();
+  if (recovery != nullptr && recovery->action == RecoveryAction::Kind::rollback) {
+    around_.rolled_back = attempt_.number();
+    attempt_.update_state(Json{{std::string(rolled_back_key), around_.rolled_back}});
+  } else if (const Json* before = before_.find(rolled_back_key)) {
+    around_.rolled_back = *before;
+  }
 }
 
 Error Driver::at_limit() {

@@ -73,8 +73,7 @@ void Driver::take_instead(Ended& ended) {
     Message message = own.instead(error);
     auto routes = routes_of(plan_, node.edges, message);
     if (!routes) return;
-    Finished finished{.input = around_.stored ? digest_of(ended.delivery.message) : "",
-                      .superstep = ended.delivery.superstep};
+    Finished finished = begun_as(plan_, ended.delivery, around_.stored);
     if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
     finished.sent.push_back({std::move(message), std::move(routes).value()});
     ended.finished = std::move(finished);
@@ -167,19 +166,6 @@ void Driver::store_withheld() {
   for (Kept& kept : kept_) {
     if (!kept.withheld.empty()) attempt_.update_state(std::exchange(kept.withheld, Json::object()));
   }
-}
-
-void Driver::store_asked(const Ended& ended) {
-  Json patch = Json::object();
-  for (const Asked& asked : ended.asked) {
-    const std::string key = std::string(request_prefix) + asked.id;
-    if (!before_.contains(key)) patch[key] = asked_json(asked);
-  }
-  if (patch.empty()) return;
-  attempt_.update_state(std::move(patch));
-  checkpoints_.recorded(ended.delivery.node, 0, 0);
-  checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
-                        ended.delivery.occurrence);
 }
 
 void Driver::store_ended(const Ended& ended) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A run with its branches, and what became of each executor in them.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "finished.hpp"
 #include "stored_run.hpp"
 #include "triage/detail/try.hpp"
@@ -22,11 +22,11 @@ std::string_view to_string(NodeStatus status) noexcept {
 
 namespace {
 
-using triage::detail::shielded;
+using triage::detail::run_catching;
 
 // The `forked` record of a branch; null for other runs.
 Result<Json> forked_in(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {1, 2}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {1, 2}); }));
   for (const Record& record : reading.records) {
     if (record.kind() == RecordKind::forked) return record.body();
   }
@@ -44,7 +44,7 @@ std::string executor_of(const std::string& key) {
 
 // One pass over the journal: what it began with, and what finished or failed since.
 Result<std::map<std::string, NodeStatus>> nodes_in(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
   std::map<std::string, NodeStatus> of_key;
   std::map<std::string, NodeStatus> failed;
   bool begun = false;
@@ -87,8 +87,8 @@ Result<std::map<std::string, NodeStatus>> nodes_in(CheckpointStore& store, const
 
 Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRYV(detail::stored_task(store, run));
-  TRIAGE_TRY(info, shielded([&] { return store.run(run); }));
-  TRIAGE_TRY(all, shielded([&] { return store.runs({.agent = info.agent, .limit = 0}); }));
+  TRIAGE_TRY(info, run_catching([&] { return store.run(run); }));
+  TRIAGE_TRY(all, run_catching([&] { return store.runs({.agent = info.agent, .limit = 0}); }));
   std::map<RunId, BranchView> known;
   for (RunInfo& one : all) {
     auto forked = forked_in(store, one.id);

@@ -65,10 +65,35 @@ Result<Finished> parse(const Plan& plan, const Parts& parts, const Json& stored)
   finished.failed = stored.value("failed", std::string());
   finished.edited = stored.value("edited", false);
   finished.superstep = stored.value("step", 0);
+  const Json from = stored.value("from", Json::array());
+  for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
+    finished.from.emplace_back(from[i].get<std::string>(), from[i + 1].get<int>());
+  }
   return outcome::success(std::move(finished));
 }
 
 }  // namespace
+
+Finished begun_as(const Plan& plan, const Delivery& delivery, bool stored) {
+  Finished finished{.superstep = delivery.superstep};
+  if (!stored) return finished;
+  finished.input = digest_of(delivery.message);
+  for (const Origin& origin : delivery.from) {
+    if (origin.node == from_outside) continue;
+    finished.from.emplace_back(plan.nodes[origin.node].path, origin.occurrence);
+  }
+  return finished;
+}
+
+Message message_of_inputs(const Json& inputs) {
+  const char* type = inputs.is_string()           ? "string"
+                     : inputs.is_boolean()        ? "boolean"
+                     : inputs.is_number_integer() ? "integer"
+                     : inputs.is_number()         ? "number"
+                     : inputs.is_array()          ? "list"
+                                                  : "json";
+  return {type, std::make_shared<const Json>(inputs)};
+}
 
 std::string finished_key(const std::string& path, int occurrence) {
   return std::string(finished_prefix) + path + "/" + std::to_string(occurrence);
@@ -136,6 +161,10 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
   if (!finished.failed.empty()) stored["failed"] = finished.failed;
   if (finished.edited) stored["edited"] = true;
   if (finished.superstep != 0) stored["step"] = finished.superstep;
+  for (const auto& [path, occurrence] : finished.from) {
+    stored["from"].push_back(path);
+    stored["from"].push_back(occurrence);
+  }
   return stored;
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -22,7 +23,13 @@ struct Finished {
   std::string failed{};         // It failed, this is why, and `sent` tells the others.
   bool edited = false;          // A person has changed what it sent or wrote.
   int superstep = 0;
+  // Executor and occurrence of those whose messages it got; empty: from outside, or an old record.
+  std::vector<std::pair<std::string, int>> from{};
 };
+// What is noted of a delivery, whatever becomes of it.
+[[nodiscard]] Finished begun_as(const Plan& plan, const Delivery& delivery, bool stored);
+// The inputs as the start executors get them.
+[[nodiscard]] Message message_of_inputs(const Json& inputs);
 
 // Reserved keys of the run's state. A value under finished_key() is one Finished.
 inline constexpr std::string_view finished_prefix = "triage/done/";
@@ -32,6 +39,8 @@ inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By e
 inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
 inline constexpr std::string_view resources_key = "triage/resources";
+inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since.
+inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);

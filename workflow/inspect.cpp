@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/inspect.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "compatible.hpp"
 #include "driver.hpp"
@@ -13,7 +13,7 @@ namespace triage::inline v0_1::workflow {
 namespace {
 
 using detail::Parts;
-using triage::detail::shielded;
+using triage::detail::run_catching;
 
 // "triage/done/PATH/N" without what it begins with, as PATH and N.
 std::pair<std::string, int> delivery_of(std::string_view rest) {
@@ -74,7 +74,8 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     at.value = value.value("payload", Json());
     events.push_back(std::move(at));
   } else if (begins(key, detail::answer_prefix) && value.is_object()) {
-    at.kind = Kind::request_answered;
+    const bool expired = value.contains("expired");
+    at.kind = expired ? Kind::request_expired : Kind::request_answered;
     at.request = key.substr(detail::answer_prefix.size());
     at.value = value.value("value", Json());
     events.push_back(std::move(at));
@@ -103,7 +104,12 @@ void add_to(CheckpointView& view, const State& state, const Parts& parts, const 
     view.deliveries.push_back(
         delivery_from(parts, std::string_view(key).substr(detail::finished_prefix.size()), value));
   } else if (begins(key, detail::answer_prefix)) {
-    view.answers[key.substr(detail::answer_prefix.size())] = value.value("value", Json());
+    const std::string id = key.substr(detail::answer_prefix.size());
+    if (value.contains("expired")) {
+      view.expired.push_back(id);
+    } else {
+      view.answers[id] = value.value("value", Json());
+    }
   } else if (begins(key, detail::request_prefix)) {
     const std::string id = key.substr(detail::request_prefix.size());
     if (state.contains(std::string(detail::answer_prefix) + id)) return;
@@ -128,6 +134,12 @@ Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector
     if (kind == RecordKind::run_started) plain(Kind::run_started);
     if (kind == RecordKind::resumed || kind == RecordKind::forked) plain(Kind::run_resumed);
     if (kind == RecordKind::suspended) plain(Kind::run_suspended);
+    if (kind == RecordKind::rolled_back) {
+      TRIAGE_TRY(body, record.body());
+      at.checkpoint = CheckpointInfo{.id = {run, body.value("to", Sequence{0})}};
+      plain(Kind::run_rolled_back);
+      at.checkpoint.reset();
+    }
     if (kind == RecordKind::finished) plain(Kind::run_finished);
     if (kind == RecordKind::stopped) plain(Kind::run_stopped);
     if (kind != RecordKind::state_changed && kind != RecordKind::checkpoint_labelled) continue;
@@ -165,15 +177,15 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
     TRIAGE_TRY(id, parse_checkpoint_id(checkpoint));
     view.id = std::move(id);
   }
-  TRIAGE_TRY(info, shielded([&] { return store.run(view.id.run); }));
+  TRIAGE_TRY(info, run_catching([&] { return store.run(view.id.run); }));
   TRIAGE_TRY(task, detail::stored_task(store, view.id.run));
   State state;
   if (newest) {
-    TRIAGE_TRY(latest, shielded([&] { return store.latest(view.id.run); }));
+    TRIAGE_TRY(latest, run_catching([&] { return store.latest(view.id.run); }));
     view.id = latest.info.id;
     state = std::move(latest.state);
   } else {
-    TRIAGE_TRY(loaded, shielded([&] { return store.load_state(view.id); }));
+    TRIAGE_TRY(loaded, run_catching([&] { return store.load_state(view.id); }));
     state = std::move(loaded);
   }
   view.workflow = info.agent;
@@ -194,15 +206,15 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
 
 Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run, Sequence from) {
   TRIAGE_TRYV(detail::stored_task(store, run));
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {from, SequenceRange{}.last}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {from, SequenceRange{}.last}); }));
   // Parts are mostly in the newest state; those of a timeline that was abandoned, in the journal.
   auto known = std::make_shared<State::Values>();
   for (int source = 0;; ++source) {
     if (source == 1) {
-      TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+      TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
       if (!latest.state.empty()) *known = *latest.state.values();
     } else if (source == 2) {
-      TRIAGE_TRY(all, shielded([&] { return store.read(run, {}); }));
+      TRIAGE_TRY(all, run_catching([&] { return store.read(run, {}); }));
       TRIAGE_TRYV(gather_parts(all.records, *known));
     }
     Parts parts;

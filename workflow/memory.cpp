@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-constexpr std::size_t longest_key = 256;
+constexpr std::size_t longest_memory_key = 256;
 
 std::int64_t milliseconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -36,8 +36,9 @@ std::optional<Remembered> Memory::find(std::string_view key) const {
 }
 
 void Memory::set(std::string_view key, Json value, const MemoryOptions& options) {
-  const bool key_fits = !key.empty() && key.size() <= longest_key && key.rfind("triage/", 0) != 0;
-  if (!key_fits || scope_.size() < 3 || scope_.size() > longest_key) {
+  const bool key_fits =
+      !key.empty() && key.size() <= longest_memory_key && key.rfind("triage/", 0) != 0;
+  if (!key_fits || scope_.size() < 3 || scope_.size() > longest_memory_key) {
     return call_->stick({Errc::invalid_argument,
                          "memory \"" + printable(scope_.substr(2)) + "/" + printable(key) +
                              "\" is not allowed: agent and key have 1 to 256 bytes, and no key "

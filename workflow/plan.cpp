@@ -29,6 +29,7 @@ WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
   for (std::size_t scope = 0; scope < plan_.scopes.size(); ++scope) {
     connect(*plan_.scopes[scope].spec, scope);
   }
+  share_capacities();
   print(spec_, "");
 }
 
@@ -88,6 +89,30 @@ void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
     }
     plan_.edge_of.emplace(planned.name, index);
     plan_.edges.push_back(std::move(planned));
+  }
+}
+
+// A nested workflow is an executor of the one around it: its deliveries count there, too.
+void WorkflowBody::share_capacities() {
+  std::map<std::pair<std::size_t, std::string>, std::size_t> pools;
+  const auto pool_of = [&](std::size_t scope, const std::string& name, std::size_t capacity) {
+    const auto [one, fresh] = pools.try_emplace({scope, name}, plan_.pools.size());
+    if (fresh) plan_.pools.push_back(capacity);
+    return one->second;
+  };
+  for (PlanNode& node : plan_.nodes) {
+    std::size_t scope = node.scope;
+    for (const NodeSpec* spec = node.spec;;) {
+      const WorkflowOptions& options = plan_.scopes[scope].spec->options;
+      if (!spec->options.shares.empty()) {
+        node.pools.push_back(pool_of(scope, "/" + spec->options.shares,
+                                     options.capacities.at(spec->options.shares)));
+      }
+      if (options.capacity > 0) node.pools.push_back(pool_of(scope, "", options.capacity));
+      if (plan_.scopes[scope].parent < 0) break;
+      spec = plan_.scopes[scope].node;
+      scope = static_cast<std::size_t>(plan_.scopes[scope].parent);
+    }
   }
 }
 

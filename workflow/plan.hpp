@@ -22,6 +22,7 @@ struct PlanNode {
   std::size_t scope = 0;  // The workflow it belongs to: index into Plan::scopes.
   const NodeSpec* spec = nullptr;
   std::vector<Exit> edges{};
+  std::vector<std::size_t> pools{};  // That a delivery to it takes a place in.
 };
 
 // The workflow itself, and each nested one.
@@ -43,6 +44,7 @@ struct PlanEdge {
 
 struct Plan {
   std::vector<PlanNode> nodes{};
+  std::vector<std::size_t> pools{};  // Their capacities: of workflows, and of groups in them.
   std::vector<PlanScope> scopes{};
   std::vector<PlanEdge> edges{};
   std::map<std::string, std::size_t, std::less<>> node_of{};  // By path.
@@ -62,6 +64,7 @@ class WorkflowBody {
  private:
   void lay_out(const WorkflowSpec& spec, std::size_t scope);
   void connect(const WorkflowSpec& spec, std::size_t scope);
+  void share_capacities();
   void print(const WorkflowSpec& spec, const std::string& prefix);
 
   WorkflowSpec spec_;

@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-Error wrong(const std::string& text) {
+Error wrong_patch(const std::string& text) {
   return {Errc::invalid_argument, "the plan patch is refused: " + text};
 }
 
@@ -36,11 +36,11 @@ void PlanBoard::set(const std::string& task, Json value) {
 
 Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::string>& order) const {
   if (!task.is_object() || !task.contains("id") || !task["id"].is_string()) {
-    return wrong("a task has no id: " + show(task).substr(0, 100));
+    return wrong_patch("a task has no id: " + show(task).substr(0, 100));
   }
   const auto id = task["id"].get<std::string>();
   if (id.empty() || id.size() > 128 || tasks.contains(id)) {
-    return wrong("task id \"" + printable(id) + "\" is empty, too long or twice there");
+    return wrong_patch("task id \"" + printable(id) + "\" is empty, too long or twice there");
   }
   try {
     tasks[id] = Json{{"description", task.value("description", std::string())},
@@ -48,7 +48,7 @@ Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::str
                      {"assignee", task.value("assignee", agents_.front())},
                      {"status", "pending"}};
   } catch (const std::exception& e) {
-    return wrong("task \"" + id + "\" is not readable: " + e.what());
+    return wrong_patch("task \"" + id + "\" is not readable: " + e.what());
   }
   order.push_back(id);
   return outcome::success();
@@ -56,8 +56,8 @@ Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::str
 
 Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
   if (count > static_cast<std::size_t>(limits_.max_tasks)) {
-    return wrong("it makes " + std::to_string(count) + " tasks; allowed are " +
-                 std::to_string(limits_.max_tasks));
+    return wrong_patch("it makes " + std::to_string(count) + " tasks; allowed are " +
+                       std::to_string(limits_.max_tasks));
   }
   std::vector<std::string> ids;
   for (const auto& [id, task] : tasks) ids.push_back(id);
@@ -65,14 +65,14 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
   for (const auto& [id, task] : tasks) {
     const auto assignee = task.at("assignee").get<std::string>();
     if (std::find(agents_.begin(), agents_.end(), assignee) == agents_.end()) {
-      return wrong("task \"" + id + "\" is for \"" + printable(assignee) + "\"" +
-                   triage::detail::allowed_names(assignee, agents_));
+      return wrong_patch("task \"" + id + "\" is for \"" + printable(assignee) + "\"" +
+                         triage::detail::allowed_names(assignee, agents_));
     }
     for (const Json& before : task.at("depends_on")) {
       const auto need = before.get<std::string>();
       if (!tasks.contains(need)) {
-        return wrong("task \"" + id + "\" depends on \"" + printable(need) + "\"" +
-                     triage::detail::allowed_names(need, ids));
+        return wrong_patch("task \"" + id + "\" depends on \"" + printable(need) + "\"" +
+                           triage::detail::allowed_names(need, ids));
       }
       open[id].insert(need);
     }
@@ -91,13 +91,15 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
     }
   }
   for (const std::string& id : ids) {
-    if (!placed.contains(id)) return wrong("task \"" + id + "\" depends on itself in a circle");
+    if (!placed.contains(id))
+      return wrong_patch("task \"" + id + "\" depends on itself in a circle");
   }
   return outcome::success();
 }
 
 Result<void> PlanBoard::apply(const Json& patch) {
-  if (!patch.is_object()) return wrong("it is no object but a " + std::string(patch.type_name()));
+  if (!patch.is_object())
+    return wrong_patch("it is no object but a " + std::string(patch.type_name()));
   Tasks tasks = tasks_;
   std::vector<std::string> order = order_;
   for (const Json& task : patch.value("add", Json::array())) {
@@ -106,20 +108,21 @@ Result<void> PlanBoard::apply(const Json& patch) {
   const auto pending = [&](const std::string& id) -> Result<void> {
     const auto found = tasks.find(id);
     if (found == tasks.end()) {
-      return wrong("task \"" + printable(id) + "\"" + triage::detail::allowed_names(id, order));
+      return wrong_patch("task \"" + printable(id) + "\"" +
+                         triage::detail::allowed_names(id, order));
     }
     if (is(found->second, "pending")) return outcome::success();
-    return wrong("task \"" + id + "\" is " + found->second.at("status").get<std::string>() +
-                 "; only pending ones can be changed");
+    return wrong_patch("task \"" + id + "\" is " + found->second.at("status").get<std::string>() +
+                       "; only pending ones can be changed");
   };
   const Json retarget = patch.value("retarget", Json::object());
   for (const auto& [id, agent] : retarget.items()) {
     TRIAGE_TRYV(pending(id));
-    if (!agent.is_string()) return wrong("task \"" + id + "\" is retargeted to no name");
+    if (!agent.is_string()) return wrong_patch("task \"" + id + "\" is retargeted to no name");
     tasks[id]["assignee"] = agent;
   }
   for (const Json& one : patch.value("supersede", Json::array())) {
-    if (!one.is_string()) return wrong("what is superseded is no name: " + show(one));
+    if (!one.is_string()) return wrong_patch("what is superseded is no name: " + show(one));
     const auto id = one.get<std::string>();
     TRIAGE_TRYV(pending(id));
     tasks[id]["status"] = "skipped";

@@ -31,11 +31,24 @@ std::optional<CheckpointTrigger> parse_trigger(std::string_view name) noexcept {
 }
 
 std::string_view to_string(WorkflowEventKind kind) noexcept {
-  constexpr std::array<std::string_view, 16> names{
-      "run_started",         "run_resumed",      "run_suspended",      "run_finished",
-      "run_stopped",         "executor_started", "executor_completed", "executor_failed",
-      "executor_reused",     "output",           "request_opened",     "request_answered",
-      "superstep_completed", "checkpoint_saved", "resource_changed",   "checkpoint_save_failed"};
+  constexpr std::array<std::string_view, 18> names{"run_started",
+                                                   "run_resumed",
+                                                   "run_rolled_back",
+                                                   "run_suspended",
+                                                   "run_finished",
+                                                   "run_stopped",
+                                                   "executor_started",
+                                                   "executor_completed",
+                                                   "executor_failed",
+                                                   "executor_reused",
+                                                   "output",
+                                                   "request_opened",
+                                                   "request_answered",
+                                                   "request_expired",
+                                                   "superstep_completed",
+                                                   "checkpoint_saved",
+                                                   "resource_changed",
+                                                   "checkpoint_save_failed"};
   return names[static_cast<std::size_t>(kind)];
 }
 

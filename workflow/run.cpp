@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/run.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "checkpointer.hpp"
 #include "compatible.hpp"
@@ -20,20 +20,6 @@ namespace {
 
 using Callable = std::function<Result<Json>(const Json&, Attempt&)>;
 
-constexpr int no_limit = 1'000'000;
-
-// The executors' own policies have had their say when a failure comes here.
-FailurePolicy outer_policy() {
-  FailurePolicy policy;
-  policy.otherwise(Strategy("workflow", [](const FailureContext& failure) {
-    if (failure.classification.reason == detail::pending_reason) {
-      return RecoveryAction::suspend(failure.text);
-    }
-    return RecoveryAction::escalate(failure.text);
-  }));
-  return policy;
-}
-
 const Json null_value{};
 
 }  // namespace
@@ -42,6 +28,22 @@ const Json& WorkflowResult::value() const {
   return outputs.empty() ? null_value : outputs.back().value;
 }
 
+namespace {
+
+AgentOptions agent_options(const Workflow& workflow, const WorkflowRunOptions& own) {
+  AgentOptions options = detail::outer_options(workflow.id(), own.store);
+  options.observer = own.observer;
+  options.budget = own.budget;
+  options.clock = own.clock;
+  options.random = own.random;
+  options.compensation = own.compensation;
+  options.compensations = own.compensations;
+  options.reconciliations = own.reconciliations;
+  return options;
+}
+
+}  // namespace
+
 class WorkflowRun::Body {
  public:
   Body(Workflow workflow, WorkflowRunOptions options)
@@ -49,19 +51,8 @@ class WorkflowRun::Body {
         options_(std::move(options)),
         id_(options_.run_id),
         agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
-               outer_policy(),
-               {.name = workflow_.id(),
-                .version = "workflow",
-                .store = options_.store,
-                .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
-                .write_mode = WriteMode::immediate,
-                .on_store_error = OnStoreError::degrade,
-                .observer = options_.observer,
-                .clock = options_.clock,
-                .random = options_.random,
-                .compensation = options_.compensation,
-                .compensations = options_.compensations,
-                .reconciliations = options_.reconciliations}) {
+               detail::outer_policy(driven_, workflow_.body()->spec().options.max_rollbacks),
+               agent_options(workflow_, options_)) {
     if (!options_.clock) options_.clock = real_clock();
   }
 
@@ -216,7 +207,9 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .on_event = options_.on_event,
        .known_parts = std::move(known),
        .resources = options_.resources,
-       .restored = std::exchange(restored_, false)});
+       .restored = std::exchange(restored_, false),
+       .budget = options_.budget,
+       .reconciliations = &options_.reconciliations});
   return driver.run(driven_);
 }
 
@@ -253,7 +246,7 @@ Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, cons
   TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
   TRIAGE_TRY(state,
              detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
-  TRIAGE_TRY(changed, detail::branch_edits(workflow_.body()->plan(), state, edits));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, state, edits));
   driven_ = {};
   return finish(agent_.fork(checkpoint, {.label = edits.label,
                                          .state = std::move(changed),
@@ -287,7 +280,8 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   if (!done) {
     Error error = std::move(done).error();
     const auto& failure = error.failure();
-    if (failure && failure->classification.reason == detail::limit_reason) {
+    const std::string reason = failure ? failure->classification.reason : std::string();
+    if (reason == detail::limit_reason || reason == detail::budget_reason) {
       error.code = Errc::exhausted;
     } else if (error.code == Errc::escalated && driven_.error) {
       error.code = driven_.error->code;
@@ -311,14 +305,18 @@ Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& ans
   TRIAGE_TRY(pending, asked());
   for (const detail::Asked& one : pending) {
     if (one.id != request) continue;
+    if (detail::is_expired(one, *options_.clock)) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has expired: the run goes on without an answer"};
+    }
     TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
     // A second answer is refused even if it is the same: only one of several wins.
     const std::string nonce =
         std::to_string((options_.random ? options_.random : real_random())->next());
     auto sent = agent_.signal(id_, one.signal, Json{{"value", answer}, {"nonce", nonce}});
     if (!sent && sent.error().code == Errc::conflict) {
-      return Error{Errc::conflict,
-                   "request \"" + printable(request) + "\" has been answered before"};
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has been answered before, or has expired"};
     }
     return sent;
   }

@@ -2,6 +2,7 @@
 #include "scheduler.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -12,9 +13,15 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
       max_supersteps_(max_supersteps),
       nodes_(plan.nodes.size()),
       buffers_(plan.edges.size()) {
+  for (const std::size_t capacity : plan.pools) {
+    pools_.push_back({.free = static_cast<std::ptrdiff_t>(capacity)});
+  }
   for (std::size_t i = 0; i < plan.edges.size(); ++i) {
     if (plan.edges[i].spec->kind == EdgeSpec::Kind::fan_in) {
       buffers_[i].sources.resize(plan.edges[i].spec->sources.size());
+      if (schedule == Schedule::eager && plan.edges[i].spec->join.kind != Join::Kind::all) {
+        held_.push_back({.edge = i, .distances = Distances(plan, i)});
+      }
     }
   }
 }
@@ -26,12 +33,17 @@ void Scheduler::start(const Message& inputs) {
 }
 
 std::optional<Delivery> Scheduler::next() {
-  if (ready_.empty() || at_limit_) return std::nullopt;
-  Node& node = nodes_[ready_.front()];
-  ready_.pop_front();
+  std::size_t index = 0;
+  do {
+    if (ready_.empty() || at_limit_) return std::nullopt;
+    index = ready_.front();
+    ready_.pop_front();
+  } while (!admit(index));
+  Node& node = nodes_[index];
   Delivery delivery = std::move(node.queue.front());
   node.queue.pop_front();
   node.busy = true;
+  node.superstep = delivery.superstep;
   ++running_;
   --waiting_;
   return delivery;
@@ -42,18 +54,56 @@ void Scheduler::settle(const Delivery& delivery, std::vector<Sent> sent) {
   Node& node = nodes_[delivery.node];
   node.busy = false;
   --running_;
+  give_back(delivery.node);
   if (!node.queue.empty()) ready_.push_back(delivery.node);
   if (schedule_ == Schedule::eager) {
     superstep_ = std::max(superstep_, delivery.superstep);
     route(origin, delivery.superstep, sent);
+    release();
   } else {
     settled_.push_back({origin, delivery.superstep, std::move(sent)});
   }
 }
 
-void Scheduler::leave(const Delivery&) {
+void Scheduler::leave(const Delivery& delivery) {
   --running_;
   ++left_;
+  give_back(delivery.node);
+}
+
+void Scheduler::again(const Delivery& delivery) {
+  ++running_;
+  --left_;
+  for (const std::size_t pool : plan_.nodes[delivery.node].pools) {
+    --pools_[pool].free;  // Whether there is one or not.
+  }
+}
+
+// Takes a place in each of its pools, or waits for the first that is full.
+bool Scheduler::admit(std::size_t node) {
+  const std::vector<std::size_t>& pools = plan_.nodes[node].pools;
+  for (const std::size_t full : pools) {
+    if (pools_[full].free > 0) continue;
+    pools_[full].waiting.push_back(node);
+    for (const std::size_t pool : pools) wake(pool);  // A place that it does not use.
+    return false;
+  }
+  for (const std::size_t pool : pools) --pools_[pool].free;
+  return true;
+}
+
+void Scheduler::give_back(std::size_t node) {
+  for (const std::size_t pool : plan_.nodes[node].pools) {
+    ++pools_[pool].free;
+    wake(pool);
+  }
+}
+
+void Scheduler::wake(std::size_t index) {
+  Pool& pool = pools_[index];
+  if (pool.free <= 0 || pool.waiting.empty()) return;
+  ready_.push_front(pool.waiting.front());
+  pool.waiting.pop_front();
 }
 
 bool Scheduler::advance() {
@@ -93,12 +143,74 @@ void Scheduler::route(const Origin& origin, int superstep, std::vector<Sent>& se
   for (Sent& one : sent) {
     for (const Route& route : one.routes) {
       const PlanEdge& edge = plan_.edges[route.edge];
+      if (edge.spec->kind == EdgeSpec::Kind::fan_in && schedule_ == Schedule::eager &&
+          edge.spec->join.kind != Join::Kind::all) {
+        hold(route.edge, route.target, {origin, superstep, one.message});
+        continue;
+      }
       if (edge.spec->kind == EdgeSpec::Kind::fan_in) {
         join(route.edge, route.target, {origin, superstep, one.message});
         continue;
       }
       for (const std::size_t node : edge.targets[route.target]) {
         deliver(node, {origin}, superstep + 1, one.message);
+      }
+    }
+  }
+}
+
+void Scheduler::hold(std::size_t edge, std::size_t source, Buffered message) {
+  const auto held =
+      std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.edge == edge; });
+  const auto later = [](const std::pair<std::size_t, Buffered>& a,
+                        const std::pair<std::size_t, Buffered>& b) {
+    return std::tie(a.second.superstep, a.second.origin) <
+           std::tie(b.second.superstep, b.second.origin);
+  };
+  std::pair<std::size_t, Buffered> one{source, std::move(message)};
+  const auto place = std::upper_bound(held->messages.begin(), held->messages.end(), one, later);
+  held->messages.insert(place, std::move(one));
+  ++waiting_;
+}
+
+// Whether nothing under way can send this fan-in a message that is not later than its first one.
+bool Scheduler::is_next(std::size_t index) {
+  Held& held = held_[index];
+  const int superstep = held.messages.front().second.superstep;
+  const auto comes_before = [&](std::size_t node, int at) {
+    const int distance = held.distances[node];
+    return distance != Distances::never && at + distance <= superstep;
+  };
+  const auto holds = [&](std::size_t index_of_node) {
+    const Node& node = nodes_[index_of_node];
+    if (node.busy) return comes_before(index_of_node, node.superstep);
+    return !node.queue.empty() && comes_before(index_of_node, node.queue.front().superstep);
+  };
+  if (holds(held.because_of)) return false;
+  for (const std::size_t node : held.distances.nodes()) {
+    if (!holds(node)) continue;
+    held.because_of = node;
+    return false;
+  }
+  return std::none_of(held_.begin(), held_.end(), [&](const Held& other) {
+    if (other.edge == held.edge || other.messages.empty()) return false;
+    const auto& targets = plan_.edges[other.edge].targets.front();
+    const int at = other.messages.front().second.superstep + 1;
+    return std::any_of(targets.begin(), targets.end(),
+                       [&](std::size_t target) { return comes_before(target, at); });
+  });
+}
+
+void Scheduler::release() {
+  for (bool some = true; some;) {
+    some = false;
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+      while (!held_[i].messages.empty() && is_next(i)) {
+        auto [source, message] = std::move(held_[i].messages.front());
+        held_[i].messages.pop_front();
+        --waiting_;
+        join(held_[i].edge, source, std::move(message));
+        some = true;
       }
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "stored_run.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "compatible.hpp"
+#include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -11,7 +12,7 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-using triage::detail::shielded;
+using triage::detail::run_catching;
 
 constexpr std::string_view entry_label = "triage/run_started";
 
@@ -19,7 +20,7 @@ constexpr std::string_view entry_label = "triage/run_started";
 
 // run_started is the first record of every run.
 Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {1, 1}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {1, 1}); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   const Json& start = journal.start();
   const Json task = start.is_object() ? start.value("task", Json()) : Json();
@@ -70,7 +71,7 @@ Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const W
                                const Json* inputs, bool force) {
   TRIAGE_TRY(task, stored_task(store, run));
   if (!force && task.at("parts") != Json(workflow.fingerprint())) {
-    TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+    TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
     TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
   }
   if (inputs == nullptr || task.at("inputs") == *inputs) return outcome::success();
@@ -82,15 +83,35 @@ Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const W
 Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& checkpoint,
                                   const Workflow& workflow, bool force) {
   TRIAGE_TRY(task, stored_task(store, checkpoint.run));
-  TRIAGE_TRY(state, shielded([&] { return store.load_state(checkpoint); }));
+  TRIAGE_TRY(state, run_catching([&] { return store.load_state(checkpoint); }));
   if (!force) {
     TRIAGE_TRYV(check_parts(checkpoint.run, task.at("parts"), state, workflow));
   }
   return outcome::success(std::move(state));
 }
 
+// An agent like that of the workflow's runs, which is stopped before it does anything.
+Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::string& workflow,
+                         std::string_view checkpoint, const RunId& branch, Json changed,
+                         const Fork& edits) {
+  std::stop_source stopped;
+  stopped.request_stop();
+  const Driven nothing;
+  const TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent(
+      [](const Json&, Attempt&) -> Result<Json> { return Json(); }, outer_policy(nothing, 0),
+      outer_options(workflow, std::move(store)));
+  auto done = agent.fork(
+      checkpoint,
+      {.label = edits.label,
+       .state = std::move(changed),
+       .who = edits.author,
+       .run = {.run_id = branch, .stop_token = stopped.get_token(), .auto_checkpoint = false}});
+  if (done || done.error().code == Errc::cancelled) return outcome::success();
+  return std::move(done).error();
+}
+
 Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+  TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
   std::vector<Asked> pending;
   const std::string timeline = timeline_of(latest.state);
   if (latest.state.empty()) return outcome::success(std::move(pending));
@@ -122,7 +143,7 @@ Result<void> check_answer(const Workflow& workflow, const Asked& asked, const Js
 
 Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& run,
                                            const Workflow& workflow, const Json& places) {
-  TRIAGE_TRY(latest, shielded([&] { return store.latest(run); }));
+  TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
   Parts parts;
   parts.begin_with(latest.state);
   std::vector<Output> outputs;
@@ -143,7 +164,7 @@ Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& 
 
 Result<std::vector<CheckpointInfo>> stored_checkpoints(CheckpointStore& store, const RunId& run,
                                                        std::size_t most) {
-  TRIAGE_TRY(all, shielded([&] { return store.checkpoints(run); }));
+  TRIAGE_TRY(all, run_catching([&] { return store.checkpoints(run); }));
   const auto automatic = [](const CheckpointInfo& one) {
     return one.label.rfind("triage/", 0) == 0 && one.label != entry_label;
   };

@@ -32,6 +32,11 @@ namespace triage::inline v0_1::workflow::detail {
                                                                      const RunId& run,
                                                                      std::size_t most);
 
+// The record of a branch, which nothing runs yet. Errors: those of TriageAgent::fork.
+[[nodiscard]] Result<void> make_branch(std::shared_ptr<CheckpointStore> store,
+                                       const std::string& workflow, std::string_view checkpoint,
+                                       const RunId& branch, Json changed, const Fork& edits);
+
 // The requests without an answer. Errors: the store's.
 [[nodiscard]] Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run);
 // Errors: Errc::invalid_argument.

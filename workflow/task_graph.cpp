@@ -20,7 +20,7 @@ Json ended(const std::string& task, TaskStatus status, const std::string& why = 
   return json;
 }
 
-Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+Error wrong_graph(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 constexpr std::pair<TaskContext, std::string_view> contexts[] = {
     {TaskContext::listed, "listed"}, {TaskContext::all, "all"}, {TaskContext::none, "none"}};
@@ -43,8 +43,8 @@ Result<T> parse(const std::pair<T, std::string_view> (&names)[n], const std::str
     if (known == name) return one;
     allowed.emplace_back(known);
   }
-  return wrong(what + " is \"" + printable(name) + "\"" +
-               triage::detail::allowed_names(name, allowed));
+  return wrong_graph(what + " is \"" + printable(name) + "\"" +
+                     triage::detail::allowed_names(name, allowed));
 }
 
 // The first cycle, as "a -> b -> a"; empty if there is none.
@@ -129,7 +129,8 @@ std::string_view to_string(TaskStatus status) noexcept {
 
 Result<void> TaskGraph::plan(const Json& plan) {
   if (!plan.is_object() || !plan.contains("tasks") || !plan["tasks"].is_array()) {
-    return wrong("a plan is an object with a list \"tasks\"; this is " + show(plan).substr(0, 100));
+    return wrong_graph("a plan is an object with a list \"tasks\"; this is " +
+                       show(plan).substr(0, 100));
   }
   std::vector<Task> added;
   for (const Json& json : plan["tasks"]) {
@@ -147,7 +148,7 @@ Result<void> TaskGraph::plan(const Json& plan) {
       task.on_failure = failure;
       added.push_back(std::move(task));
     } catch (const std::exception& e) {
-      return wrong(which + " of the plan is not readable: " + e.what());
+      return wrong_graph(which + " of the plan is not readable: " + e.what());
     }
   }
   tasks_.insert(tasks_.end(), added.begin(), added.end());
@@ -174,8 +175,8 @@ TaskGraph::Work TaskGraph::worker(const Task& task) const {
       const std::string who = context.effect("triage.manager", [&] { return choose(input); });
       const auto found = agents.find(who);
       if (found != agents.end()) return found->second(input, context);
-      return wrong("the manager gives task \"" + input.id + "\" to \"" + printable(who) +
-                   "\", who is not known");
+      return wrong_graph("the manager gives task \"" + input.id + "\" to \"" + printable(who) +
+                         "\", who is not known");
     };
   }
   if (task.assignee.empty()) return agents_.size() == 1 ? agents_.begin()->second : Work();
@@ -189,30 +190,32 @@ Result<void> TaskGraph::check() const {
   for (const Task& task : tasks_) ids.push_back(task.id);
   for (const auto& [name, work] : agents_) names.push_back(name);
   const std::set<std::string> known(ids.begin(), ids.end());
-  if (tasks_.empty()) return wrong("task graph \"" + printable(id_) + "\" has no tasks");
+  if (tasks_.empty()) return wrong_graph("task graph \"" + printable(id_) + "\" has no tasks");
   if (known.size() != ids.size()) {
     std::sort(ids.begin(), ids.end());
-    return wrong("task \"" + printable(*std::adjacent_find(ids.begin(), ids.end())) +
-                 "\" is twice there");
+    return wrong_graph("task \"" + printable(*std::adjacent_find(ids.begin(), ids.end())) +
+                       "\" is twice there");
   }
   for (const Task& task : tasks_) {
     const std::string which = "task \"" + printable(task.id) + "\"";
     const std::set<std::string> needs(task.depends_on.begin(), task.depends_on.end());
-    if (needs.contains(task.id)) return wrong(which + " depends on itself");
-    if (needs.size() != task.depends_on.size()) return wrong(which + " depends on one task twice");
+    if (needs.contains(task.id)) return wrong_graph(which + " depends on itself");
+    if (needs.size() != task.depends_on.size())
+      return wrong_graph(which + " depends on one task twice");
     for (const std::string& need : needs) {
       if (!known.contains(need)) {
-        return wrong(which + " depends on \"" + printable(need) + "\", which does not exist" +
-                     triage::detail::allowed_names(need, ids));
+        return wrong_graph(which + " depends on \"" + printable(need) + "\", which does not exist" +
+                           triage::detail::allowed_names(need, ids));
       }
     }
     if (!worker(task)) {
-      return wrong(which + " has the assignee \"" + printable(task.assignee) +
-                   "\", who is not known" + triage::detail::allowed_names(task.assignee, names));
+      return wrong_graph(which + " has the assignee \"" + printable(task.assignee) +
+                         "\", who is not known" +
+                         triage::detail::allowed_names(task.assignee, names));
     }
   }
   if (const std::string cycle = find_cycle(tasks_); !cycle.empty()) {
-    return wrong("tasks depend on each other in a circle: " + cycle);
+    return wrong_graph("tasks depend on each other in a circle: " + cycle);
   }
   return outcome::success();
 }
@@ -260,8 +263,10 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
 
 Result<Workflow> TaskGraph::build() const {
   TRIAGE_TRYV(check());
-  WorkflowBuilder builder(
-      id_, {.schedule = Schedule::eager, .max_supersteps = 1'000'000, .deliver_inputs = false});
+  WorkflowBuilder builder(id_, {.schedule = Schedule::eager,
+                                .max_supersteps = 1'000'000,
+                                .deliver_inputs = false,
+                                .capacities = capacities_});
   for (const Task& task : tasks_) {
     std::vector<std::string> context_of;
     if (task.context == TaskContext::listed) {
@@ -278,6 +283,10 @@ Result<Workflow> TaskGraph::build() const {
       if (rule == OnFailure::carry_on) json["propagates"] = false;
       return Message{outcome_type, std::make_shared<const Json>(std::move(json))};
     };
+    const std::string& who = task.assignee.empty() && !manager_ && agents_.size() == 1
+                                 ? agents_.begin()->first
+                                 : task.assignee;
+    if (capacities_.contains(who)) options.shares = who;
     options.instead_is_failure = task.on_failure != OnFailure::carry_on;
     builder.executor(task.id, stateless(task_handler(task, worker(task), std::move(context_of))),
                      std::move(options));

@@ -13,7 +13,7 @@ namespace {
 
 using detail::PlanBoard;
 
-Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
+Error wrong_team(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 std::vector<TaskOutput> outputs_from(const Json& json) {
   std::vector<TaskOutput> outputs;
@@ -85,11 +85,11 @@ void give_work(PlanBoard& board, bool synthesises, Context& context) {
 }  // namespace
 
 Result<Workflow> Team::build() const {
-  if (!coordinator_) return wrong("team \"" + printable(id_) + "\" has no coordinator");
-  if (agents_.empty()) return wrong("team \"" + printable(id_) + "\" has no agents");
+  if (!coordinator_) return wrong_team("team \"" + printable(id_) + "\" has no coordinator");
+  if (agents_.empty()) return wrong_team("team \"" + printable(id_) + "\" has no agents");
   if (limits_.max_tasks < 1 || limits_.max_patches < 1) {
-    return wrong("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
-                 std::to_string(limits_.max_patches) + "; allowed is 1 or more");
+    return wrong_team("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
+                      std::to_string(limits_.max_patches) + "; allowed is 1 or more");
   }
   WorkflowBuilder builder(id_, {.max_supersteps = 1'000'000});
   std::vector<std::string> names;

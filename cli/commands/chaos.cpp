@@ -23,7 +23,7 @@ extern char** environ;
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ChaosArguments {
   std::vector<std::string> command{};
   std::string mix{};     // A file.
   std::string replay{};  // Likewise.
@@ -62,7 +62,7 @@ Error in_file(const std::string& path, const Error& error) {
   return {error.code, "\"" + printable(path) + "\": " + error.detail};
 }
 
-Result<lab::Chaos> chaos_of(const Arguments& given, lab::ChaosOptions options) {
+Result<lab::Chaos> chaos_of(const ChaosArguments& given, lab::ChaosOptions options) {
   options.seed = given.seed;
   if (!given.replay.empty()) {
     TRIAGE_TRY(json, read_json(given.replay));
@@ -81,7 +81,7 @@ Result<lab::Chaos> chaos_of(const Arguments& given, lab::ChaosOptions options) {
   return outcome::success(lab::Chaos(std::move(mix), std::move(options)));
 }
 
-std::vector<std::string> environment_of(const Arguments& given, const std::string& url) {
+std::vector<std::string> environment_of(const ChaosArguments& given, const std::string& url) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
   if (!given.upstream.empty()) {
@@ -117,7 +117,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 // The program, in this process's group: a terminal's signals reach both.
 class Program {
  public:
-  Result<int> run(const Arguments& given, const std::string& url);
+  Result<int> run(const ChaosArguments& given, const std::string& url);
   void kill() {
     const std::scoped_lock lock(mutex_);
     if (pid_ > 0) ::kill(pid_, SIGKILL);
@@ -128,7 +128,7 @@ class Program {
   pid_t pid_ = 0;  // 0: not running.
 };
 
-Result<int> Program::run(const Arguments& given, const std::string& url) {
+Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   std::vector<std::string> command = given.command;
   std::vector<std::string> environment = without_doubles(environment_of(given, url));
   int trouble = 0;
@@ -163,7 +163,7 @@ Result<void> write_schedule(const std::string& path, const lab::Schedule& schedu
   return outcome::success();
 }
 
-Result<int> carry_out(const Arguments& given) {
+Result<int> carry_out(const ChaosArguments& given) {
   // Tried before anything runs: what happened once may not happen again.
   if (!given.record.empty()) {
     TRIAGE_TRYV(write_schedule(given.record, {}));
@@ -188,7 +188,7 @@ Result<int> carry_out(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> chaos(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ChaosArguments>();
   arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
       ->required();
   arguments.add_option("--seed", given->seed, "Which faults, of all that may be. Default: 1.");

@@ -21,7 +21,7 @@ struct Arguments {
   bool json = false;
 };
 
-Result<CompactionRule> rule_of(const Arguments& given) {
+Result<CompactionRule> compaction_rule_of(const Arguments& given) {
   CompactionRule rule{.max_checkpoints = given.keep};
   if (given.younger_than.empty()) return outcome::success(rule);
   const auto age = parse_duration(given.younger_than);
@@ -32,7 +32,7 @@ Result<CompactionRule> rule_of(const Arguments& given) {
 }
 
 Result<Compaction> compact(const Arguments& given, const StoreAndRun& meant) {
-  TRIAGE_TRY(rule, rule_of(given));
+  TRIAGE_TRY(rule, compaction_rule_of(given));
   TRIAGE_TRY(store, open_store_to_change(meant.store));
   TRIAGE_TRY(run, in_full(*store, meant.run));
   return compact_run(*store, run, rule);

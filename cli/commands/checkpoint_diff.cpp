@@ -17,9 +17,9 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-constexpr std::size_t longest_value = 120;
+constexpr std::size_t longest_difference = 120;
 
-struct Arguments {
+struct CheckpointDiffArguments {
   std::string store{};
   std::string one{};
   std::string other{};
@@ -72,13 +72,13 @@ Json steps_from(const Json& steps, std::size_t first) {
   return rest;
 }
 
-void print_steps(const char* mark, const Json& steps) {
+void print_step_difference(const char* mark, const Json& steps) {
   for (const Json& step : steps) {
     std::string line = mark + std::string("step ") + show(step["index"]) + ": " +
                        step.value("action", std::string());
     if (step.contains("tool_called")) line += " [" + step.value("tool_called", "") + "]";
     if (step.contains("tool_input")) line += " " + show(step["tool_input"]);
-    print(shorten(line, longest_value) + "\n");
+    print(shorten(line, longest_difference) + "\n");
   }
 }
 
@@ -101,16 +101,16 @@ ExitStatus print_difference(const Side& a, const Side& b, bool json) {
   for (const auto& [key, sides] : state.items()) {
     for (const auto& [side, mark] : {std::pair{"a", "- "}, std::pair{"b", "+ "}}) {
       if (!sides.contains(side)) continue;
-      print(shorten(mark + key + " = " + show(sides[side]), longest_value) + "\n");
+      print(shorten(mark + key + " = " + show(sides[side]), longest_difference) + "\n");
     }
   }
   if (!only_a.empty() || !only_b.empty()) print(count(common, "step") + " in common\n");
-  print_steps("- ", only_a);
-  print_steps("+ ", only_b);
+  print_step_difference("- ", only_a);
+  print_step_difference("+ ", only_b);
   return ExitStatus::done;
 }
 
-ExitStatus compare(const Arguments& given) {
+ExitStatus compare(const CheckpointDiffArguments& given) {
   const auto url = store_or_default(given.store);
   if (!url) return report(url.error());
   const auto store = open_store(url.value());
@@ -125,7 +125,7 @@ ExitStatus compare(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<CheckpointDiffArguments>();
   arguments.add_option("A", given->one, "A run, or a checkpoint as RUN@SEQUENCE.")->required();
   arguments.add_option("B", given->other, "The one that it is compared with.")->required();
   arguments.add_option("--store", given->store,

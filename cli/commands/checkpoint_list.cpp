@@ -3,8 +3,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "store_argument.hpp"
 #include "triage/journal.hpp"
 
@@ -54,7 +54,7 @@ ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
   return ExitStatus::unreadable;
 }
 
-ExitStatus list_runs(CheckpointStore& store, const ListArguments& arguments) {
+ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& arguments) {
   auto query = query_of(arguments);
   if (!query) return report(query.error());
   // One more than is shown, to know whether there are more.
@@ -179,7 +179,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
     given->store = meant.value().store;
     auto store = open_store(given->store);
     if (!store) return report(store.error());
-    return given->run.empty() ? list_runs(*store.value(), *given)
+    return given->run.empty() ? list_stored_runs(*store.value(), *given)
                               : list_checkpoints(*store.value(), *given);
   };
 }

@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct CheckpointPruneArguments {
   StoreArgument where{};
   std::string older_than{};
   std::string keep{};
@@ -37,7 +37,7 @@ Result<std::uint64_t> number_of(const std::string& text, const char* option) {
                std::string(option) + " is \"" + printable(text) + "\"; allowed is a whole number"};
 }
 
-Result<RetentionRule> rule_of(const Arguments& given) {
+Result<RetentionRule> rule_of(const CheckpointPruneArguments& given) {
   RetentionRule rule{.keep_labelled = !given.labelled, .only_ended = !given.unended};
   if (given.older_than.empty() && given.keep.empty() && given.keep_bytes.empty()) {
     return Error{Errc::invalid_argument,
@@ -60,7 +60,7 @@ Result<RetentionRule> rule_of(const Arguments& given) {
   return outcome::success(rule);
 }
 
-ExitStatus tell_what_would_go(const Arguments& given, const std::string& where,
+ExitStatus tell_what_would_go(const CheckpointPruneArguments& given, const std::string& where,
                               CheckpointStore& store, const RetentionRule& rule) {
   const auto going = prunable(store, rule);
   if (!going) return report(going.error());
@@ -75,7 +75,7 @@ ExitStatus tell_what_would_go(const Arguments& given, const std::string& where,
   return ExitStatus::done;
 }
 
-ExitStatus prune_store(const Arguments& given) {
+ExitStatus prune_store(const CheckpointPruneArguments& given) {
   const auto rule = rule_of(given);
   if (!rule) return report(rule.error());
   const auto meant = meant_store(given.where);
@@ -98,7 +98,7 @@ ExitStatus prune_store(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<CheckpointPruneArguments>();
   declare_store(arguments, given->where);
   arguments.add_option("--older-than", given->older_than,
                        "Runs that nothing was recorded of for so long, such as 30d.");

@@ -4,8 +4,8 @@
 #include "checkpoint_argument.hpp"
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
 #include "supervise/redaction.hpp"
@@ -37,7 +37,7 @@ struct ShowArguments {
 struct Shown {
   const ShowArguments* arguments = nullptr;
   JournalReading reading{};
-  Narrative narrative{};
+  Timeline timeline{};
   Checkpoint checkpoint{};
   std::size_t first_step = 0;
   std::shared_ptr<const Redactor> redactor{};  // Of a run of `triage run`; else null.
@@ -81,13 +81,13 @@ std::string_view status_of(const EffectState& effect) {
 }
 
 void print_as_json(const Shown& shown) {
-  const Journal& journal = shown.narrative.journal;
-  Json happenings = Json::array();
-  for (const Happening& one : shown.narrative.happenings) {
-    happenings.push_back({{"seq", one.seq},
-                          {"time", iso_time(one.time)},
-                          {"text", one.sentence},
-                          {"record", one.fields}});
+  const Journal& journal = shown.timeline.journal;
+  Json events = Json::array();
+  for (const TimelineEvent& one : shown.timeline.events) {
+    events.push_back({{"seq", one.seq},
+                      {"time", iso_time(one.time)},
+                      {"text", one.sentence},
+                      {"record", one.fields}});
   }
   Json steps = Json::array();
   for_each_step(
@@ -101,14 +101,14 @@ void print_as_json(const Shown& shown) {
   const CheckpointInfo& info = shown.checkpoint.info;
   Json document{{"store", without_secrets(shown.arguments->store)},
                 {"run", run_json(shown.reading.info)},
-                {"task", shown_task(shown.narrative)},
+                {"task", shown_task(shown.timeline)},
                 {"checkpoint",
                  {{"id", to_string(info.id)},
                   {"steps", info.steps},
                   {"attempt", info.attempt},
                   {"label", info.label},
                   {"time", iso_time(info.time)}}},
-                {"happenings", std::move(happenings)},
+                {"timeline", std::move(events)},
                 {"state", shown.clean(shown.checkpoint.state.json())},
                 {"steps", std::move(steps)},
                 {"effects", std::move(effects)},
@@ -118,7 +118,7 @@ void print_as_json(const Shown& shown) {
                   {"cost_usd", journal.usage().cost_usd},
                   {"calls", journal.usage().calls}}},
                 {"damaged_records", shown.reading.damaged.size()}};
-  if (Json waiting = waiting_json(shown.narrative); !waiting.is_null()) {
+  if (Json waiting = waiting_json(shown.timeline); !waiting.is_null()) {
     document["waiting"] = std::move(waiting);
   }
   if (!journal.finished().is_null()) {
@@ -152,7 +152,7 @@ void print_steps(const Shown& shown) {
 }
 
 void print_effects(const Shown& shown) {
-  const Journal& journal = shown.narrative.journal;
+  const Journal& journal = shown.timeline.journal;
   if (journal.effects().empty()) return;
   print("\nEffects (" + std::to_string(journal.effects().size()) + "):\n");
   Table table({{"STATUS", Cut::never}, {"EFFECT", Cut::middle}, "RESULT"});
@@ -173,7 +173,7 @@ void print_effects(const Shown& shown) {
 
 void print_for_people(const Shown& shown) {
   const RunInfo& run = shown.reading.info;
-  const Journal& journal = shown.narrative.journal;
+  const Journal& journal = shown.timeline.journal;
   const CheckpointInfo& info = shown.checkpoint.info;
   print("Run         " + printable(run.id) + "\n");
   print("Agent       " + printable(run.agent) +
@@ -183,16 +183,16 @@ void print_for_people(const Shown& shown) {
         count(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
         count(run.last, "record") + "\n");
   print("Time (UTC)  " + short_time(run.started) + " to " + short_time(run.updated) + "\n");
-  const Json task = shown_task(shown.narrative);
+  const Json task = shown_task(shown.timeline);
   if (!task.is_null()) {
     print("Task        " +
           shorten(task.is_string() ? task.get<std::string>() : show(task), longest_value) + "\n");
   }
   print("Checkpoint  " + printable(to_string(info.id)) + ", " + count(info.steps, "step") +
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
-  print(waiting_text(shown.narrative));
-  if (!shown.narrative.happenings.empty()) print("\nWhat happened:\n");
-  for (const Happening& one : shown.narrative.happenings) {
+  print(waiting_text(shown.timeline));
+  if (!shown.timeline.events.empty()) print("\nWhat happened:\n");
+  for (const TimelineEvent& one : shown.timeline.events) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n");
   }
   print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
@@ -219,16 +219,16 @@ Result<Shown> gather(const ShowArguments& arguments) {
   TRIAGE_TRY(reading, read_run(*store, id.run));
   shown.reading = std::move(reading);
   constexpr Sequence everything = std::numeric_limits<Sequence>::max();
-  TRIAGE_TRY(narrative, narrate(shown.reading, everything));
-  shown.narrative = std::move(narrative);
-  shown.redactor = supervise::redactor_of(shown.narrative.journal.start().value("task", Json()));
-  TRIAGE_TRY(checkpoint, find_checkpoint(shown.narrative.journal, id));
+  TRIAGE_TRY(timeline, read_timeline(shown.reading, everything));
+  shown.timeline = std::move(timeline);
+  shown.redactor = supervise::redactor_of(shown.timeline.journal.start().value("task", Json()));
+  TRIAGE_TRY(checkpoint, find_checkpoint(shown.timeline.journal, id));
   shown.checkpoint = std::move(checkpoint);
   std::string& label = shown.checkpoint.info.label;
   label = shown_label(label, arguments.all);
   if (id.sequence != 0) {  // What came later is no part of this checkpoint.
-    TRIAGE_TRY(until, narrate(shown.reading, id.sequence));
-    shown.narrative = std::move(until);
+    TRIAGE_TRY(until, read_timeline(shown.reading, id.sequence));
+    shown.timeline = std::move(until);
   }
   const std::size_t size = shown.checkpoint.trajectory.size();
   shown.first_step = size - std::min(size, steps);

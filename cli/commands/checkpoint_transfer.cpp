@@ -20,7 +20,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct CheckpointTransferArguments {
   StoreArgument where{};
   std::vector<std::string> runs{};
   std::string file{};
@@ -40,7 +40,8 @@ std::string said(const Interchanged& done, const char* what, const char* left_ou
 }
 
 // A file is there whole or not at all, and for its owner only.
-Result<Interchanged> export_to_file(CheckpointStore& store, const Arguments& given) {
+Result<Interchanged> export_to_file(CheckpointStore& store,
+                                    const CheckpointTransferArguments& given) {
   const std::string part = given.file + ".part";
   const int made = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (made < 0) return no_file(part);
@@ -53,7 +54,7 @@ Result<Interchanged> export_to_file(CheckpointStore& store, const Arguments& giv
   return done;
 }
 
-ExitStatus export_from(const Arguments& given) {
+ExitStatus export_from(const CheckpointTransferArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store(meant.value().store);
@@ -66,7 +67,7 @@ ExitStatus export_from(const Arguments& given) {
   return done.value().left_out == 0 ? ExitStatus::done : ExitStatus::corrupt;
 }
 
-ExitStatus import_into(const Arguments& given) {
+ExitStatus import_into(const CheckpointTransferArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   errno = 0;
@@ -83,7 +84,7 @@ ExitStatus import_into(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<CheckpointTransferArguments>();
   declare_store(arguments, given->where);
   arguments.add_option("--run", given->runs, "Only this run; may be given several times.");
   arguments.add_option("--out", given->file, "The file to write; default: standard output.");
@@ -96,7 +97,7 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
 }
 
 std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<CheckpointTransferArguments>();
   declare_store(arguments, given->where);
   arguments.add_option("--in", given->file, "The file that `checkpoint export` wrote.")->required();
   arguments.add_flag("--leave-same", given->leave_out,

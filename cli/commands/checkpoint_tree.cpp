@@ -26,7 +26,7 @@ struct TreeArguments {
   bool json = false;
 };
 
-std::string status_of(const RunInfo& run) {
+std::string node_status(const RunInfo& run) {
   return run.status == RunStatus::running && !run.owned ? "interrupted"
                                                         : std::string(to_string(run.status));
 }
@@ -55,7 +55,7 @@ Json branch_json(const BranchView& branch) {
   }
   return {{"run", branch.run.id},
           {"label", branch.run.label},
-          {"status", status_of(branch.run)},
+          {"status", node_status(branch.run)},
           {"parent", branch.parent},
           {"author", branch.author},
           {"started", iso_time(branch.run.started)},
@@ -70,7 +70,7 @@ void print_tree(const std::vector<BranchView>& all) {
     const std::size_t depth = above == depths.end() ? 0 : above->second + 1;
     depths[branch.run.id] = depth;
     const std::string indent(depth * 4, ' ');
-    std::string line = branch.run.id + "  " + status_of(branch.run);
+    std::string line = branch.run.id + "  " + node_status(branch.run);
     if (!branch.run.label.empty()) line += "  \"" + branch.run.label + "\"";
     if (!branch.parent.empty()) line += "  from " + branch.parent;
     if (!branch.author.empty()) line += "  by " + branch.author;
@@ -83,7 +83,7 @@ void print_tree(const std::vector<BranchView>& all) {
   }
 }
 
-Result<std::vector<BranchView>> gather(const StoreAndRun& meant) {
+Result<std::vector<BranchView>> gather_tree(const StoreAndRun& meant) {
   TRIAGE_TRY(store, open_store(meant.store));
   return workflow::branches(*store, meant.run);
 }
@@ -97,7 +97,7 @@ std::function<ExitStatus()> checkpoint_tree(CLI::App& arguments) {
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());
-    const auto all = gather(meant.value());
+    const auto all = gather_tree(meant.value());
     if (!all) return report(all.error());
     if (given->json) {
       Json list = Json::array();

@@ -4,8 +4,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"

@@ -25,7 +25,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 }
 
 // "--store", "--json": what may stand behind the command.
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
+std::vector<const CLI::Option*> options_for(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) {
     return !option->get_lnames().empty() && !option->get_group().empty();
   });
@@ -51,7 +51,7 @@ std::string quoted(std::string text) {
 std::string words_of(const CLI::App& app) {
   std::string words;
   for (const CLI::App* one : commands_of(app)) words += one->get_name() + " ";
-  for (const CLI::Option* one : options_of(app)) words += dashed(*one) + " ";
+  for (const CLI::Option* one : options_for(app)) words += dashed(*one) + " ";
   if (!words.empty()) words.pop_back();
   return words;
 }
@@ -119,7 +119,7 @@ std::string for_fish(const CLI::App& root) {
     for (const CLI::App* one : commands_of(app)) {
       script += line + " -f -a " + one->get_name() + " -d " + quoted(one->get_description()) + "\n";
     }
-    for (const CLI::Option* one : options_of(app)) {
+    for (const CLI::Option* one : options_for(app)) {
       script += line + " -l " + one->get_lnames().front() + (takes_value(*one) ? " -r" : "") +
                 " -d " + quoted(one->get_description()) + "\n";
     }
@@ -152,7 +152,7 @@ std::string page_of(const CLI::App& app, const std::string& path) {
   std::replace(name.begin(), name.end(), ' ', '-');
   std::string synopsis = title;
   std::string options;
-  for (const CLI::Option* one : options_of(app)) {
+  for (const CLI::Option* one : options_for(app)) {
     options += ".TP\n\\fB" + roff(dashed(*one)) + "\\fR" +
                (takes_value(*one) ? " \\fI" + roff(one->get_type_name()) + "\\fR" : "") + "\n" +
                roff(one->get_description()) + "\n";

@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct DecideArguments {
   SessionArguments session{};
   std::string token{};
   std::string action{};
@@ -21,7 +21,7 @@ struct Arguments {
   std::string who{};
 };
 
-Result<RecoveryAction> action_of(const Arguments& given) {
+Result<RecoveryAction> action_of(const DecideArguments& given) {
   if (given.action == "retry") return RecoveryAction::retry(given.text);
   if (given.action == "replan") return RecoveryAction::replan(given.text);
   if (given.action == "rollback") return RecoveryAction::rollback({.or_start = true});
@@ -33,7 +33,7 @@ Result<RecoveryAction> action_of(const Arguments& given) {
                    "\"; allowed are retry, replan, rollback, resume, escalate and abort"};
 }
 
-ExitStatus decide_run(const Arguments& given) {
+ExitStatus decide_run(const DecideArguments& given) {
   const auto action = action_of(given);
   if (!action) return report(action.error());
   const auto session = RunSession::open(given.session);
@@ -53,7 +53,7 @@ ExitStatus decide_run(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> decide(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<DecideArguments>();
   const char* user = std::getenv("USER");
   given->who = user == nullptr ? "" : user;
   arguments.add_option("TOKEN", given->token, "What the suspended run printed.")->required();

@@ -3,8 +3,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "store_argument.hpp"
 #include "supervise/child.hpp"
 #include "triage/version.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct DoctorArguments {
   StoreArgument where{};
   bool json = false;
 };
@@ -144,7 +144,7 @@ void look_at_machine(std::vector<Finding>& found) {
        "`systemctl --user enable --now triage-resume.timer` goes on with runs that are due");
 }
 
-ExitStatus examine(const Arguments& given) {
+ExitStatus examine(const DoctorArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   std::vector<Finding> found{{Finding::Kind::fine, "version", "triage " TRIAGE_VERSION_STRING}};
@@ -170,7 +170,7 @@ ExitStatus examine(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> doctor(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<DoctorArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage doctor\n\nWhat is missing is no error; what is "

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t longest_output = 1U << 20U;
 
-struct Arguments {
+struct EffectArguments {
   std::string key{};
   std::vector<std::string> command{};
   int not_done_status = 0;
@@ -41,7 +41,7 @@ std::vector<std::string> environment_with_key(const std::string& idempotency_key
 }
 
 // Runs the command; what it prints is kept.
-Result<Ran> run_effect(const Arguments& given, const std::string& idempotency_key) {
+Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
   supervise::ChildPlan plan;
   plan.arguments = given.command;
   plan.folder = std::filesystem::current_path().string();
@@ -73,7 +73,8 @@ ExitStatus replay(const Json& result) {
 }
 
 // The command has not been executed, or says by its status that it did nothing: the key is free.
-ExitStatus withdraw(SupervisorClient& client, const Arguments& given, const std::string& cause) {
+ExitStatus withdraw_effect(SupervisorClient& client, const EffectArguments& given,
+                           const std::string& cause) {
   if (auto told = client.tell({{"effect_not_done", {{"key", given.key}, {"cause", cause}}}});
       !told) {
     return report(told.error());
@@ -82,7 +83,7 @@ ExitStatus withdraw(SupervisorClient& client, const Arguments& given, const std:
   return ExitStatus::done;
 }
 
-ExitStatus carry_out(const Arguments& given) {
+ExitStatus carry_out_effect(const EffectArguments& given) {
   auto client = SupervisorClient::connect();
   if (!client) return report(client.error());
   const auto answer = client.value().ask(
@@ -91,13 +92,13 @@ ExitStatus carry_out(const Arguments& given) {
   if (answer.value().value("run", false) == false) return replay(answer.value().at("result"));
   const auto ran = run_effect(given, answer.value().value("idempotency_key", ""));
   if (!ran) {
-    static_cast<void>(withdraw(client.value(), given, ran.error().detail));
+    static_cast<void>(withdraw_effect(client.value(), given, ran.error().detail));
     return report(ran.error());
   }
   if (given.not_done_status != 0 && ran.value().status == given.not_done_status) {
     print(ran.value().out);
     static_cast<void>(
-        withdraw(client.value(), given, "status " + std::to_string(ran.value().status)));
+        withdraw_effect(client.value(), given, "status " + std::to_string(ran.value().status)));
     return static_cast<ExitStatus>(ran.value().status);
   }
   const Json result{{"status", ran.value().status},
@@ -113,7 +114,7 @@ ExitStatus carry_out(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> effect(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<EffectArguments>();
   arguments.add_option("KEY", given->key, "What is done, such as mail:42.")->required();
   arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
       ->required();
@@ -125,7 +126,7 @@ std::function<ExitStatus()> effect(CLI::App& arguments) {
       "CMD runs at most once in the life of the run; later calls print what it printed (the first\n"
       "MB) and end with its status. It finds its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If\n"
       "nobody knows whether it happened, the exit status is 2, and it is not run again.");
-  return [given] { return carry_out(*given); };
+  return [given] { return carry_out_effect(*given); };
 }
 
 }  // namespace triage::inline v0_1::cli

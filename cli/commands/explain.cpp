@@ -3,8 +3,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest_detail = 160;
 
-struct Arguments {
+struct ExplainArguments {
   StoreArgument where{};
   bool json = false;
 };
@@ -47,7 +47,7 @@ std::string evidence_lines(const Json& fields) {
 }
 
 // The command line of a run of `triage run`; any other task as it is.
-std::string what_runs(const Narrative& told) {
+std::string what_runs(const Timeline& told) {
   const Json task = shown_task(told);
   if (!task.is_object() || !task.contains("command") || !task["command"].is_array()) {
     return shorten(task.is_string() ? task.get<std::string>() : show(task), longest_detail);
@@ -59,20 +59,20 @@ std::string what_runs(const Narrative& told) {
   return shorten(line, longest_detail);
 }
 
-void print_for_people(const JournalReading& reading, const Narrative& told) {
+void print_explanation(const JournalReading& reading, const Timeline& told) {
   print("Run " + reading.info.id + " (" + status_text(reading.info) + ", " +
         count(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
         "): " + what_runs(told) + "\n");
-  for (const Happening& one : told.happenings) {
+  for (const TimelineEvent& one : told.events) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n" + evidence_lines(one.fields));
   }
-  if (told.happenings.empty()) print("  Nothing has gone wrong so far.\n");
+  if (told.events.empty()) print("  Nothing has gone wrong so far.\n");
   print(waiting_text(told));
 }
 
-void print_as_json(const JournalReading& reading, const Narrative& told) {
+void print_explanation_json(const JournalReading& reading, const Timeline& told) {
   Json all = Json::array();
-  for (const Happening& one : told.happenings) {
+  for (const TimelineEvent& one : told.events) {
     all.push_back({{"sequence", one.seq},
                    {"time", iso_time(one.time)},
                    {"sentence", one.sentence},
@@ -81,19 +81,19 @@ void print_as_json(const JournalReading& reading, const Narrative& told) {
   print_json(Json{{"run", run_json(reading.info)},
                   {"task", shown_task(told)},
                   {"attempts", told.journal.attempts()},
-                  {"happenings", std::move(all)},
+                  {"timeline", std::move(all)},
                   {"waiting", waiting_json(told)}});
 }
 
-ExitStatus explain_run(const Arguments& given) {
+ExitStatus explain_run(const ExplainArguments& given) {
   const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
-  const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+  const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
   if (!told) return report(told.error());
   if (given.json) {
-    print_as_json(reading.value(), told.value());
+    print_explanation_json(reading.value(), told.value());
   } else {
-    print_for_people(reading.value(), told.value());
+    print_explanation(reading.value(), told.value());
   }
   return warn_of_damage(reading.value());
 }
@@ -101,7 +101,7 @@ ExitStatus explain_run(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> explain(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ExplainArguments>();
   declare_store(arguments, given->where, "The run.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage explain 01JDZ3K5W8…\n\n") + exit_status_help());

@@ -14,7 +14,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ForkArguments {
   SessionArguments session{};
   std::vector<std::string> where{};
   std::vector<std::string> command{};
@@ -24,8 +24,8 @@ struct Arguments {
 };
 
 // What the branch runs. An adapter that was chosen by the program's name is not the new one's.
-Result<supervise::RunSpec> spec_of(const StoredStart& origin,
-                                   const std::vector<std::string>& command) {
+Result<supervise::RunSpec> fork_spec(const StoredStart& origin,
+                                     const std::vector<std::string>& command) {
   TRIAGE_TRY(spec, supervise::spec_from_json(origin.task));
   if (command.empty()) return outcome::success(std::move(spec));
   const std::string before = supervise::program_name(spec);
@@ -45,14 +45,14 @@ Result<Json> branch_off(const RunSession& session, const std::vector<std::string
     return agent.fork(checkpoint, options);
   }
   TRIAGE_TRY(start, stored_start(session.store(), origin));
-  TRIAGE_TRY(spec, spec_of(start, command));
+  TRIAGE_TRY(spec, fork_spec(start, command));
   TRIAGE_TRY(agent, session.agent_for(spec));
   options.task = supervise::to_json(spec);
   options.accept_changed = true;  // It is another command's branch, as is asked for.
   return agent.fork(checkpoint, options);
 }
 
-ExitStatus fork_run(Arguments& given) {
+ExitStatus fork_run(ForkArguments& given) {
   ForkOptions options{.label = given.label};
   if (!given.set.empty()) {
     auto state = object_of(given.set);
@@ -80,7 +80,7 @@ ExitStatus fork_run(Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> fork(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ForkArguments>();
   declare_session(arguments, given->session);
   arguments
       .add_option("[STORE] CHECKPOINT", given->where,

@@ -19,13 +19,13 @@ namespace {
 // What both programs understand as "block this call": the reason is on standard error.
 constexpr ExitStatus blocks = static_cast<ExitStatus>(2);
 
-struct Arguments {
+struct HookArguments {
   std::string on_error = "allow";
   std::string guard = "default";
   std::vector<std::string> once{};
 };
 
-bool is_once(const Arguments& given, const HookEvent& event) {
+bool is_once(const HookArguments& given, const HookEvent& event) {
   return std::find(given.once.begin(), given.once.end(), event.tool) != given.once.end();
 }
 
@@ -54,7 +54,7 @@ Result<GuardVerdict> ask_effect(const HookEvent& event) {
                           shorten(show(answer.value().at("result")), 2'000)};
 }
 
-Result<GuardVerdict> judge(const Arguments& given, const HookEvent& event) {
+Result<GuardVerdict> judge(const HookArguments& given, const HookEvent& event) {
   if (given.guard != "none") {
     const GuardVerdict verdict = judge_call(event);
     if (verdict.kind != GuardVerdict::Kind::allow) return outcome::success(verdict);
@@ -80,7 +80,7 @@ Result<void> confirm(SupervisorClient& client, const Json& message) {
   return outcome::success();
 }
 
-Result<void> record(const Arguments& given, const HookEvent& event) {
+Result<void> record(const HookArguments& given, const HookEvent& event) {
   const bool once = is_once(given, event) && is_supervised();
   if (!once && !records_steps()) return outcome::success();
   TRIAGE_TRY(client, SupervisorClient::connect());
@@ -112,7 +112,7 @@ Result<void> withdraw(const HookEvent& event) {
   return confirm(client, message);
 }
 
-Result<ExitStatus> serve(const Arguments& given, const HookEvent& event) {
+Result<ExitStatus> serve(const HookArguments& given, const HookEvent& event) {
   if (event.name == "PreToolUse") {
     TRIAGE_TRY(verdict, judge(given, event));
     print(hook_answer(event, verdict));
@@ -125,7 +125,7 @@ Result<ExitStatus> serve(const Arguments& given, const HookEvent& event) {
   return ExitStatus::done;
 }
 
-ExitStatus run_hook(const Arguments& given) {
+ExitStatus run_hook(const HookArguments& given) {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const auto event = hook_event_from(text);
   const auto served = event ? serve(given, event.value()) : Result<ExitStatus>(event.error());
@@ -139,7 +139,7 @@ ExitStatus run_hook(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> hook(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<HookArguments>();
   arguments
       .add_option("--on-error", given->on_error,
                   "What becomes of a call when triage itself fails: allow (the default), block.")

@@ -16,7 +16,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct OperateArguments {
   std::string store{};
   std::string run{};
   std::string name{};  // Of a signal, or the key of an effect.
@@ -32,7 +32,7 @@ struct Meant {
   RunInfo run{};
 };
 
-Result<Meant> find(const Arguments& given) {
+Result<Meant> find(const OperateArguments& given) {
   TRIAGE_TRY(where, store_or_default(given.store));
   TRIAGE_TRY(store, open_store_to_change(where));
   TRIAGE_TRY(id, in_full(*store, given.run));
@@ -44,7 +44,7 @@ Result<Meant> find(const Arguments& given) {
   return Meant{std::move(store), std::move(run).value()};
 }
 
-void declare(CLI::App& arguments, Arguments& given, bool records_who = true) {
+void declare(CLI::App& arguments, OperateArguments& given, bool records_who = true) {
   arguments.add_option("--store", given.store,
                        store_help + std::string(" Default: triage/runs.db in the state folder."));
   arguments.add_option("RUN", given.run, "The run.")->required();
@@ -56,7 +56,7 @@ void declare(CLI::App& arguments, Arguments& given, bool records_who = true) {
 }
 
 // Null if nothing was given.
-Result<Json> value_of(const Arguments& given, const char* what) {
+Result<Json> value_of(const OperateArguments& given, const char* what) {
   if (given.value.empty()) return Json();
   Json value = Json::parse(given.value, nullptr, false);
   if (!value.is_discarded()) return value;
@@ -66,8 +66,8 @@ Result<Json> value_of(const Arguments& given, const char* what) {
 }
 
 // What was done, as a sentence or as facts.
-ExitStatus tell(const Arguments& given, const Result<void>& done, const std::string& sentence,
-                const Json& facts) {
+ExitStatus tell_done(const OperateArguments& given, const Result<void>& done,
+                     const std::string& sentence, const Json& facts) {
   if (!done) return report(done.error());
   if (given.json) {
     print_json(facts);
@@ -77,18 +77,18 @@ ExitStatus tell(const Arguments& given, const Result<void>& done, const std::str
   return ExitStatus::done;
 }
 
-ExitStatus send(const Arguments& given) {
+ExitStatus send(const OperateArguments& given) {
   auto value = value_of(given, "VALUE");
   if (!value) return report(value.error());
   const auto meant = find(given);
   if (!meant) return report(meant.error());
   const RunId& run = meant.value().run.id;
-  return tell(given, send_signal(*meant.value().store, run, given.name, value.value()),
-              "Run " + run + " is sent \"" + printable(given.name) + "\".",
-              {{"run", run}, {"signal", given.name}, {"value", value.value()}});
+  return tell_done(given, send_signal(*meant.value().store, run, given.name, value.value()),
+                   "Run " + run + " is sent \"" + printable(given.name) + "\".",
+                   {{"run", run}, {"signal", given.name}, {"value", value.value()}});
 }
 
-ExitStatus cancel_it(const Arguments& given) {
+ExitStatus cancel_it(const OperateArguments& given) {
   const auto meant = find(given);
   if (!meant) return report(meant.error());
   const RunId& run = meant.value().run.id;
@@ -98,8 +98,8 @@ ExitStatus cancel_it(const Arguments& given) {
                                  "; interrupt the process that is at work on it (SIGTERM): that "
                                  "cancels the run"};
   }
-  return tell(given, done, "Run " + run + " is cancelled.",
-              {{"run", run}, {"status", "cancelled"}});
+  return tell_done(given, done, "Run " + run + " is cancelled.",
+                   {{"run", run}, {"status", "cancelled"}});
 }
 
 // What `triage effect` replays of a command that ran. Errors: Errc::invalid_argument.
@@ -117,7 +117,7 @@ Result<Json> supervised_result(const Json& value) {
                "'{\"status\": 0, \"out\": \"…\"}'"};
 }
 
-Result<Settlement> settlement_of(const Arguments& given, const RunInfo& run) {
+Result<Settlement> settlement_of(const OperateArguments& given, const RunInfo& run) {
   if (given.outcome != "done" && given.outcome != "not-done") {
     return Error{Errc::invalid_argument,
                  "OUTCOME is \"" + printable(given.outcome) + "\"; allowed are done and not-done"};
@@ -131,13 +131,13 @@ Result<Settlement> settlement_of(const Arguments& given, const RunInfo& run) {
   return outcome::success(std::move(found));
 }
 
-ExitStatus settle_it(const Arguments& given) {
+ExitStatus settle_it(const OperateArguments& given) {
   const auto meant = find(given);
   if (!meant) return report(meant.error());
   const RunInfo& run = meant.value().run;
   const auto found = settlement_of(given, run);
   if (!found) return report(found.error());
-  return tell(
+  return tell_done(
       given,
       settle_effect(*meant.value().store, run.id, given.name, found.value(), {.who = given.who}),
       "Effect \"" + printable(given.name) + "\" of run " + run.id +
@@ -148,19 +148,20 @@ ExitStatus settle_it(const Arguments& given) {
        {"result", found.value().result}});
 }
 
-ExitStatus reissue_it(const Arguments& given) {
+ExitStatus reissue_it(const OperateArguments& given) {
   const auto meant = find(given);
   if (!meant) return report(meant.error());
   const RunId& run = meant.value().run.id;
   const auto token = reissue_token(*meant.value().store, run, {.who = given.who});
   if (!token) return report(token.error());
-  return tell(given, outcome::success(), token.value(), {{"run", run}, {"token", token.value()}});
+  return tell_done(given, outcome::success(), token.value(),
+                   {{"run", run}, {"token", token.value()}});
 }
 
 }  // namespace
 
 std::function<ExitStatus()> signal_send(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given, false);
   arguments.add_option("NAME", given->name, "What the run waits for.")->required();
   arguments.add_option("VALUE", given->value, "JSON that it is given. Default: null.");
@@ -172,7 +173,7 @@ std::function<ExitStatus()> signal_send(CLI::App& arguments) {
 }
 
 std::function<ExitStatus()> cancel(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given);
   arguments.footer(std::string("Example: triage cancel 01JDZ3K5W8…\n\n"
                                "Ends a run that waits, or whose process died. No effect is undone; "
@@ -182,7 +183,7 @@ std::function<ExitStatus()> cancel(CLI::App& arguments) {
 }
 
 std::function<ExitStatus()> settle(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given);
   arguments.add_option("KEY", given->name, "The effect that is in doubt.")->required();
   arguments.add_option("OUTCOME", given->outcome, "done or not-done.")->required();
@@ -199,7 +200,7 @@ std::function<ExitStatus()> settle(CLI::App& arguments) {
 }
 
 std::function<ExitStatus()> reissue(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given);
   arguments.footer(std::string("Example: triage reissue 01JDZ3K5W8…\n\n"
                                "Prints a new token for a run that waits for a decision. The one "

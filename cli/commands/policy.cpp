@@ -31,7 +31,7 @@ struct PolicyArguments {
   bool json = false;
 };
 
-void declare(CLI::App& arguments, PolicyArguments& given) {
+void declare_policy(CLI::App& arguments, PolicyArguments& given) {
   arguments.add_option("FILE", given.file, "A policy document in JSON or YAML; -: standard input.")
       ->required();
   arguments.add_option("--allow", given.own,
@@ -140,7 +140,7 @@ std::string strategy_of(const FailurePolicy& policy, FailureType type) {
   return strategy == nullptr ? "(none)" : strategy->description();
 }
 
-void show_table(const PolicyDocument& document, const Limits& limits) {
+void show_policy_table(const PolicyDocument& document, const Limits& limits) {
   Table table({"failure", "which", {"decision", Cut::wrap}});
   for (const FailureType type : all_failure_types) {
     std::string name(to_string(type));
@@ -157,7 +157,7 @@ void show_table(const PolicyDocument& document, const Limits& limits) {
   print("Waits with jitter are shown for the random number 0.5.\n");
 }
 
-void show_json(const PolicyDocument& document, const Limits& limits) {
+void show_policy_json(const PolicyDocument& document, const Limits& limits) {
   Json types = Json::object();
   for (const FailureType type : all_failure_types) {
     types[std::string(to_string(type))] = {{"strategy", strategy_of(document.policy, type)},
@@ -177,7 +177,7 @@ void show_json(const PolicyDocument& document, const Limits& limits) {
 
 std::function<ExitStatus()> policy_check(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
-  declare(arguments, *given);
+  declare_policy(arguments, *given);
   return [given] {
     if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);
@@ -199,15 +199,15 @@ std::function<ExitStatus()> policy_check(CLI::App& arguments) {
 
 std::function<ExitStatus()> policy_show(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
-  declare(arguments, *given);
+  declare_policy(arguments, *given);
   return [given] {
     if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);
     if (!document) return refuse(*given, document.error());
     if (given->json) {
-      show_json(document.value(), given->limits);
+      show_policy_json(document.value(), given->limits);
     } else {
-      show_table(document.value(), given->limits);
+      show_policy_table(document.value(), given->limits);
     }
     return ExitStatus::done;
   };

@@ -5,8 +5,8 @@
 #include "command.hpp"
 #include "open_store.hpp"
 #include "read_policy.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "store_argument.hpp"
 
 #include <memory>
@@ -14,22 +14,22 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   StoreArgument where{};
   std::string policy{};
   lab::ReplayOptions options{};
   bool json = false;
 };
 
-Error in_file(const std::string& path, const Error& error) {
+Error in_policy_file(const std::string& path, const Error& error) {
   return {error.code, "\"" + printable(path) + "\": " + error.detail};
 }
 
-ExitStatus replay_run(const Arguments& given) {
+ExitStatus replay_run(const ReplayArguments& given) {
   const auto text = read_text_file(given.policy);
   if (!text) return report(text.error());
   const auto document = read_policy(text.value());
-  if (!document) return report(in_file(given.policy, document.error()));
+  if (!document) return report(in_policy_file(given.policy, document.error()));
   const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
   const auto replay = lab::replay_policy(reading.value(), document.value().policy, given.options);
@@ -45,7 +45,7 @@ ExitStatus replay_run(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> replay(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ReplayArguments>();
   declare_store(arguments, given->where, "The run.");
   arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.")->required();
   arguments.add_option("--max-attempts", given->options.limits.max_attempts,

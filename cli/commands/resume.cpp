@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct ResumeArguments {
   SessionArguments session{};
   std::string run{};
   bool all = false;
@@ -70,7 +70,7 @@ ExitStatus resume_dead(const RunSession& session) {
   return status;
 }
 
-ExitStatus resume_runs(const Arguments& given) {
+ExitStatus resume_runs(const ResumeArguments& given) {
   if ((given.run.empty() ? 0 : 1) + (given.all ? 1 : 0) + (given.due ? 1 : 0) != 1) {
     return report({Errc::invalid_argument, "give a RUN, or --all, or --due"});
   }
@@ -84,7 +84,7 @@ ExitStatus resume_runs(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> resume(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ResumeArguments>();
   arguments.add_option("RUN", given->run, "The run to go on with.");
   arguments.add_flag("--due", given->due, "Every run that waited for a time that has come.");
   arguments.add_flag("--all", given->all, "Those, and every run whose supervisor is gone.");

@@ -21,7 +21,7 @@ namespace {
 constexpr ExitStatus not_found_status = static_cast<ExitStatus>(127);
 constexpr ExitStatus not_executable_status = static_cast<ExitStatus>(126);
 
-struct Arguments {
+struct RunArguments {
   SessionArguments session{};
   std::vector<std::string> command{};
   std::string run{};
@@ -50,7 +50,7 @@ Result<Duration> duration_of(const std::string& text) {
   return parse_duration(text);
 }
 
-Result<supervise::RunSpec> spec_of(const Arguments& given) {
+Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   supervise::RunSpec spec{.command = given.command};
   std::error_code failed;
   spec.folder = std::filesystem::current_path(failed).string();
@@ -118,7 +118,7 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
                                    "` goes on with it as it was begun, another --run begins anew"};
 }
 
-ExitStatus run_command(const Arguments& given) {
+ExitStatus run_command(const RunArguments& given) {
   const auto spec = spec_of(given);
   if (!spec) return report(spec.error());
   const auto program = supervise::find_program(given.command.front(), spec.value().folder);
@@ -149,7 +149,7 @@ ExitStatus run_command(const Arguments& given) {
   return session.value()->conclude(options.run_id, agent.value().run(task, options));
 }
 
-void declare_limits(CLI::App& arguments, Arguments& given) {
+void declare_limits(CLI::App& arguments, RunArguments& given) {
   arguments.add_option("--timeout", given.timeout,
                        "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL.");
   arguments.add_option("--idle-timeout", given.idle_timeout,
@@ -167,7 +167,7 @@ void declare_limits(CLI::App& arguments, Arguments& given) {
   arguments.add_option("--files", given.open_files, "Open files of each process.");
 }
 
-void declare_redaction(CLI::App& arguments, Arguments& given) {
+void declare_redaction(CLI::App& arguments, RunArguments& given) {
   arguments
       .add_option("--redact", given.redact,
                   "What is removed from what the program says, before it is stored or told: common "
@@ -184,7 +184,7 @@ void declare_redaction(CLI::App& arguments, Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> run(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<RunArguments>();
   declare_session(arguments, given->session);
   declare_limits(arguments, *given);
   declare_redaction(arguments, *given);

@@ -3,8 +3,8 @@
 
 #include "command.hpp"
 #include "open_store.hpp"
-#include "render/narrative.hpp"
 #include "render/output.hpp"
+#include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "store_argument.hpp"
 #include "supervise/redaction.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t longest_command = 60;
 constexpr auto follow_every = std::chrono::milliseconds(500);
 
-struct Arguments {
+struct RunsArguments {
   StoreArgument where{};
   std::string status{};
   std::string agent{};
@@ -34,7 +34,7 @@ struct Arguments {
 };
 
 // What a run of `triage run` executes, from its first record; the agent's name for any other one.
-std::string what_runs(CheckpointStore& store, const RunInfo& run) {
+std::string program_of(CheckpointStore& store, const RunInfo& run) {
   const auto reading = store.read(run.id, {1, 1});
   if (!reading || reading.value().records.empty()) return run.agent;
   const auto body = reading.value().records.front().body();
@@ -49,7 +49,7 @@ std::string what_runs(CheckpointStore& store, const RunInfo& run) {
   return shorten(line, longest_command);
 }
 
-Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const Arguments& given) {
+Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArguments& given) {
   RunQuery query{.agent = given.agent, .label = given.label, .limit = given.limit};
   if (!given.status.empty()) {
     const bool died = given.status == "died";
@@ -80,7 +80,7 @@ Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const Arguments& 
 
 Json line_of(CheckpointStore& store, const RunInfo& run) {
   Json line = run_json(run);
-  line["what"] = what_runs(store, run);
+  line["what"] = program_of(store, run);
   return line;
 }
 
@@ -93,13 +93,13 @@ void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
                "WHAT"});
   for (const RunInfo& run : runs) {
     table.add(
-        {run.id, status_text(run), short_time(run.updated), run.label, what_runs(store, run)});
+        {run.id, status_text(run), short_time(run.updated), run.label, program_of(store, run)});
   }
   print(table.text());
 }
 
 // One line for each run that is new or has changed, until somebody interrupts.
-ExitStatus follow(CheckpointStore& store, const Arguments& given) {
+ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
   std::map<RunId, std::pair<std::string, Sequence>> seen;
   for (;;) {
     const auto runs = find_runs(store, given);
@@ -111,14 +111,14 @@ ExitStatus follow(CheckpointStore& store, const Arguments& given) {
       before = std::move(now);
       print(given.json ? show(line_of(store, *run)) + "\n"
                        : short_time(run->updated) + "  " + run->id + "  " + before.first + "  " +
-                             what_runs(store, *run) + "\n");
+                             program_of(store, *run) + "\n");
     }
     if (std::fflush(stdout) != 0) return ExitStatus::failed;
     std::this_thread::sleep_for(follow_every);
   }
 }
 
-ExitStatus list_runs(const Arguments& given) {
+ExitStatus list_runs(const RunsArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store(meant.value().store);
@@ -146,7 +146,7 @@ std::string waits_for(const Json& waiting) {
                                                         : "a decision";
 }
 
-ExitStatus list_suspended(const Arguments& given) {
+ExitStatus list_suspended(const RunsArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store(meant.value().store);
@@ -159,7 +159,7 @@ ExitStatus list_suspended(const Arguments& given) {
   for (const RunInfo& run : runs.value()) {
     const auto reading = store.value()->read(run.id, {});
     if (!reading) continue;  // Erased since it was listed.
-    const auto told = narrate(reading.value(), std::numeric_limits<Sequence>::max());
+    const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
     if (!told) {
       status = report(told.error());
       continue;
@@ -183,7 +183,7 @@ ExitStatus list_suspended(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> runs(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<RunsArguments>();
   declare_store(arguments, given->where);
   arguments.add_option("--status", given->status,
                        "Only runs with this status: running, died, finished, escalated, aborted, "
@@ -201,7 +201,7 @@ std::function<ExitStatus()> runs(CLI::App& arguments) {
 }
 
 std::function<ExitStatus()> suspended(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<RunsArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage suspended\n\n") + exit_status_help());

@@ -19,7 +19,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct WorkerArguments {
   SessionArguments session{};
   std::vector<std::string> command{};
   std::string poll = "1s";
@@ -27,7 +27,7 @@ struct Arguments {
 
 class Worker {
  public:
-  Worker(const RunSession& session, const Arguments& given, Duration poll)
+  Worker(const RunSession& session, const WorkerArguments& given, Duration poll)
       : session_(session), given_(given), poll_(poll) {}
 
   ExitStatus work() {
@@ -136,13 +136,13 @@ class Worker {
   }
 
   const RunSession& session_;
-  const Arguments& given_;
+  const WorkerArguments& given_;
   const Duration poll_;
   std::optional<WallTime> next_due_{};  // Within `poll_`.
   std::set<RunId> left_alone_{};
 };
 
-ExitStatus work(const Arguments& given) {
+ExitStatus work(const WorkerArguments& given) {
   const auto poll = parse_duration(given.poll);
   if (!poll || poll.value() < std::chrono::milliseconds(1) ||
       poll.value() > std::chrono::hours(1)) {
@@ -160,7 +160,7 @@ ExitStatus work(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> worker(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<WorkerArguments>();
   declare_session(arguments, given->session);
   arguments.add_option("--poll", given->poll,
                        "How often the store is asked for runs whose supervisor is gone, and, where "

@@ -24,9 +24,9 @@ using workflow::TaskView;
 using workflow::WorkflowEvent;
 using workflow::WorkflowEventKind;
 
-constexpr std::size_t longest_value = 200;
+constexpr std::size_t longest_shown_output = 200;
 
-struct Arguments {
+struct WorkflowRunArguments {
   std::string file{};
   std::string store{};
   std::string run{};
@@ -42,7 +42,7 @@ struct Prepared {
   Json inputs{};
 };
 
-Result<Json> inputs_of(const Arguments& given, const WorkflowFile& file) {
+Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& file) {
   Json inputs = file.inputs;
   if (given.inputs.empty()) return outcome::success(std::move(inputs));
   TRIAGE_TRY(set, object_of(given.inputs));
@@ -62,7 +62,7 @@ Result<Json> inputs_of(const Arguments& given, const WorkflowFile& file) {
   return outcome::success(std::move(inputs));
 }
 
-Result<Prepared> prepare(const Arguments& given) {
+Result<Prepared> prepare(const WorkflowRunArguments& given) {
   Prepared all;
   TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
@@ -76,7 +76,7 @@ Result<Prepared> prepare(const Arguments& given) {
 }
 
 // As it happens, to standard error: standard output is for results.
-void tell(const WorkflowEvent& event) {
+void print_event(const WorkflowEvent& event) {
   std::string what;
   if (event.kind == WorkflowEventKind::executor_started) what = "begins";
   if (event.kind == WorkflowEventKind::executor_completed) what = "has finished";
@@ -86,7 +86,7 @@ void tell(const WorkflowEvent& event) {
   }
   if (what.empty()) return;
   std::cerr << "triage: " << printable(event.executor) << " "
-            << shorten(printable(what), longest_value) << '\n';
+            << shorten(printable(what), longest_shown_output) << '\n';
 }
 
 void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_json) {
@@ -99,13 +99,13 @@ void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_j
                     {"why", one.why}});
     const bool done = one.status == TaskStatus::completed;
     table.add({one.id, std::string(to_string(one.status)),
-               shorten(done ? show(one.output) : one.why, longest_value)});
+               shorten(done ? show(one.output) : one.why, longest_shown_output)});
   }
   if (as_json) return print_json({{"run", run}, {"tasks", std::move(json)}});
   print(table.text());
 }
 
-ExitStatus run_file(const Arguments& given) {
+ExitStatus run_file(const WorkflowRunArguments& given) {
   auto prepared = prepare(given);
   if (!prepared) return report(prepared.error());
   const auto built = prepared.value().graph.build();
@@ -125,7 +125,7 @@ ExitStatus run_file(const Arguments& given) {
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   workflow::WorkflowRun run(
       built.value(),
-      {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = tell});
+      {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event});
   const auto done = run.start_or_resume(prepared.value().inputs);
   if (const auto tasks = prepared.value().graph.tasks(run)) {
     print_tasks(tasks.value(), id, given.json);
@@ -139,7 +139,7 @@ ExitStatus run_file(const Arguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<WorkflowRunArguments>();
   arguments.add_option("FILE", given->file, "The workflow, in YAML or JSON; - for standard input.")
       ->required();
   arguments.add_option("--store", given->store, store_help);

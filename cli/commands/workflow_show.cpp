@@ -20,20 +20,20 @@ using workflow::CheckpointView;
 using workflow::StoredDelivery;
 using workflow::WorkflowEvent;
 
-constexpr std::size_t longest_value = 100;
+constexpr std::size_t longest_shown_value = 100;
 
-struct ShowArguments {
+struct WorkflowShowArguments {
   StoreArgument where{};
   bool json = false;
 };
 
-struct Shown {
+struct ShownWorkflow {
   RunInfo run{};
   CheckpointView view{};
   std::vector<WorkflowEvent> events{};
 };
 
-Result<Shown> gather(const StoreAndRun& meant) {
+Result<ShownWorkflow> gather_workflow(const StoreAndRun& meant) {
   TRIAGE_TRY(store, open_store(meant.store));
   TRIAGE_TRY(view, workflow::inspect(*store, meant.run));
   TRIAGE_TRY(run, store->run(view.id.run));
@@ -43,7 +43,7 @@ Result<Shown> gather(const StoreAndRun& meant) {
     std::erase_if(events,
                   [&](const WorkflowEvent& one) { return one.sequence > view.id.sequence; });
   }
-  return outcome::success(Shown{std::move(run), std::move(view), std::move(events)});
+  return outcome::success(ShownWorkflow{std::move(run), std::move(view), std::move(events)});
 }
 
 Json delivery_json(const StoredDelivery& one) {
@@ -69,7 +69,7 @@ Json event_json(const WorkflowEvent& one) {
   return json;
 }
 
-Json shown_json(const Shown& shown) {
+Json shown_json(const ShownWorkflow& shown) {
   Json deliveries = Json::array();
   for (const StoredDelivery& one : shown.view.deliveries) deliveries.push_back(delivery_json(one));
   Json pending = Json::array();
@@ -98,11 +98,11 @@ std::string gave(const StoredDelivery& one) {
   return text;
 }
 
-void print_for_people(const Shown& shown) {
+void print_workflow(const ShownWorkflow& shown) {
   print("Run         " + printable(shown.run.id) + ", " + std::string(to_string(shown.run.status)) +
         (shown.run.label.empty() ? "" : ", label " + printable(shown.run.label)) + "\n");
   print("Workflow    " + printable(shown.view.workflow) + "\n");
-  print("Inputs      " + shorten(show(shown.view.inputs), longest_value) + "\n");
+  print("Inputs      " + shorten(show(shown.view.inputs), longest_shown_value) + "\n");
   print("Checkpoint  " + printable(to_string(shown.view.id)) + "\n\n");
   Table table({"EXECUTOR", "N", "SUPERSTEP", "GAVE"});
   for (const StoredDelivery& one : shown.view.deliveries) {
@@ -112,7 +112,7 @@ void print_for_people(const Shown& shown) {
   print(table.text());
   for (const auto& one : shown.view.pending) {
     print("Waits for an answer: " + printable(one.id) + ", " +
-          shorten(show(one.payload), longest_value) + "\n");
+          shorten(show(one.payload), longest_shown_value) + "\n");
   }
   print("\nWhat happened:\n");
   for (const WorkflowEvent& one : shown.events) {
@@ -122,25 +122,25 @@ void print_for_people(const Shown& shown) {
     if (!one.request.empty()) what += " " + one.request;
     if (one.checkpoint) what += " " + to_string(one.checkpoint->id);
     if (!one.value.is_null()) what += " " + show(one.value);
-    print("  " + time_of_day(one.time) + "  " + shorten(what, longest_value) + "\n");
+    print("  " + time_of_day(one.time) + "  " + shorten(what, longest_shown_value) + "\n");
   }
 }
 
 }  // namespace
 
 std::function<ExitStatus()> workflow_show(CLI::App& arguments) {
-  auto given = std::make_shared<ShowArguments>();
+  auto given = std::make_shared<WorkflowShowArguments>();
   declare_store(arguments, given->where, "A run of a workflow, or a checkpoint as RUN@SEQUENCE.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());
-    const auto shown = gather(meant.value());
+    const auto shown = gather_workflow(meant.value());
     if (!shown) return report(shown.error());
     if (given->json) {
       print_json(shown_json(shown.value()));
     } else {
-      print_for_people(shown.value());
+      print_workflow(shown.value());
     }
     return ExitStatus::done;
   };

@@ -30,22 +30,22 @@ std::string line(const char* heading, const Json& value) {
 
 }  // namespace
 
-Json shown_task(const Narrative& narrative) {
-  const auto& all = narrative.happenings;
-  const auto redacted = std::find_if(all.rbegin(), all.rend(), [](const Happening& one) {
+Json shown_task(const Timeline& timeline) {
+  const auto& all = timeline.events;
+  const auto redacted = std::find_if(all.rbegin(), all.rend(), [](const TimelineEvent& one) {
     return one.fields.value("kind", "") == to_string(RecordKind::suspended) &&
            one.fields.contains("task");
   });
-  const Json task = narrative.journal.start().value("task", Json());
+  const Json task = timeline.journal.start().value("task", Json());
   return supervise::without_secrets(redacted != all.rend() ? redacted->fields["task"] : task,
                                     supervise::redactor_of(task));
 }
 
-Json waiting_json(const Narrative& narrative) {
-  const Json& body = narrative.journal.suspended();
+Json waiting_json(const Timeline& timeline) {
+  const Json& body = timeline.journal.suspended();
   if (body.is_null()) return nullptr;
-  Json shown{{"agent", member(narrative.journal.start(), "agent")},
-             {"task", shown_task(narrative)},
+  Json shown{{"agent", member(timeline.journal.start(), "agent")},
+             {"task", shown_task(timeline)},
              {"message", member(body, "message")},
              {"allowed_actions", member(body, "allowed_actions")}};
   for (const char* name : {"step", "signal", "until_ms"}) {
@@ -55,13 +55,13 @@ Json waiting_json(const Narrative& narrative) {
   return shown;
 }
 
-std::string waiting_text(const Narrative& narrative) {
-  const Json& body = narrative.journal.suspended();
+std::string waiting_text(const Timeline& timeline) {
+  const Json& body = timeline.journal.suspended();
   if (body.is_null()) return {};
   const Json& step = member(body, "step");
   std::string text = "\nWaits for a decision: " + text_of(member(body, "message")) + "\n";
-  text += line("  Agent    ", member(narrative.journal.start(), "agent"));
-  text += line("  Task     ", shown_task(narrative));
+  text += line("  Agent    ", member(timeline.journal.start(), "agent"));
+  text += line("  Task     ", shown_task(timeline));
   text += line("  Step     ", member(step, "action"));
   text += line("  Tool     ", member(step, "tool"));
   text += line("  Input    ", member(step, "input"));

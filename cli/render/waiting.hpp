@@ -2,7 +2,7 @@
 #pragma once
 // What a suspended run waits for, as whoever decides should see it.
 
-#include "render/narrative.hpp"
+#include "render/timeline.hpp"
 #include "triage/journal.hpp"
 #include "triage/json.hpp"
 
@@ -12,9 +12,9 @@ namespace triage::inline v0_1::cli {
 
 // The task; without what the agent has taken out of it for the newest suspension, and of a run of
 // `triage run` without secrets.
-[[nodiscard]] Json shown_task(const Narrative& narrative);
+[[nodiscard]] Json shown_task(const Timeline& timeline);
 // Null, or empty, unless the run is suspended.
-[[nodiscard]] Json waiting_json(const Narrative& narrative);
-[[nodiscard]] std::string waiting_text(const Narrative& narrative);
+[[nodiscard]] Json waiting_json(const Timeline& timeline);
+[[nodiscard]] std::string waiting_text(const Timeline& timeline);
 
 }  // namespace triage::inline v0_1::cli

@@ -7,13 +7,14 @@
 #include "triage/result.hpp"
 #include "triage/taxonomy.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1 {
@@ -27,7 +28,7 @@ struct GateRequest {
   std::string_view after_reason{};           // … and the reason of that classification.
   Duration waited{0};                        // Time spent waiting at gates so far.
   TimePoint now{};
-  WallTime wall{};  // For gates shared by processes.
+  WallTime wall{};  // For gates shared by processes; see Gate::needs_wall_time.
 };
 
 struct GateAnswer {
@@ -62,6 +63,9 @@ class Gate {
   virtual ~Gate() = default;
   // "circuit_breaker" and so on: for events and explanations.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  // Whether it looks at GateRequest::wall, which is not filled in if no gate of a list does:
+  // reading that clock takes as long as the gate itself. The answer must never change.
+  [[nodiscard]] virtual bool needs_wall_time() const noexcept { return true; }
   [[nodiscard]] virtual GateAnswer enter(const GateRequest& request) noexcept = 0;
   // Called exactly once per pass, unless withdraw() is. A null outcome only returns the permit: the
   // work was cancelled and tells nothing. A permit that is never returned must not block others for
@@ -74,6 +78,16 @@ class Gate {
   }
 };
 
+namespace detail {
+
+struct GateList {
+  std::vector<std::shared_ptr<Gate>> gates{};
+  std::shared_ptr<Clock> clock{};
+  bool needs_wall_time = false;
+};
+
+}  // namespace detail
+
 // Held from passing all gates until the outcome is reported. Move-only; if destroyed without a
 // report, returns its permits. Not thread-safe.
 class Permit {
@@ -81,7 +95,7 @@ class Permit {
   Permit() = default;
   Permit(Permit&& other) noexcept { *this = std::move(other); }
   Permit& operator=(Permit&& other) noexcept;
-  ~Permit() { give_back(nullptr); }
+  ~Permit() { give_back(); }
 
   // The first report counts.
   void succeeded() { report({}); }
@@ -94,12 +108,22 @@ class Permit {
 
  private:
   friend class GateKeeper;
-  void give_back(const GateOutcome* outcome);
-  void withdraw();  // The work will not start.
-  [[nodiscard]] GateRequest request_now() const;
+  static constexpr std::size_t few = 4;
 
-  std::vector<std::pair<std::shared_ptr<Gate>, std::uint64_t>> passed_{};
-  std::shared_ptr<Clock> clock_{};
+  void give_back() {
+    if (passed_ > 0) leave(nullptr, gates_->clock->now());
+  }
+  void leave(const GateOutcome* outcome, TimePoint now);
+  void withdraw();  // The work will not start.
+  [[nodiscard]] GateRequest request_at(TimePoint now) const;
+  [[nodiscard]] std::uint64_t& ticket(std::size_t gate) {
+    return gate < few ? tickets_[gate] : more_tickets_[gate - few];
+  }
+
+  std::shared_ptr<const detail::GateList> gates_{};
+  std::size_t passed_ = 0;  // The first ones of them.
+  std::array<std::uint64_t, few> tickets_{};
+  std::vector<std::uint64_t> more_tickets_{};
   std::string tool_{};
   std::string endpoint_{};
   std::string after_reason_{};
@@ -118,11 +142,10 @@ class GateKeeper {
   // Passes all gates or none. Returns the first answer other than `pass`; sets `permit` on `pass`.
   // Fills in request.now and request.wall.
   [[nodiscard]] GateAnswer enter(GateRequest request, Permit& permit) const;
-  [[nodiscard]] bool empty() const noexcept { return gates_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return gates_ == nullptr; }
 
  private:
-  std::vector<std::shared_ptr<Gate>> gates_{};
-  std::shared_ptr<Clock> clock_{};
+  std::shared_ptr<const detail::GateList> gates_{};  // Null: none.
 };
 
 }  // namespace triage::inline v0_1

@@ -14,14 +14,6 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// A value as an error shows it: enough to find it again.
-std::string shown(const Json& value) {
-  constexpr std::size_t longest_shown = 80;
-  std::string text = show(value);
-  if (text.size() > longest_shown) text = text.substr(0, longest_shown) + "…";
-  return printable(text);
-}
-
 // Exactly `length` digits at `from`; -1 if there is anything else.
 int digits_at(std::string_view text, std::size_t from, std::size_t length) {
   int value = 0;
@@ -54,7 +46,7 @@ void Arguments::refuse(std::string_view key, const std::string& text) {
 }
 
 void Arguments::wrong_type(std::string_view key, const Json& value, std::string_view allowed) {
-  refuse(key, " is " + shown(value) + "; allowed is " + std::string(allowed));
+  refuse(key, " is " + detail::shown(value) + "; allowed is " + std::string(allowed));
 }
 
 void Arguments::read(std::string_view key, bool& value) {
@@ -130,12 +122,12 @@ void Arguments::check_keys() {
   for (const auto& [key, value] : object_->items()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     if (key == "default" || parse_failure_type(key)) {
-      refuse(printable(key), " is " + shown(value) + ", but \"" + printable(key) +
+      refuse(printable(key), " is " + detail::shown(value) + ", but \"" + printable(key) +
                                  "\" belongs to the top level of the document, not into the "
                                  "arguments of " +
                                  strategy_ + detail::allowed_names(key, known_));
     } else {
-      refuse(printable(key), " is " + shown(value) + ", but " + strategy_ +
+      refuse(printable(key), " is " + detail::shown(value) + ", but " + strategy_ +
                                  " has no such argument" + detail::allowed_names(key, known_));
     }
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "triage/json.hpp"
+
 namespace triage::inline v0_1::detail {
 
 // Calls f(line) for every line of `text`.
@@ -39,6 +41,14 @@ inline void add_problems(std::string& all, std::string_view more) {
   for_each_line(more, [&](std::string_view line) {
     if (++known <= most) (all += all.empty() ? "" : "\n").append(line);
   });
+}
+
+// A value as an error shows it: enough to find it again.
+inline std::string shown(const Json& value) {
+  constexpr std::size_t longest = 80;
+  std::string text = show(value);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return printable(text);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -16,14 +16,7 @@ namespace {
 
 constexpr std::string_view strategy_key = "strategy";
 
-std::string shown(const Json& value) {
-  constexpr std::size_t longest_shown = 80;
-  std::string text = show(value);
-  if (text.size() > longest_shown) text = text.substr(0, longest_shown) + "…";
-  return printable(text);
-}
-
-Error refused(std::string_view path, const std::string& text) {
+Error refused_at(std::string_view path, const std::string& text) {
   return {Errc::invalid_argument, std::string(path) + text};
 }
 
@@ -51,8 +44,9 @@ Result<Strategy> named(const std::string& name, const Json& arguments, std::stri
                        const StrategyRegistry& registry) {
   const StrategyFactory* factory = registry.find(name);
   if (factory == nullptr || !*factory) {
-    return refused(path, " names the strategy \"" + printable(name) + "\", which does not exist" +
-                             detail::allowed_names(printable(name), registry.names()));
+    return refused_at(path, " names the strategy \"" + printable(name) +
+                                "\", which does not exist" +
+                                detail::allowed_names(printable(name), registry.names()));
   }
   auto strategy = made(*factory, arguments, registry);
   if (!strategy) {
@@ -61,9 +55,9 @@ Result<Strategy> named(const std::string& name, const Json& arguments, std::stri
     return error;
   }
   if (!strategy.value())
-    return refused(path, ": the strategy \"" + printable(name) + "\" is empty");
+    return refused_at(path, ": the strategy \"" + printable(name) + "\" is empty");
   if (!strategy.value().problem().empty()) {
-    return refused(path, "." + strategy.value().problem());
+    return refused_at(path, "." + strategy.value().problem());
   }
   return strategy;
 }
@@ -71,15 +65,16 @@ Result<Strategy> named(const std::string& name, const Json& arguments, std::stri
 Error misplaced_key(const std::string& key, const Json& value, const StrategyRegistry& registry) {
   const std::vector<std::string> names = registry.names();
   const std::string where =
-      printable(key) + " is " + shown(value) + ", but \"" + printable(key) + "\" ";
+      printable(key) + " is " + detail::shown(value) + ", but \"" + printable(key) + "\" ";
   if (key == strategy_key || std::find(names.begin(), names.end(), key) != names.end()) {
-    return refused("", where +
-                           "stands at the top level, where only failure types may: write "
-                           "{FAILURE_TYPE: {\"strategy\": NAME, …}}" +
-                           detail::allowed_names(printable(key), top_level_keys()));
+    return refused_at("", where +
+                              "stands at the top level, where only failure types may: write "
+                              "{FAILURE_TYPE: {\"strategy\": NAME, …}}" +
+                              detail::allowed_names(printable(key), top_level_keys()));
   }
-  return refused("", where + "is no failure type; an argument belongs into its strategy's object" +
-                         detail::allowed_names(printable(key), top_level_keys()));
+  return refused_at("", where +
+                            "is no failure type; an argument belongs into its strategy's object" +
+                            detail::allowed_names(printable(key), top_level_keys()));
 }
 
 // Thrown through the parser's callback, caught in the function that calls it.
@@ -133,16 +128,19 @@ Result<Strategy> strategy_from_json(const nlohmann::json& value, const StrategyR
     return named(value.get_ref<const std::string&>(), Json::object(), path, registry);
   }
   if (!value.is_object()) {
-    return refused(path, " is " + shown(value) +
-                             "; allowed is a strategy's name or an object {\"strategy\": NAME, …}");
+    return refused_at(path,
+                      " is " + detail::shown(value) +
+                          "; allowed is a strategy's name or an object {\"strategy\": NAME, …}");
   }
   const auto name = value.find(std::string(strategy_key));
   if (name == value.end()) {
-    return refused(path, ".strategy is missing; allowed are " + detail::joined(registry.names()));
+    return refused_at(path,
+                      ".strategy is missing; allowed are " + detail::joined(registry.names()));
   }
   if (!name->is_string()) {
-    return refused(path, ".strategy is " + shown(*name) +
-                             "; allowed is a strategy's name: " + detail::joined(registry.names()));
+    return refused_at(path,
+                      ".strategy is " + detail::shown(*name) +
+                          "; allowed is a strategy's name: " + detail::joined(registry.names()));
   }
   Json arguments = value;
   arguments.erase(std::string(strategy_key));
@@ -153,12 +151,12 @@ Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
                                        const StrategyRegistry& registry) {
   TRIAGE_TRYV(check_json(document, "the policy document"));
   if (!document.is_object()) {
-    return refused("", "the policy document is " + shown(document) +
-                           "; allowed is an object from failure types to strategies");
+    return refused_at("", "the policy document is " + detail::shown(document) +
+                              "; allowed is an object from failure types to strategies");
   }
   if (document.empty()) {
-    return refused("", "the policy document is empty; allowed are the keys " +
-                           detail::joined(top_level_keys()));
+    return refused_at("", "the policy document is empty; allowed are the keys " +
+                              detail::joined(top_level_keys()));
   }
   FailurePolicy policy;
   std::string problems;

@@ -71,11 +71,10 @@ CircuitBreaker::~CircuitBreaker() = default;
 GateAnswer CircuitBreaker::enter(const GateRequest& request) noexcept {
   const std::int64_t now = detail::gate_time(request, circuits_->shared());
   std::vector<BreakerChange> changes;
-  const auto admission =
-      circuits_->update(detail::gate_key(request), now, [&](detail::Circuit& circuit) {
-        changes.clear();
-        return circuit.enter(options_, now, request.retry, changes);
-      });
+  const auto admission = circuits_->update(request, now, [&](detail::Circuit& circuit) {
+    changes.clear();
+    return circuit.enter(options_, now, request.retry, changes);
+  });
   tell(request, changes);
   if (admission.passes) return {.ticket = admission.ticket};
   return {.kind = GateAnswer::Kind::refuse,
@@ -98,7 +97,7 @@ void CircuitBreaker::leave(const GateRequest& request, std::uint64_t ticket,
               .slow = options_.slow_call > Duration::zero() && outcome->took >= options_.slow_call};
   }
   std::vector<BreakerChange> changes;
-  circuits_->update(detail::gate_key(request), now, [&](detail::Circuit& circuit) {
+  circuits_->update(request, now, [&](detail::Circuit& circuit) {
     changes.clear();
     circuit.leave(options_, now, ticket, report, changes);
     return true;
@@ -108,7 +107,7 @@ void CircuitBreaker::leave(const GateRequest& request, std::uint64_t ticket,
 
 void CircuitBreaker::force(const GateRequest& key, BreakerMode mode) {
   const std::int64_t now = detail::gate_time(key, circuits_->shared());
-  circuits_->set(detail::gate_key(key), now, [&](detail::Circuit& circuit) {
+  circuits_->set(key, now, [&](detail::Circuit& circuit) {
     circuit.force(mode);
     return true;
   });
@@ -116,7 +115,7 @@ void CircuitBreaker::force(const GateRequest& key, BreakerMode mode) {
 
 BreakerState CircuitBreaker::state(const GateRequest& key, std::optional<FailureType> type) const {
   const std::int64_t now = detail::gate_time(key, circuits_->shared());
-  return circuits_->update(detail::gate_key(key), now, [&](detail::Circuit& circuit) {
+  return circuits_->update(key, now, [&](detail::Circuit& circuit) {
     if (circuit.mode == BreakerMode::forced_open) return BreakerState::open;
     if (circuit.mode == BreakerMode::forced_closed) return BreakerState::closed;
     detail::Circuit seen = circuit;  // Looking changes nothing.

@@ -11,18 +11,25 @@ std::int64_t milliseconds(Duration duration) {
       1, std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-void count(Circuit::Track& track, const BreakerOptions& options, std::int64_t now, bool failed,
+// The bucket for a call that ends now begins here.
+std::int64_t begin_of_bucket(const BreakerOptions& options, std::int64_t now) {
+  const std::int64_t width = std::max<std::int64_t>(
+      1, milliseconds(options.window) / static_cast<std::int64_t>(Circuit::bucket_count));
+  return now - now % width;
+}
+
+void count(Circuit::Track& track, const BreakerOptions& options, std::int64_t begin, bool failed,
            bool slow) {
-  const std::int64_t window = milliseconds(options.window);
-  const std::int64_t width =
-      std::max<std::int64_t>(1, window / static_cast<std::int64_t>(Circuit::bucket_count));
-  const std::int64_t begin = now - now % width;
-  // Buckets from the future are left by a clock that was set back.
-  std::erase_if(track.window, [&](const Circuit::Bucket& bucket) {
-    return bucket.begin <= begin - window || bucket.begin > begin;
-  });
+  // If the newest bucket is this one, the others have been looked at when it was begun.
   if (track.window.empty() || track.window.back().begin != begin) {
-    track.window.push_back({.begin = begin});
+    const std::int64_t window = milliseconds(options.window);
+    // Buckets from the future are left by a clock that was set back.
+    std::erase_if(track.window, [&](const Circuit::Bucket& bucket) {
+      return bucket.begin <= begin - window || bucket.begin > begin;
+    });
+    if (track.window.empty() || track.window.back().begin != begin) {
+      track.window.push_back({.begin = begin});
+    }
   }
   Circuit::Bucket& bucket = track.window.back();
   ++bucket.calls;
@@ -31,17 +38,20 @@ void count(Circuit::Track& track, const BreakerOptions& options, std::int64_t no
 }
 
 bool should_open(const Circuit::Track& track, const BreakerOptions& options) {
-  double calls = 0;
-  double failed = 0;
-  double slow = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t slow = 0;
   for (const Circuit::Bucket& bucket : track.window) {
     calls += bucket.calls;
     failed += bucket.failed;
     slow += bucket.slow;
   }
-  if (calls < options.minimum_calls) return false;
-  return failed >= options.failure_rate * calls ||
-         (options.slow_call > Duration::zero() && slow >= options.slow_rate * calls);
+  if (calls < static_cast<std::uint64_t>(options.minimum_calls)) return false;
+  const auto reaches = [&](std::uint64_t number, double rate) {
+    return static_cast<double>(number) >= rate * static_cast<double>(calls);
+  };
+  return reaches(failed, options.failure_rate) ||
+         (options.slow_call > Duration::zero() && reaches(slow, options.slow_rate));
 }
 
 int granted(const Circuit::Track& track) {
@@ -49,6 +59,13 @@ int granted(const Circuit::Track& track) {
 }
 
 }  // namespace
+
+Circuit::Track& Circuit::track_of(FailureType type) {
+  auto track = tracks.begin();
+  while (track != tracks.end() && track->first < type) ++track;
+  if (track == tracks.end() || track->first != type) track = tracks.insert(track, {type, Track{}});
+  return track->second;
+}
 
 void Circuit::turn(FailureType type, Track& track, BreakerState to, std::int64_t until,
                    Changes& changed) {
@@ -85,7 +102,7 @@ Circuit::Admission Circuit::enter(const BreakerOptions& options, std::int64_t no
   if (mode == BreakerMode::forced_open) {
     return {.passes = excused, .ticket = changes, .state = BreakerState::open};
   }
-  for (const FailureType type : options.types) tracks.try_emplace(type);
+  for (const FailureType type : options.types) static_cast<void>(track_of(type));
   settle(options, now, changed);
   bool probing = false;
   for (const auto& [type, track] : tracks) {
@@ -116,6 +133,7 @@ void Circuit::leave(const BreakerOptions& options, std::int64_t now, std::uint64
                     const std::optional<Report>& report, Changes& changed) {
   if (mode != BreakerMode::automatic) return;
   settle(options, now, changed);
+  const std::int64_t bucket = begin_of_bucket(options, now);
   for (auto& [type, track] : tracks) {
     const bool failed = report && report->failed && report->type == type;
     const bool slow = report && report->slow;
@@ -130,7 +148,7 @@ void Circuit::leave(const BreakerOptions& options, std::int64_t now, std::uint64
         turn(type, track, BreakerState::closed, 0, changed);
       }
     } else if (track.state == BreakerState::closed && report && ticket >= track.since) {
-      count(track, options, now, failed, slow);
+      count(track, options, bucket, failed, slow);
       if (should_open(track, options)) {
         turn(type, track, BreakerState::open, now + milliseconds(options.break_duration), changed);
       }
@@ -175,7 +193,7 @@ Json Circuit::to_json() const {
 
 namespace {
 
-Circuit::Track track_of(const Json& json) {
+Circuit::Track read_track(const Json& json) {
   Circuit::Track track;
   const int state = std::clamp(stored_number(json, "state", 0), 0, 2);
   track.state = static_cast<BreakerState>(state);
@@ -213,7 +231,7 @@ Circuit Circuit::from_json(const Json& json) {
   if (tracks == json.end() || !tracks->is_object()) return circuit;
   for (const auto& [name, track] : tracks->items()) {
     const auto type = parse_failure_type(name);
-    if (type && track.is_object()) circuit.tracks.emplace(*type, track_of(track));
+    if (type && track.is_object()) circuit.track_of(*type) = read_track(track);
   }
   return circuit;
 }

@@ -9,8 +9,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -38,7 +38,7 @@ struct Circuit {
 
   std::uint64_t changes = 0;
   BreakerMode mode = BreakerMode::automatic;
-  std::map<FailureType, Track> tracks{};
+  std::vector<std::pair<FailureType, Track>> tracks{};  // By type.
 
   struct Admission {
     bool passes = false;
@@ -68,6 +68,7 @@ struct Circuit {
   [[nodiscard]] static Circuit from_json(const Json& json);
 
  private:
+  Track& track_of(FailureType type);  // Made if there is none.
   void turn(FailureType type, Track& track, BreakerState to, std::int64_t until, Changes& changed);
 };
 

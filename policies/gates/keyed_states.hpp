@@ -59,16 +59,16 @@ class KeyedStates {
 
   [[nodiscard]] bool shared() const noexcept { return shared_ != nullptr; }
 
-  // Runs change(state) on the state of `key`, maybe more than once, and returns what the last run
-  // returned. It must depend on nothing but the state.
+  // Runs change(state) on the state of tool and endpoint, maybe more than once, and returns what
+  // the last run returned. It must depend on nothing but the state.
   template <class Change>
-  auto update(const std::string& key, std::int64_t now, Change change) {
-    return update(key, now, most_promises, change);
+  auto update(const GateRequest& of, std::int64_t now, Change change) {
+    return update(of, now, most_promises, change);
   }
   // The same for what is done by hand: there is always room.
   template <class Change>
-  auto set(const std::string& key, std::int64_t now, Change change) {
-    return update(key, now, std::numeric_limits<std::size_t>::max(), change);
+  auto set(const GateRequest& of, std::int64_t now, Change change) {
+    return update(of, now, std::numeric_limits<std::size_t>::max(), change);
   }
 
  private:
@@ -80,12 +80,25 @@ class KeyedStates {
     State state{};
     std::uint64_t used = 0;
   };
+  struct Key {
+    std::string tool{};
+    std::string endpoint{};
+  };
+  struct Less {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const noexcept {
+      const int order = std::string_view(a.tool).compare(b.tool);
+      return order != 0 ? order < 0 : std::string_view(a.endpoint) < std::string_view(b.endpoint);
+    }
+  };
 
   template <class Change>
-  auto update(const std::string& key, std::int64_t now, std::size_t most, Change& change) {
+  auto update(const GateRequest& of, std::int64_t now, std::size_t most, Change& change) {
     const std::scoped_lock lock(mutex_);
-    State& state = local(key, now, most);
+    State& state = local(of, now, most);
     if (!shared_) return change(state);
+    const std::string key = gate_key(of);
     for (int tries = 0; tries < most_tries; ++tries) {
       auto stored = guarded([&] { return shared_->get(space_, key); });
       if (!stored) break;
@@ -105,16 +118,22 @@ class KeyedStates {
     return change(state);
   }
 
-  State& local(const std::string& key, std::int64_t now, std::size_t most) {
-    auto found = entries_.find(key);
+  State& local(const GateRequest& of, std::int64_t now, std::size_t most) {
+    if (recent_ != nullptr && recent_->first.tool == of.tool &&
+        recent_->first.endpoint == of.endpoint) {
+      recent_->second.used = ++uses_;
+      return recent_->second.state;
+    }
+    auto found = entries_.find(of);
     if (found == entries_.end()) {
       if (entries_.size() >= full_) make_room(now);
       if (entries_.size() >= most) {
         if (!State::in_common) overflow_ = State{};
         return overflow_;
       }
-      found = entries_.try_emplace(key).first;
+      found = entries_.try_emplace(Key{std::string(of.tool), std::string(of.endpoint)}).first;
     }
+    recent_ = &*found;
     found->second.used = ++uses_;
     return found->second.state;
   }
@@ -122,6 +141,7 @@ class KeyedStates {
   // promise. If it is still not enough, there is more room until next time, so that looking at all
   // of them is rare.
   void make_room(std::int64_t now) {
+    recent_ = nullptr;
     std::vector<std::uint64_t> spare;
     for (auto entry = entries_.begin(); entry != entries_.end();) {
       const Loss loss = entry->second.state.loss(now);
@@ -153,7 +173,8 @@ class KeyedStates {
   std::shared_ptr<KeySpace> shared_;
   std::string_view space_;  // One of own_space().
   std::mutex mutex_{};
-  std::map<std::string, Entry> entries_{};
+  std::map<Key, Entry, Less> entries_{};
+  std::pair<const Key, Entry>* recent_ = nullptr;  // Most gates have one key, or one at a time.
   State overflow_{};
   std::size_t full_ = most_keys;
   std::uint64_t uses_ = 0;

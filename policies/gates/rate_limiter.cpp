@@ -18,8 +18,8 @@ std::int64_t monotonic(const GateRequest& request) {
 
 std::int64_t wall(const GateRequest& request) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1'000'000;
-  const std::int64_t milliseconds = request.wall.time_since_epoch().count();
-  return std::clamp(milliseconds, -most, most) * 1'000'000;
+  const std::int64_t since = request.wall.time_since_epoch().count();
+  return std::clamp(since, -most, most) * 1'000'000;
 }
 
 }  // namespace
@@ -54,14 +54,13 @@ RateLimiter::~RateLimiter() = default;
 // Its own clock cannot be set, so a process always keeps to the rate; all together do so as far as
 // their wall clocks agree.
 GateAnswer RateLimiter::enter(const GateRequest& request) noexcept {
-  const std::string key = detail::gate_key(request);
   std::uint64_t ticket = 0;
-  std::int64_t wait = arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+  std::int64_t wait = arrivals_->update(request, monotonic(request), [&](detail::ArrivalTime& own) {
     const std::int64_t longer = own.enter(detail::Rate(options_, false), monotonic(request));
     if (longer == 0) ticket = own.admitted = ++tickets_;
     return longer;
   });
-  if (wait == 0 && shared_) wait = enter_shared(request, key, ticket);
+  if (wait == 0 && shared_) wait = enter_shared(request, ticket);
   if (wait == 0) return {.ticket = ticket};
   const Duration longer(wait);
   if (Duration(detail::saturating_add(request.waited.count(), wait)) <= options_.max_wait) {
@@ -75,15 +74,14 @@ GateAnswer RateLimiter::enter(const GateRequest& request) noexcept {
                      format_duration(options_.max_wait)};
 }
 
-std::int64_t RateLimiter::enter_shared(const GateRequest& request, const std::string& key,
-                                       std::uint64_t ticket) {
+std::int64_t RateLimiter::enter_shared(const GateRequest& request, std::uint64_t ticket) {
   std::int64_t theoretical = 0;
-  const std::int64_t wait = shared_->update(key, wall(request), [&](detail::ArrivalTime& all) {
+  const std::int64_t wait = shared_->update(request, wall(request), [&](detail::ArrivalTime& all) {
     const std::int64_t longer = all.enter(detail::Rate(options_, true), wall(request));
     theoretical = all.theoretical;
     return longer;
   });
-  arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+  arrivals_->update(request, monotonic(request), [&](detail::ArrivalTime& own) {
     if (own.admitted == ticket)
       own.elsewhere = wait == 0 ? theoretical : detail::ArrivalTime::never;
     return true;
@@ -95,9 +93,8 @@ std::int64_t RateLimiter::enter_shared(const GateRequest& request, const std::st
 // Only the newest start can be withdrawn: the others that came after it have kept their distance
 // to it, and would follow each other too closely.
 void RateLimiter::withdraw(const GateRequest& request, std::uint64_t ticket) noexcept {
-  const std::string key = detail::gate_key(request);
   std::int64_t elsewhere = detail::ArrivalTime::never;
-  arrivals_->update(key, monotonic(request), [&](detail::ArrivalTime& own) {
+  arrivals_->update(request, monotonic(request), [&](detail::ArrivalTime& own) {
     if (own.admitted != ticket) return false;
     own.admitted = 0;
     elsewhere = std::exchange(own.elsewhere, detail::ArrivalTime::never);
@@ -105,7 +102,7 @@ void RateLimiter::withdraw(const GateRequest& request, std::uint64_t ticket) noe
     return true;
   });
   if (!shared_ || elsewhere == detail::ArrivalTime::never) return;
-  shared_->update(key, wall(request), [&](detail::ArrivalTime& all) {
+  shared_->update(request, wall(request), [&](detail::ArrivalTime& all) {
     if (all.theoretical != elsewhere) return false;
     all.withdraw(detail::Rate(options_, true));
     return true;
@@ -115,11 +112,10 @@ void RateLimiter::withdraw(const GateRequest& request, std::uint64_t ticket) noe
 void RateLimiter::leave(const GateRequest& request, std::uint64_t /*ticket*/,
                         const GateOutcome* outcome) noexcept {
   if (outcome == nullptr || outcome->succeeded || !outcome->retry_after) return;
-  const std::string key = detail::gate_key(request);
   const auto block = [&](Arrivals& arrivals, std::int64_t now) {
     const std::int64_t wanted = std::max<std::int64_t>(outcome->retry_after->count(), 0);
     const std::int64_t until = detail::saturating_add(now, wanted);
-    arrivals.update(key, now, [&](detail::ArrivalTime& arrival) {
+    arrivals.update(request, now, [&](detail::ArrivalTime& arrival) {
       arrival.block(now, until);
       return true;
     });

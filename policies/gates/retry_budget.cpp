@@ -87,13 +87,12 @@ GateAnswer RetryBudget::enter(const GateRequest& request) noexcept {
   if (!request.retry) return {};
   const double price = cost(request.after, request.after_reason);
   double left = 0;
-  const bool passes =
-      tokens_->update(detail::gate_key(request), 0, [&](detail::RetryTokens& tokens) {
-        left = options_.max_tokens - tokens.spent;
-        if (left <= options_.reserve || left < price) return false;
-        tokens.move(price, options_.max_tokens);
-        return true;
-      });
+  const bool passes = tokens_->update(request, 0, [&](detail::RetryTokens& tokens) {
+    left = options_.max_tokens - tokens.spent;
+    if (left <= options_.reserve || left < price) return false;
+    tokens.move(price, options_.max_tokens);
+    return true;
+  });
   if (passes) return {};
   return {.kind = GateAnswer::Kind::refuse,
           .reason = "retry_budget_spent",
@@ -115,14 +114,14 @@ void RetryBudget::leave(const GateRequest& request, std::uint64_t /*ticket*/,
     moved = options_.per_failure;
   }
   if (moved == 0) return;
-  tokens_->update(detail::gate_key(request), 0, [&](detail::RetryTokens& tokens) {
+  tokens_->update(request, 0, [&](detail::RetryTokens& tokens) {
     tokens.move(moved, options_.max_tokens);
     return true;
   });
 }
 
 double RetryBudget::tokens(const GateRequest& key) const {
-  return tokens_->update(detail::gate_key(key), 0, [&](const detail::RetryTokens& tokens) {
+  return tokens_->update(key, 0, [&](const detail::RetryTokens& tokens) {
     return options_.max_tokens - tokens.spent;
   });
 }

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr std::size_t longest_quote = 200;
+constexpr std::size_t longest_message_quote = 200;
 
 // "external_fault (rate_limited) at step 3 of attempt 2: HTTP 429 …"
 std::string summary(const FailureContext& context) {
@@ -22,8 +22,8 @@ std::string summary(const FailureContext& context) {
   }
   text += " of attempt " + std::to_string(context.attempt_number);
   if (!context.text.empty()) {
-    text += ": " + printable(std::string_view(context.text).substr(0, longest_quote));
-    if (context.text.size() > longest_quote) text += "…";
+    text += ": " + printable(std::string_view(context.text).substr(0, longest_message_quote));
+    if (context.text.size() > longest_message_quote) text += "…";
   }
   return text;
 }

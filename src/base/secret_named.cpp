@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t longest_name = 64;
 
-bool is_alnum(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9'); }
 bool is_named(char c) { return is_alnum(c) || c == '_' || c == '-' || c == '.'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool same(std::string_view name, std::string_view lower_case) {

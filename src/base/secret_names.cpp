@@ -9,15 +9,13 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 bool joins(char c) { return c == '-' || c == '_' || c == '.' || c == ' '; }
 
 // The words of "maxTokens", "MAX_TOKENS" and "max-tokens", in lower case, without digits behind.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words(1);
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool hump = i > 0 && is_capital(name[i]) && !is_capital(name[i - 1]);
+    const bool hump = i > 0 && is_upper(name[i]) && !is_upper(name[i - 1]);
     if ((joins(name[i]) || hump) && !words.back().empty()) words.emplace_back();
     if (!joins(name[i])) words.back() += lower(name[i]);
   }

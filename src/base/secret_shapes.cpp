@@ -9,7 +9,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-bool is_alnum(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9'); }
 bool is_word(char c) { return is_alnum(c) || c == '_' || c == '-'; }
 bool is_dotted(char c) { return is_word(c) || c == '.'; }
 bool is_base64(char c) {

@@ -43,8 +43,8 @@ std::string_view prefix_of(Teller teller) {
 
 class HintCollector {
  public:
-  HintCollector(const RuleBook& rules, const ClassifierInput& input, Findings& findings)
-      : rules_(rules), input_(input), findings_(findings) {}
+  HintCollector(const ClassifierInput& input, Findings& findings)
+      : input_(input), findings_(findings) {}
 
   void code(const Place& place, std::string_view source, int value,
             const std::optional<CodeRule>& rule) {
@@ -63,7 +63,7 @@ class HintCollector {
   void exception_type(const Place& place, std::string_view name) {
     if (name.empty()) return;
     hits_.clear();
-    rules_.match_exception_type(name, hits_);
+    built_in_rules().match_exception_type(name, hits_);
     add_hits(place, "exception_type", "The exception is a ", name);
   }
 
@@ -72,7 +72,7 @@ class HintCollector {
     const std::string_view text = plain(given);
     const std::size_t first = findings_.list.size();
     hits_.clear();
-    rules_.match_text(text, hits_);
+    built_in_rules().match_text(text, hits_);
     const bool asks_first = !findings_.wait_in_text;
     add_hits(place, "text", "The text says: ", text);
     // What a text came in may name a time, too: {"error": …, "resets_at": …}.
@@ -152,7 +152,7 @@ class HintCollector {
 
   void add_wait_of(std::string_view text) {
     hits_.clear();
-    rules_.match_text(text, hits_);
+    built_in_rules().match_text(text, hits_);
     for (const RuleHit& hit : hits_) {
       if (hit.rule->kind != RuleKind::wait && hit.rule->kind != RuleKind::until) continue;
       const auto wait = wait_in(text, hit);
@@ -191,7 +191,6 @@ class HintCollector {
                               .teller = place.teller});
   }
 
-  const RuleBook& rules_;
   const ClassifierInput& input_;
   Findings& findings_;
   std::vector<RuleHit> hits_{};
@@ -329,7 +328,7 @@ void find_step_hints(const ClassifierInput& input, HintCollector& hints, Finding
 }  // namespace
 
 void find_hints(const ClassifierInput& input, Findings& findings) {
-  HintCollector hints(built_in_rules(), input, findings);
+  HintCollector hints(input, findings);
   read_failure(input.failure, hints, findings.authority);
   find_step_hints(input, hints, findings);
   read_stated_status(findings.plain_of(input.failure.text), findings);

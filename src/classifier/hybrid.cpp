@@ -12,8 +12,8 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr double most_trusted = 0.9;    // More than this no second opinion is believed.
-constexpr double most_doubtful = 0.98;  // Opinions never make a classification certain.
+constexpr double most_trusted = 0.9;      // More than this no second opinion is believed.
+constexpr double highest_opinion = 0.98;  // Opinions never make a classification certain.
 
 Result<void> check_share(const char* name, double value, double least) {
   // Written so that NaN is refused, too.
@@ -29,7 +29,7 @@ double combined(double leaning, double agreement) {
   const double believed = std::min(agreement, most_trusted);
   const double both = leaning * believed;
   const double neither = (1 - leaning) * (1 - believed);
-  return both + neither > 0 ? std::min(both / (both + neither), most_doubtful) : 0;
+  return both + neither > 0 ? std::min(both / (both + neither), highest_opinion) : 0;
 }
 
 Classification ask(Classifier& second, const ClassifierInput& input) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Undoes effects: newest first, each call journaled before and after, none twice.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "run/run.hpp"
 #include "triage/detail/saturate.hpp"

@@ -4,7 +4,7 @@
 #include "effects/effects.hpp"
 
 #include "base/digest.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
 

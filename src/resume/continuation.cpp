@@ -68,7 +68,7 @@ Json resumed_fields(const Resumption& with) {
 // A decision must not be lost once its token is spent. Anything else is durable before the callable
 // runs.
 Result<void> record_decision(RunData& b, const Record& resumed, const std::string& ticket) {
-  TRIAGE_TRYV(shielded([&] {
+  TRIAGE_TRYV(run_catching([&] {
     return b.store->append(b.writer.lease, {&resumed, 1}, RunStatus::running);
   }));
   forget_ticket(*b.store, ticket);

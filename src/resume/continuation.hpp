@@ -3,7 +3,7 @@
 // A run that goes on: by resume_run, by a decision, when it is due or sent a signal, as a branch,
 // or from this process's memory. All of them prepare the same value, and restore() makes it ready.
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "journal/suspension_json.hpp"
 #include "run/run.hpp"
 #include "triage/detail/run_loop.hpp"

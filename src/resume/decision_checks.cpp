@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t longest_name = 256;
+constexpr std::size_t longest_approver = 256;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Result<void> check_decision(const RecoveryAction& action, const std::string& who
   if (auto problem = wrong_delay(action)) {
     return Error{Errc::invalid_argument, "the decision is " + *std::move(problem)};
   }
-  if (who.size() > longest_name) {
+  if (who.size() > longest_approver) {
     return Error{Errc::invalid_argument,
                  "who has " + std::to_string(who.size()) + " bytes; allowed are 0 to 256"};
   }

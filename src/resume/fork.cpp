@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-const std::string_view space = own_space(OwnSpace::forks);
+const std::string_view fork_space = own_space(OwnSpace::forks);
 constexpr std::size_t longest_text = 256;
 
 Result<void> check_text(const std::string& text, const char* what) {
@@ -51,14 +51,14 @@ class HeldLabel {
                                 const std::string& label, const RunId& run) {
     HeldLabel held(store, agent, label, run);
     if (label.empty()) return outcome::success(std::move(held));
-    TRIAGE_TRY(before, shielded([&] { return store.get(space, held.key_); }));
+    TRIAGE_TRY(before, run_catching([&] { return store.get(fork_space, held.key_); }));
     if (before) {
-      const auto holder = shielded([&] { return store.run(before->bytes); });
+      const auto holder = run_catching([&] { return store.run(before->bytes); });
       if (holder && holder.value().label == label) return label_in_use(label);
       held.version_ = before->version;
     }
-    TRIAGE_TRY(same,
-               shielded([&] { return store.runs({.agent = agent, .label = label, .limit = 1}); }));
+    TRIAGE_TRY(same, run_catching(
+                         [&] { return store.runs({.agent = agent, .label = label, .limit = 1}); }));
     if (!same.empty()) return label_in_use(label);
     TRIAGE_TRYV(held.put());
     return outcome::success(std::move(held));
@@ -68,7 +68,7 @@ class HeldLabel {
   // No branch was created. If removal fails, the next user of the label takes it over.
   void give_back() {
     if (label_.empty() || version_ == 0) return;
-    static_cast<void>(shielded([&] { return store_->erase_if(space, key_, version_); }));
+    static_cast<void>(run_catching([&] { return store_->erase_if(fork_space, key_, version_); }));
   }
 
  private:
@@ -76,7 +76,7 @@ class HeldLabel {
             const RunId& run)
       : store_(&store), label_(label), key_(label_key(agent, label)), run_(run) {}
   Result<void> put() {
-    auto version = shielded([&] { return store_->put_if(space, key_, version_, run_); });
+    auto version = run_catching([&] { return store_->put_if(fork_space, key_, version_, run_); });
     if (!version) {
       return version.error().code == Errc::conflict ? label_in_use(label_) : version.error();
     }
@@ -210,7 +210,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   TRIAGE_TRY(parent_id, parse_checkpoint_id(checkpoint));
   auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store to fork in"};
-  TRIAGE_TRY(reading, shielded([&] { return store->read(parent_id.run, {}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store->read(parent_id.run, {}); }));
   TRIAGE_TRY(origin, Journal::fold(reading));
   if (!options.accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, origin));
@@ -245,7 +245,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
                      .status = RunStatus::running,
                      .started = wall,
                      .updated = wall};
-  auto lease = shielded([&] { return store->start(info, records); });
+  auto lease = run_catching([&] { return store->start(info, records); });
   if (!lease) {
     label.give_back();
     return std::move(lease).error();
@@ -254,9 +254,9 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.store = std::move(store);
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
-    const auto released = shielded([&] { return b.store->release(b.writer.lease); });
+    const auto released = run_catching([&] { return b.store->release(b.writer.lease); });
     b.started = !released;  // Then the release is tried again.
-    if (released) static_cast<void>(shielded([&] { return b.store->erase(id); }));
+    if (released) static_cast<void>(run_catching([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }
   b.writer.background = core.options.write_mode == WriteMode::background;

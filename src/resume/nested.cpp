@@ -23,7 +23,7 @@ std::string task_hash(Call call) {
 // A nested run's end without a result, from its journal. A person or its policy gave it up, so it
 // is not silently run again.
 Error ended(CheckpointStore& store, const RunInfo& info) {
-  const auto reading = shielded([&] { return store.read(info.id, {info.last, info.last}); });
+  const auto reading = run_catching([&] { return store.read(info.id, {info.last, info.last}); });
   const Json body = reading ? newest_body(reading.value(), RecordKind::stopped) : Json();
   return {info.status == RunStatus::aborted ? Errc::aborted : Errc::escalated,
           "run \"" + info.id + "\" has ended: " + text_field(body, "detail")};
@@ -41,7 +41,7 @@ Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
   }
   const auto store = store_of(core, options);
   if (!store) return Error{Errc::not_found, "nobody knows run \"" + id + "\" any more"};
-  TRIAGE_TRY(info, shielded([&] { return store->run(id); }));
+  TRIAGE_TRY(info, run_catching([&] { return store->run(id); }));
   if (info.status == RunStatus::aborted || info.status == RunStatus::escalated) {
     return ended(*store, info);
   }

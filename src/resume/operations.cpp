@@ -33,9 +33,9 @@ class HeldRun {
     }
     HeldRun held(store);
     store.queue().retry_releases();
-    TRIAGE_TRY(lease, shielded([&] { return store.acquire(run); }));
+    TRIAGE_TRY(lease, run_catching([&] { return store.acquire(run); }));
     held.lease_ = std::move(lease);
-    TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));
+    TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
     TRIAGE_TRY(journal, Journal::fold(reading));
     if (journal.broken_at()) {
       return Error{Errc::corrupt, "run \"" + run + "\" is damaged from record " +
@@ -61,7 +61,7 @@ class HeldRun {
   // Durable on return.
   Result<void> append(RecordKind kind, Json fields, RunStatus after) {
     const std::array<Record, 1> records{journal.add(kind, now_, std::move(fields))};
-    return shielded([&] { return store_->append(*lease_, records, after); });
+    return run_catching([&] { return store_->append(*lease_, records, after); });
   }
   [[nodiscard]] CheckpointStore& store() const noexcept { return *store_; }
 
@@ -138,7 +138,7 @@ Result<void> settle_effect(CheckpointStore& store, const RunId& run, std::string
 }
 
 Result<RunId> run_of_token(CheckpointStore& store, std::string_view token) {
-  TRIAGE_TRY(kept, shielded([&] { return store.get(tickets, digest(token)); }));
+  TRIAGE_TRY(kept, run_catching([&] { return store.get(tickets, digest(token)); }));
   if (!kept) return unknown_token();
   TRIAGE_TRY(ticket, decode_ticket(kept->bytes));
   return outcome::success(std::move(ticket.run));
@@ -162,7 +162,7 @@ Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
                 .allowed_actions = names_field(fields, "allowed_actions"),
                 .until = time_field(fields, "until_ms")};
   if (!before.empty()) {
-    TRIAGE_TRY(kept, shielded([&] { return store.get(tickets, before); }));
+    TRIAGE_TRY(kept, run_catching([&] { return store.get(tickets, before); }));
     if (kept) {
       TRIAGE_TRY(old, decode_ticket(kept->bytes));
       ticket.expires = old.expires;
@@ -174,7 +174,7 @@ Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
   if (!options.who.empty()) fields["reissued_by"] = options.who;
   TRIAGE_TRYV(held.append(RecordKind::suspended, std::move(fields), RunStatus::suspended));
   ticket.suspended_at = held.journal.last();
-  TRIAGE_TRY(stored, shielded([&] { return store.put_if(tickets, hash, 0, encode(ticket)); }));
+  TRIAGE_TRY(stored, run_catching([&] { return store.put_if(tickets, hash, 0, encode(ticket)); }));
   static_cast<void>(stored);
   forget_ticket(store, before);
   return outcome::success(token);

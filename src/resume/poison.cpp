@@ -37,7 +37,7 @@ Result<void> check_poison(Continuation& run, bool revive) {
                                                {"type", to_string(FailureType::crashed)},
                                                {"crashes", crashes},
                                                {"detail", error.detail}});
-  TRIAGE_TRYV(shielded([&] {
+  TRIAGE_TRYV(run_catching([&] {
     return b.store->append(b.writer.lease, {&record, 1}, RunStatus::poisoned);
   }));
   return error;

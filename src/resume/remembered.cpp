@@ -23,7 +23,7 @@ static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
   if (info.last != last) return false;
-  const auto reading = shielded([&] { return store.read(info.id, {last, last}); });
+  const auto reading = run_catching([&] { return store.read(info.id, {last, last}); });
   return reading &&
          text_field(newest_body(reading.value(), RecordKind::suspended), "ticket") == hash;
 }
@@ -46,12 +46,12 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   if (data.store) {
     const RunId& id = waiting.options.run_id;
     data.store->queue().retry_releases();
-    auto lease = shielded([&] { return data.store->acquire(id); });
+    auto lease = run_catching([&] { return data.store->acquire(id); });
     if (!lease) {
       core.suspended.put_back(hash, std::move(waiting));
       return std::move(lease).error();
     }
-    const auto info = shielded([&] { return data.store->run(id); });
+    const auto info = run_catching([&] { return data.store->run(id); });
     if (!info || !stands_at(*data.store, info.value(), data.journal.last(), hash)) {
       data.store->queue().release(std::move(lease).value());
       if (!info) {

@@ -48,7 +48,7 @@ Resumption resumed_from(const Journal& journal, Sequence from,
 // The recorded result of a run; no lease is needed to read it.
 static Result<ContinuationPtr> open_finished(const AgentCore& core, CheckpointStore& store,
                                              const RunId& id, bool accept_changed) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(id, {}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(id, {}); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   if (!accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));
@@ -77,7 +77,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   if (!store) {
     return Error{Errc::not_found, "run \"" + id + "\" cannot be found: the agent has no store"};
   }
-  TRIAGE_TRY(info, shielded([&] { return store->run(id); }));
+  TRIAGE_TRY(info, run_catching([&] { return store->run(id); }));
   if (info.status == RunStatus::finished && options.from.empty()) {
     return open_finished(core, *store, id, options.accept_changed);
   }

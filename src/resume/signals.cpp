@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waits inside an attempt: until a time, or for a signal from outside.
 #include "base/digest.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "resume/continuation.hpp"
 #include "resume/waits.hpp"
 #include "run/run.hpp"
@@ -16,13 +16,13 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-const std::string_view space = own_space(OwnSpace::signals);
-constexpr std::size_t longest_name = 256;
+const std::string_view signal_space = own_space(OwnSpace::signals);
+constexpr std::size_t longest_signal_name = 256;
 constexpr WallTime::duration longest_wait = std::chrono::hours(24 * 36'500);  // Fits nanoseconds.
 constexpr Duration poll_interval = std::chrono::milliseconds(50);
 
 Result<void> check_name(std::string_view name, const char* whose) {
-  if (!name.empty() && name.size() <= longest_name) return outcome::success();
+  if (!name.empty() && name.size() <= longest_signal_name) return outcome::success();
   return Error{Errc::invalid_argument, std::string(whose) + " name has " +
                                            std::to_string(name.size()) +
                                            " bytes; allowed are 1 to 256"};
@@ -36,7 +36,7 @@ Error sent_before(const RunId& run, std::string_view name) {
 }  // namespace
 
 Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::string_view name) {
-  TRIAGE_TRY(sent, shielded([&] { return store.get(space, signal_key(run, name)); }));
+  TRIAGE_TRY(sent, run_catching([&] { return store.get(signal_space, signal_key(run, name)); }));
   if (!sent) return outcome::success(std::nullopt);
   TRIAGE_TRY(body, decode_cbor(sent->bytes));
   if (!body.is_object() || !body.contains("value")) {
@@ -50,9 +50,10 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
 static void forget_signals(CheckpointStore& store, const Journal& journal) {
   for (const auto& [name, value] : journal.signals()) {
     const std::string key = signal_key(journal.run(), name);
-    const auto sent = shielded([&] { return store.get(space, key); });
+    const auto sent = run_catching([&] { return store.get(signal_space, key); });
     if (!sent || !sent.value()) continue;
-    static_cast<void>(shielded([&] { return store.erase_if(space, key, sent.value()->version); }));
+    static_cast<void>(
+        run_catching([&] { return store.erase_if(signal_space, key, sent.value()->version); }));
   }
 }
 
@@ -67,7 +68,7 @@ void Run::tidy_keys(bool ended) {
 // Errc::conflict if the value was another one; the store's.
 static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
                              const Json& value) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(run, {}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   const auto known = journal.signals().find(name);
   if (known == journal.signals().end() || !known->second) return outcome::success(false);
@@ -83,7 +84,7 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   if (store == nullptr) {
     return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
   }
-  const auto info = shielded([&] { return store->run(run); });
+  const auto info = run_catching([&] { return store->run(run); });
   if (info && info.value().status == RunStatus::finished) {
     return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
                                      "\" has finished"};
@@ -97,10 +98,10 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   std::string bytes;
   encode_cbor(Json{{"value", value}}, bytes);
   const std::string key = signal_key(run, name);
-  const auto sent = shielded([&] { return store->put_if(space, key, 0, bytes); });
+  const auto sent = run_catching([&] { return store->put_if(signal_space, key, 0, bytes); });
   if (sent) return outcome::success();
   if (sent.error().code != Errc::conflict) return sent.error();
-  TRIAGE_TRY(before, shielded([&] { return store->get(space, key); }));
+  TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
   if (before && before->bytes == bytes) return outcome::success();
   return sent_before(run, name);
 }

@@ -79,12 +79,12 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
     b.writer.lease = *std::move(claimed);
   } else {
     store->queue().retry_releases();
-    TRIAGE_TRY(lease, shielded([&] { return store->acquire(id); }));
+    TRIAGE_TRY(lease, run_catching([&] { return store->acquire(id); }));
     b.writer.lease = std::move(lease);
   }
   b.store = std::move(store);
   b.started = true;
-  TRIAGE_TRY(reading, shielded([&] { return b.store->read_newest(id); }));
+  TRIAGE_TRY(reading, run_catching([&] { return b.store->read_newest(id); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   if (!accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));
@@ -140,7 +140,7 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
 Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at) {
   const auto position = journal.find(at);
   if (!position || journal.knows_state(*position)) return outcome::success();
-  TRIAGE_TRY(state, shielded([&] { return store.load_state({journal.run(), at}); }));
+  TRIAGE_TRY(state, run_catching([&] { return store.load_state({journal.run(), at}); }));
   journal.learn_state(*position, std::move(state));
   return outcome::success();
 }

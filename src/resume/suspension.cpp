@@ -14,7 +14,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-const std::string_view space = own_space(OwnSpace::suspensions);
+const std::string_view ticket_space = own_space(OwnSpace::suspensions);
 
 Json step_json(const ProposedStep& step) {
   Json json{{"action", step.action}, {"input", step.input}, {"risk", step.risk}};
@@ -88,7 +88,8 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   return fields;
 }
 
-// Contains the token's hash, so that the continuing process can remove it from the key space.
+// Contains the token's hash, so that the continuing process can remove it from the key
+// ticket_space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
   std::string& token = data_->extras().token;
   token = make_token();
@@ -116,7 +117,8 @@ Input Run::suspend_attempt() {
 // store keeps no keys. Errors: the store's.
 static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
                                 const Ticket& ticket) {
-  const auto kept = shielded([&] { return store.put_if(space, hash, 0, encode(ticket)); });
+  const auto kept =
+      run_catching([&] { return store.put_if(ticket_space, hash, 0, encode(ticket)); });
   if (kept) return outcome::success(true);
   if (kept.error().code == Errc::unsupported) return outcome::success(false);
   return kept.error();
@@ -124,9 +126,10 @@ static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
 
 void forget_ticket(KeySpace& store, const std::string& hash) {
   if (hash.empty()) return;
-  const auto kept = shielded([&] { return store.get(space, hash); });
+  const auto kept = run_catching([&] { return store.get(ticket_space, hash); });
   if (!kept || !kept.value()) return;
-  static_cast<void>(shielded([&] { return store.erase_if(space, hash, kept.value()->version); }));
+  static_cast<void>(
+      run_catching([&] { return store.erase_if(ticket_space, hash, kept.value()->version); }));
 }
 
 // Suspends the run for a decision; only the returned error contains the token.
@@ -209,7 +212,7 @@ struct StoredTicket {
 };
 
 static Result<StoredTicket> read_ticket(CheckpointStore& store, const std::string& hash) {
-  TRIAGE_TRY(stored, shielded([&] { return store.get(space, hash); }));
+  TRIAGE_TRY(stored, run_catching([&] { return store.get(ticket_space, hash); }));
   if (!stored) return unknown_token();
   TRIAGE_TRY(ticket, decode_ticket(stored->bytes));
   return StoredTicket{std::move(ticket), stored->version};
@@ -227,7 +230,8 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   }
   TRIAGE_TRYV(check_allowed(action.kind, ticket.allowed_actions));
   if (auto expired = check_not_expired(ticket.expires, *core.clock); !expired) {
-    static_cast<void>(shielded([&] { return store->erase_if(space, hash, stored.version); }));
+    static_cast<void>(
+        run_catching([&] { return store->erase_if(ticket_space, hash, stored.version); }));
     return std::move(expired).error();
   }
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
@@ -256,8 +260,8 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   }
   ticket.state = "claimed";
   ticket.by = options.who;
-  const auto won =
-      shielded([&] { return store->put_if(space, hash, stored.version, encode(ticket)); });
+  const auto won = run_catching(
+      [&] { return store->put_if(ticket_space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
   return restore(std::move(taken).value(), std::move(decision));
 }

@@ -13,7 +13,7 @@ namespace {
 
 // How a suspended run waits, from its newest record. Errors: the store's; Errc::corrupt.
 Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
-  TRIAGE_TRY(reading, shielded([&] { return store.read(info.id, {info.last, info.last}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read(info.id, {info.last, info.last}); }));
   const Json body = newest_body(reading, RecordKind::suspended);
   if (body.is_null()) {
     return Error{Errc::corrupt, "run \"" + info.id + "\" is suspended, but its record is damaged"};
@@ -71,7 +71,7 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
       core.clock->wall_now() + std::chrono::floor<std::chrono::milliseconds>(within);
   std::vector<DueRun> due = core.suspended.due(until);
   if (store) {
-    TRIAGE_TRY(runs, shielded([&] {
+    TRIAGE_TRY(runs, run_catching([&] {
                  return store->runs(
                      {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
                }));
@@ -137,7 +137,7 @@ Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& 
   }
   const auto store = store_of(core, options.run);
   if (store && !core.problem) {
-    const auto info = shielded([&] { return store->run(id); });
+    const auto info = run_catching([&] { return store->run(id); });
     // A run that cannot be looked at may be one that waits: nobody goes past that.
     if (!info && info.error().code != Errc::not_found) return info.error();
     if (info && info.value().status == RunStatus::suspended && !info.value().owned) {

@@ -2,7 +2,7 @@
 // Workers: runs whose owner is gone, and those whose time has come, until a stop is requested.
 #include "triage/detail/work.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "resume/continuation.hpp"
 #include "run/agent_core.hpp"
 #include "triage/detail/try.hpp"
@@ -115,7 +115,7 @@ Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& 
                                        const std::set<RunId>& refused) {
   const auto store = store_of(core, options);
   // The refused ones may come first.
-  TRIAGE_TRY(claimed, shielded([&] {
+  TRIAGE_TRY(claimed, run_catching([&] {
                return claim_orphans(*store, core.options.name, refused.size() + 1);
              }));
   std::optional<Lease> one;
@@ -123,7 +123,7 @@ Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& 
     if (!one && !refused.contains(lease.run)) {
       one = std::move(lease);
     } else {
-      static_cast<void>(shielded([&] { return store->release(lease); }));
+      static_cast<void>(run_catching([&] { return store->release(lease); }));
     }
   }
   return outcome::success(std::move(one));
@@ -135,7 +135,7 @@ Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,
   if (opened) return opened;
   // Harmless if it has been released already.
   const auto store = store_of(core, options.run);
-  static_cast<void>(shielded([&] { return store->release(lease); }));
+  static_cast<void>(run_catching([&] { return store->release(lease); }));
   return opened;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Executes a recovery action: how the next attempt starts, or how the run ends.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "evidence/findings.hpp"
 #include "resume/continuation.hpp"
 #include "run/run.hpp"

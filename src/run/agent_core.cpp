@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/agent_core.hpp"
 
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "contract/contract_return.hpp"
 #include "run/run.hpp"
@@ -147,8 +148,6 @@ void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
 }
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A policy's description without its numbers and durations: "retry(max_attempts=#, delay=#)".
 // Digits behind a letter belong to a name: "mine(v2)".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Answers the machine's questions about a failure: its class, the hooks, the policy.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "contract/contract_return.hpp"
 #include "journal/causes_json.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Judges what an attempt proposes to do before it does it.
 #include "base/digest.hpp"
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
 

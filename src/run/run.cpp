@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/run.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/terms.hpp"
 #include "triage/detail/try.hpp"
 
@@ -17,7 +17,7 @@ const std::string& Event::run_id() const { return run->id(); }
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t longest_label = 256;
+constexpr std::size_t longest_run_label = 256;
 
 }  // namespace
 
@@ -157,7 +157,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (!options_.run_id.empty()) {
     TRIAGE_TRYV(check_run_id(options_.run_id));
   }
-  if (options_.label.size() > longest_label) {
+  if (options_.label.size() > longest_run_label) {
     return Error{Errc::invalid_argument, "the run's label has " +
                                              std::to_string(options_.label.size()) +
                                              " bytes; allowed are 0 to 256"};
@@ -179,7 +179,7 @@ Result<void> Run::set_up(bool* recorded) {
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
     b.store->queue().retry_releases();
-    const Result<RunInfo> existing = shielded([&] { return b.store->run(id()); });
+    const Result<RunInfo> existing = run_catching([&] { return b.store->run(id()); });
     b.store.reset();  // What the store holds is not ours.
     if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
@@ -220,7 +220,7 @@ Result<void> Run::start_in_store() {
     const std::scoped_lock lock(mutex_);
     records.assign(b.writer.pending.begin(), b.writer.pending.begin() + opening);
   }
-  Result<Lease> lease = shielded([&] { return b.store->start(info, records); });
+  Result<Lease> lease = run_catching([&] { return b.store->start(info, records); });
   const std::scoped_lock lock(mutex_);
   RunWriter& writer = b.writer;
   if (!lease) {

@@ -295,7 +295,7 @@ class Run {
   Input wait_at_gate(Duration delay);
   void leave_attempt(bool succeeded);
   void give_back_permit() noexcept {
-    if (data_->made_extras) data_->made_extras->permit = Permit();
+    if (permit_ != nullptr) *permit_ = Permit();
   }
   Error report_exhausted(int attempt, Error error);
 
@@ -360,6 +360,7 @@ class Run {
   std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
   bool degraded_ = false;
   bool resumed_ = false;
+  Permit* permit_ = nullptr;  // Of the attempt under way, if the agent has gates; execute() has it.
   std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
   std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   MadeOnce<RunId> id_{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules for a callable: its contract, and values that break it.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "contract/contract_return.hpp"
 #include "contract/step_breaches.hpp"
 #include "run/run.hpp"

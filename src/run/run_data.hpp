@@ -31,8 +31,7 @@ struct RareRunData {
   // Of effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
-  Permit permit{};                              // Of the attempt under way, if the agent has gates.
-  std::unique_ptr<AttemptTime> attempt_time{};  // Likewise, if its time is limited.
+  std::unique_ptr<AttemptTime> attempt_time{};      // Of the attempt under way, if it is limited.
   std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
   std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the value it returned is no success.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is asked before an attempt or a call of one may start: gates and budgets.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/saturate.hpp"
 
@@ -54,17 +54,16 @@ Failure Run::refusal(const GateAnswer& answer, const char* what) {
 
 // Before an attempt. The machine decides what becomes of a gate that wants to be asked later.
 Input Run::enter_gates() {
-  RunData& b = *data_;
   GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
-  if (b.classified_attempt >= 0) {
-    request.after = b.context().classification.type;
-    request.after_reason = b.context().classification.reason;
+  if (data_ && data_->classified_attempt >= 0) {
+    request.after = data_->context().classification.type;
+    request.after_reason = data_->context().classification.reason;
   }
-  Failing* held = b.made_failing.get();
+  Failing* held = data_ ? data_->made_failing.get() : nullptr;
   if (held != nullptr) request.waited = held->situation.gate_waited;
-  GateAnswer answer = core_.gates.enter(request, b.extras().permit);
+  GateAnswer answer = core_.gates.enter(request, *permit_);
   if (answer.kind == GateAnswer::Kind::wait) {
-    Situation& s = b.situation();
+    Situation& s = data().situation();
     s.gate_wait = answer.wait;
     s.gate_waited =
         Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // When it is over.
@@ -78,7 +77,7 @@ Input Run::enter_gates() {
 }
 
 Input Run::refuse_entry(const GateAnswer& answer) {
-  RunData& b = *data_;
+  RunData& b = data();
   emit(EventKind::gate_refused, {.text = answer.message});
   b.report(refusal(answer, "to start an attempt"));
   b.extras().broken_return.reset();
@@ -104,13 +103,12 @@ Input Run::wait_at_gate(Duration delay) {
 
 // After it: what the gates learn from it.
 void Run::leave_attempt(bool succeeded) {
-  if (core_.gates.empty() || !data_ || !data_->made_extras) return;
-  Permit& permit = data_->made_extras->permit;
+  if (permit_ == nullptr) return;
   if (succeeded) {
-    permit.succeeded();
+    permit_->succeeded();
   } else {
     const Classification& found = data_->context().classification;
-    permit.failed(found.type, found.reason, found.retry_after);
+    permit_->failed(found.type, found.reason, found.retry_after);
   }
 }
 

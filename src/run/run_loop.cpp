@@ -2,7 +2,7 @@
 // The blocking driver of the state machine, and the attempts it makes.
 #include "triage/detail/run_loop.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 
 #include <algorithm>
@@ -105,6 +105,9 @@ inline bool Run::just_called(Input* result) {
 // The blocking driver: does what the machine asks for and tells it what came of it.
 Outcome Run::execute(RunMachine::Begins begins, Input input) {
   RunMachine machine(core_.rules, limits(), has_store(), begins);
+  std::optional<Permit> permit;
+  if (!core_.gates.empty()) [[unlikely]]
+    permit_ = &permit.emplace();
   if (options_.parent != nullptr) link_stop_tokens();
   if (begins != RunMachine::Begins::in_first_attempt && observer() != nullptr) announce_start();
   for (;;) {
@@ -202,6 +205,8 @@ Input Run::invoke() {
   if (!data_) [[likely]] {
     if (observer() != nullptr) [[unlikely]]
       emit(EventKind::attempt_succeeded);
+    if (permit_ != nullptr) [[unlikely]]
+      leave_attempt(true);
     return result;
   }
   return settle(result, over);

@@ -17,7 +17,7 @@ std::string seconds_text(const char* format, Duration delay, Duration left) {
   return text;
 }
 
-std::string name_of(RecoveryAction::Kind kind) { return std::string(to_string(kind)); }
+std::string name_of_kind(RecoveryAction::Kind kind) { return std::string(to_string(kind)); }
 
 }  // namespace
 
@@ -28,12 +28,13 @@ bool reruns(RecoveryAction::Kind kind) noexcept {
 
 std::optional<std::string> wrong_delay(const RecoveryAction& action) {
   if (action.delay >= Duration::zero()) return std::nullopt;
-  return name_of(action.kind) + " after a delay of " + std::to_string(action.delay.count()) +
+  return name_of_kind(action.kind) + " after a delay of " + std::to_string(action.delay.count()) +
          " ns; allowed is 0 or more";
 }
 
 std::string forbidden_repetition(RecoveryAction::Kind kind, const std::string& steps) {
-  return "strict_idempotency forbids " + name_of(kind) + ": not marked idempotent are " + steps;
+  return "strict_idempotency forbids " + name_of_kind(kind) + ": not marked idempotent are " +
+         steps;
 }
 
 std::string contract_hint(const FailureContext& context) {
@@ -192,11 +193,11 @@ Next RunMachine::escalation_answered() {
   RecoveryAction& instead = *s.instead;
   const std::string asked = "on_escalate asked for ";
   if (by_limit_ && reruns(instead.kind)) {
-    s.notes.push_back(asked + name_of(instead.kind) + ", but " + s.action.message);
+    s.notes.push_back(asked + name_of_kind(instead.kind) + ", but " + s.action.message);
   } else if (auto problem = wrong_delay(instead)) {
     s.notes.push_back(asked + *std::move(problem));
   } else if (auto unsafe = unsafe_to_repeat(instead.kind)) {
-    s.notes.push_back(asked + name_of(instead.kind) + ", but " + *std::move(unsafe));
+    s.notes.push_back(asked + name_of_kind(instead.kind) + ", but " + *std::move(unsafe));
   } else {
     if (by_limit_) s.spent_limit = s.action.message;
     s.action = std::move(instead);
@@ -272,7 +273,7 @@ Next RunMachine::undone() {
   }
   if (s.undoing.doubt) {
     s.undoing_refused = true;
-    return escalate_instead(name_of(kind) +
+    return escalate_instead(name_of_kind(kind) +
                             " is not possible, nothing was undone: " + *s.undoing.doubt);
   }
   return kind == RecoveryAction::Kind::abort ? give_up() : go(Phase::applying, Do::apply);
@@ -281,7 +282,7 @@ Next RunMachine::undone() {
 Next RunMachine::carried_out(Input input) {
   const RecoveryAction& action = at_->action;
   if (input == Input::refused) {
-    return escalate_instead(name_of(action.kind) + " is not possible: " + at_->problem);
+    return escalate_instead(name_of_kind(action.kind) + " is not possible: " + at_->problem);
   }
   if (input != Input::done) return stop(input);
   if (!reruns(action.kind)) return stop(Input::stopped);

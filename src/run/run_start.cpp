@@ -15,10 +15,7 @@ std::string milliseconds_text(Duration duration) {
 
 }  // namespace
 
-Input Run::check_start() {
-  data();
-  return refuse_to_start().value_or(Input::done);
-}
+Input Run::check_start() { return refuse_to_start().value_or(Input::done); }
 
 // What happens instead of an attempt if the run is cancelled or its deadline has passed.
 std::optional<Input> Run::refuse_to_start() {

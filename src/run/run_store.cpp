@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How what a run recorded gets into its store: drains, a store that fails, and the lease in waits.
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
 
@@ -182,7 +182,7 @@ void Run::keep_lease() {
     b.renewed = instant;
     lease = b.writer.lease;
   }
-  const Result<void> renewed = shielded([&] { return b.store->renew(lease); });
+  const Result<void> renewed = run_catching([&] { return b.store->renew(lease); });
   if (!renewed && renewed.error().code == Errc::fenced) note_fenced();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "storage/commit_queue.hpp"
 
-#include "base/shield.hpp"
+#include "base/run_catching.hpp"
 
 #include <unistd.h>
 
@@ -142,7 +142,7 @@ void CommitQueue::commit_listed() {
 }
 
 void CommitQueue::append(std::span<AppendBatch> batches) {
-  const Result<void> called = shielded([&]() -> Result<void> {
+  const Result<void> called = run_catching([&]() -> Result<void> {
     store_.append_group(batches);
     return outcome::success();
   });
@@ -220,7 +220,7 @@ void CommitQueue::settle(Taken& run, Result<void> stored) {
 void CommitQueue::release(Lease lease) {
   if (is_foreign()) return;
   lease.holder.reset();  // Nobody goes on with the run.
-  if (shielded([&] { return store_.release(lease); })) return;
+  if (run_catching([&] { return store_.release(lease); })) return;
   {
     const std::scoped_lock lock(mutex_);
     unreleased_.push_back(std::move(lease));
@@ -238,7 +238,7 @@ void CommitQueue::retry_releases() {
   }
   // A run that was taken over since is not touched: its epoch is another one.
   const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
-    const Result<void> released = shielded([&] { return store_.release(lease); });
+    const Result<void> released = run_catching([&] { return store_.release(lease); });
     return !released && (released.error().code == Errc::io || released.error().code == Errc::busy);
   });
   if (stuck == leases.end()) return;

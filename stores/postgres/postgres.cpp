@@ -23,7 +23,6 @@ constexpr std::string_view no_table = "42P01";
 constexpr std::string_view no_schema = "3F000";
 
 WallTime to_time(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
 std::int64_t largest(Sequence seq) {
   return static_cast<std::int64_t>(

@@ -16,7 +16,6 @@ namespace {
 
 constexpr Sequence largest_sequence = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 std::int64_t random_number() { return static_cast<std::int64_t>(real_random()->next() >> 1U); }
 
 Lease lease_of(const RunId& run, std::int64_t birth, std::uint64_t epoch) {

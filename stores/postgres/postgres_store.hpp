@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,9 @@
 #include <vector>
 
 namespace triage::inline v0_1::detail {
+
+// Milliseconds since 1970, as the tables keep times.
+inline std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
 class PostgresJournals final : public PostgresStore, public ClaimsOrphans, public WakesWorkers {
  public:

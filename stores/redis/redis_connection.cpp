@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds first_pause{5};
 constexpr std::chrono::milliseconds longest_pause{200};
 
-std::optional<int> number(std::string_view text, int most) {
+std::optional<int> whole_number(std::string_view text, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most) {
@@ -138,14 +138,14 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   }
   if (const std::size_t slash = url.find('/'); slash != url.npos) {
     if (slash + 1 < url.size()) {
-      const auto database = number(url.substr(slash + 1), 1'000'000);
+      const auto database = whole_number(url.substr(slash + 1), 1'000'000);
       if (!database) return refuse("has a database that is no number");
       address.database = *database;
     }
     url = url.substr(0, slash);
   }
   if (const std::size_t colon = url.rfind(':'); colon != url.npos) {
-    const auto port = number(url.substr(colon + 1), 65'535);
+    const auto port = whole_number(url.substr(colon + 1), 65'535);
     if (!port || *port == 0) return refuse("has a port that is no number from 1 to 65535");
     address.port = *port;
     url = url.substr(0, colon);

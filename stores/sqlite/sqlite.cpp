@@ -79,7 +79,7 @@ void SqliteJournals::idle() {
   if (::getpid() != pid_ || read_only_) return;
   const std::scoped_lock lock(mutex_);
   release_again();
-  database_->fold();
+  database_->checkpoint_log();
 }
 
 std::string SqliteJournals::take_warning() {

@@ -68,7 +68,7 @@ SqliteJournals::Settled SqliteJournals::try_together(std::span<AppendBatch> batc
     }
     if (auto refused = insert_rows()) return undone(std::move(refused));
     database_->commit();
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return {.committed = true};
   } catch (const SQLite::Exception& e) {
     const bool full = e.getErrorCode() == SQLITE_FULL;

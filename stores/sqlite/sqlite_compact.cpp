@@ -26,7 +26,7 @@ Result<void> SqliteJournals::replace(const Lease& lease, std::span<const Sequenc
     if (auto refused = insert(lease, instead)) return *std::move(refused);
     if (auto refused = insert_rows()) return *std::move(refused);
     database_->commit();
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return outcome::success();
   });
 }

@@ -15,18 +15,17 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::milliseconds;
 
-constexpr milliseconds longest_busy_timeout = std::chrono::hours{1};
-constexpr milliseconds shortest_lease = std::chrono::seconds{1};
-constexpr milliseconds longest_lease = std::chrono::hours{24};
+constexpr std::chrono::milliseconds longest_busy_timeout = std::chrono::hours{1};
+constexpr std::chrono::milliseconds shortest_lease = std::chrono::seconds{1};
+constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 // How often opening is tried again while another process makes or converts the same file.
-constexpr milliseconds open_retry{5};
+constexpr std::chrono::milliseconds open_retry{5};
 // How often one who only looks tries again to open the file.
 constexpr int most_missed = 3;
 
-Result<void> check_range(const char* option, milliseconds value, milliseconds least,
-                         milliseconds most) {
+Result<void> check_range(const char* option, std::chrono::milliseconds value,
+                         std::chrono::milliseconds least, std::chrono::milliseconds most) {
   if (value >= least && value <= most) return outcome::success();
   return Error{Errc::invalid_argument, std::string("SqliteOptions::") + option + " is " +
                                            std::to_string(value.count()) + " ms; allowed are " +
@@ -35,8 +34,8 @@ Result<void> check_range(const char* option, milliseconds value, milliseconds le
 }
 
 Result<void> check_options(const SqliteOptions& options) {
-  TRIAGE_TRYV(
-      check_range("busy_timeout", options.busy_timeout, milliseconds{0}, longest_busy_timeout));
+  TRIAGE_TRYV(check_range("busy_timeout", options.busy_timeout, std::chrono::milliseconds{0},
+                          longest_busy_timeout));
   return check_range("lease_timeout", options.lease_timeout, shortest_lease, longest_lease);
 }
 
@@ -89,7 +88,7 @@ void restrain(SQLite::Database& database) {
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  // Another program's log must not be folded by our looking at it.
+  // Another program's log must not be checkpointed by our looking at it.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
@@ -126,7 +125,7 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::
       in_memory_(in_memory),
       durability_(options.durability.value_or(in_memory ? Durability::none : Durability::process)),
       format_(stored_sqlite_format(*database_)),
-      fold_at_bytes_(options.fold_at_bytes),
+      wal_checkpoint_bytes_(options.wal_checkpoint_bytes),
       busy_timeout_(options.busy_timeout),
       lock_wait_(options.busy_timeout, real_random()->next()),
       options_(options),
@@ -152,9 +151,9 @@ void SqliteDatabase::configure(const SqliteOptions& options) {
   lock_wait_.install(database.getHandle());
   if (in_memory_ || options.read_only) return;
   page_size_ = static_cast<std::uint64_t>(database.execAndGet("PRAGMA page_size").getInt64());
-  fold_at_pages_ = fold_at_bytes_ / page_size_;
+  checkpoint_at_pages_ = wal_checkpoint_bytes_ / page_size_;
   database.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = " +
-                std::to_string(std::min<std::uint64_t>(fold_at_bytes_, 1ULL << 62U)));
+                std::to_string(std::min<std::uint64_t>(wal_checkpoint_bytes_, 1ULL << 62U)));
   sqlite3_wal_hook(database.getHandle(), count_log_pages, &log_pages_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A checked connection to a store's file: opening, transactions, folding the log, errors.
+// A checked connection to a store's file: opening, transactions, keeping the log short, errors.
 // Only stores/sqlite*.cpp see SQLiteCpp and sqlite3.
 
 #include "sqlite_files.hpp"
@@ -65,9 +65,9 @@ class SqliteDatabase {
 
   // Folds the write-ahead log into the file if it is larger than the options allow. A failure is
   // not an error: everything committed is in the log, and the next call tries again.
-  void fold_if_large() noexcept;
-  void fold() noexcept;
-  // For when the disk is full: gives back what the log takes. True if it was folded.
+  void checkpoint_log_if_large() noexcept;
+  void checkpoint_log() noexcept;
+  // For when the disk is full: gives back what the log takes. True if it was cut to nothing.
   [[nodiscard]] bool make_room() noexcept;
   // Whether take_warning() has something to say; may be asked without the lock.
   [[nodiscard]] bool has_warning() const noexcept { return has_warning_; }
@@ -95,14 +95,14 @@ class SqliteDatabase {
   bool in_memory_;
   Durability durability_;
   std::int64_t format_;
-  std::uint64_t fold_at_bytes_;
+  std::uint64_t wal_checkpoint_bytes_;
   std::chrono::milliseconds busy_timeout_;
   LockWait lock_wait_;
   SqliteOptions options_{};
   std::optional<FilePrint> looked_at_{};  // Of a file that is read without locks.
   std::uint64_t page_size_ = 4096;
   std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
-  std::uint64_t fold_at_pages_ = 0;
+  std::uint64_t checkpoint_at_pages_ = 0;
   std::string warning_;
   std::atomic<bool> has_warning_{false};
   bool warned_ = false;  // Of the readers that keep the log long now.

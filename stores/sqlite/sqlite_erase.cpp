@@ -74,7 +74,7 @@ Result<bool> SqliteJournals::erase_some_left_over() {
       database_->run(statements_->forget_left_over);
     }
     database_->commit();
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return true;
   });
 }
@@ -96,7 +96,7 @@ Result<void> SqliteJournals::erase(const RunId& run) {
     std::size_t room = rows_a_slice;
     if (auto refused = take_away(run, room)) return *std::move(refused);
     database_->commit();
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return outcome::success();
   }));
   erase_left_over();
@@ -116,7 +116,7 @@ Result<std::size_t> SqliteJournals::erase_all(std::span<const RunId> runs) {
         if (!take_away(runs[next], room)) ++gone;  // Else it is gone, or somebody works on it.
       }
       database_->commit();
-      database_->fold_if_large();
+      database_->checkpoint_log_if_large();
       done = next;
       erased += gone;
       return outcome::success();

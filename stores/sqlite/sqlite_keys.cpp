@@ -69,7 +69,7 @@ Result<std::uint64_t> SqliteJournals::put_if(std::string_view space, std::string
     bind_bytes(put, 4, bytes);
     database_->run(put);
     database_->commit();
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return stored + 1;
   });
 }

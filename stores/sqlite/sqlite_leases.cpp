@@ -67,7 +67,7 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
     if (auto refused = insert_rows()) return *std::move(refused);
     database_->commit();
     Lease lent = lend(lease, std::chrono::steady_clock::now());
-    database_->fold_if_large();
+    database_->checkpoint_log_if_large();
     return outcome::success(std::move(lent));
   });
 }

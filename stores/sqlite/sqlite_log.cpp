@@ -14,11 +14,11 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// While several processes write, the log never lies still: what one has folded, another has added
-// to, so it is not begun anew. When it is this many times too long, writers are made to wait.
+// While several processes write, the log never lies still: what one has checkpointed, another has
+// added to, so it is not begun anew. When it is this many times too long, writers are made to wait.
 constexpr std::uint64_t overgrown = 2;
 // For how long a commit may be held up by that, and how often it looks whether it is done: while
-// one process folds, the others are told at once that they cannot.
+// one process checkpoints, the others are told at once that they cannot.
 constexpr std::chrono::milliseconds patience{250};
 constexpr std::chrono::milliseconds between_tries{5};
 
@@ -29,7 +29,7 @@ std::string warning_text(const std::string& name, std::uint64_t bytes,
     who += (who.empty() ? "" : ", ") + std::to_string(pid);
   }
   return "the write-ahead log of sqlite store " + name + " has " + std::to_string(bytes >> 20U) +
-         " MiB and cannot be folded, because an old state of the store is being read by " +
+         " MiB and cannot be checkpointed, because an old state of the store is being read by " +
          (who.empty() ? "another process" : "process " + who) +
          "; it shrinks when that transaction has ended";
 }
@@ -58,21 +58,22 @@ bool SqliteDatabase::wait_for_short_log() noexcept {
   }
 }
 
-void SqliteDatabase::fold_if_large() noexcept {
+void SqliteDatabase::checkpoint_log_if_large() noexcept {
   if (in_memory_) return;
-  const std::uint64_t most = std::max<std::uint64_t>(fold_at_bytes_ / page_size_, 1);
+  const std::uint64_t most = std::max<std::uint64_t>(wal_checkpoint_bytes_ / page_size_, 1);
   if (log_pages_ <= most) {  // It was begun anew since.
-    fold_at_pages_ = most;
+    checkpoint_at_pages_ = most;
     return;
   }
-  if (log_pages_ <= fold_at_pages_) return;
+  if (log_pages_ <= checkpoint_at_pages_) return;
   const std::uint64_t before = log_pages_;
-  fold_at_pages_ = before + most / 4;  // Not with every commit: a fold waits for the disk.
-  if (before <= overgrown * most) return fold();
+  checkpoint_at_pages_ =
+      before + most / 4;  // Not with every commit: a checkpoint of the log waits for the disk.
+  if (before <= overgrown * most) return checkpoint_log();
   try {
     const std::vector<std::int64_t> early = log_readers(path_);
     if (wait_for_short_log()) {
-      fold_at_pages_ = most;
+      checkpoint_at_pages_ = most;
       warned_ = false;
       return;
     }
@@ -83,23 +84,23 @@ void SqliteDatabase::fold_if_large() noexcept {
     std::set_intersection(early.begin(), early.end(), late.begin(), late.end(),
                           std::back_inserter(readers));
     if (readers.empty()) {
-      warned_ = false;  // Another process was folding, or the writers were faster.
+      warned_ = false;  // Another process was at it, or the writers were faster.
     } else {
       warning_ = warning_text(name_, before * page_size_, readers);
       has_warning_ = true;
     }
   } catch (const std::exception&) {
-    warned_ = false;  // Folding is tried again, and so is saying why it fails.
+    warned_ = false;  // It is tried again, and so is saying why it fails.
   }
 }
 
-void SqliteDatabase::fold() noexcept {
+void SqliteDatabase::checkpoint_log() noexcept {
   if (in_memory_ || log_pages_ == 0) return;
   int pages = -1;
-  int folded = -1;
+  int written = -1;
   const int code = sqlite3_wal_checkpoint_v2(database_->getHandle(), "main",
-                                             SQLITE_CHECKPOINT_PASSIVE, &pages, &folded);
-  if (code == SQLITE_OK && pages == folded) log_pages_ = 0;
+                                             SQLITE_CHECKPOINT_PASSIVE, &pages, &written);
+  if (code == SQLITE_OK && pages == written) log_pages_ = 0;
 }
 
 bool SqliteDatabase::make_room() noexcept {

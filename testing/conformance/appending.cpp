@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::functional;
+using enum ClauseGroup;
 
 void append_moves_the_run_on(Trial& trial) {
   Story story("run-1");
@@ -165,28 +165,29 @@ void group_sets_status(Trial& trial) {
 
 Clauses appending_clauses() {
   return {
-      {group, "append-moves-on", "Appended records can be read; last and updated follow them.",
+      {functional, "append-moves-on", "Appended records can be read; last and updated follow them.",
        nothing, append_moves_the_run_on},
-      {group, "every-status", "Every status is kept as it was given.", nothing,
+      {functional, "every-status", "Every status is kept as it was given.", nothing,
        every_status_is_kept},
-      {group, "status-alone", "A status can change without a record.", nothing, status_alone},
-      {group, "append-again", "The same append again succeeds and stores nothing twice.", nothing,
-       repeated_append},
-      {group, "append-completed", "An append of which a part is stored is completed.", nothing,
+      {functional, "status-alone", "A status can change without a record.", nothing, status_alone},
+      {functional, "append-again", "The same append again succeeds and stores nothing twice.",
+       nothing, repeated_append},
+      {functional, "append-completed", "An append of which a part is stored is completed.", nothing,
        partly_stored},
-      {group, "other-content", "Other content under a stored sequence is a conflict.", nothing,
+      {functional, "other-content", "Other content under a stored sequence is a conflict.", nothing,
        other_content_conflicts},
-      {group, "conflict-harmless", "A conflict stores nothing of its batch, not even the status.",
-       nothing, conflict_changes_nothing},
-      {group, "other-kind", "The same body under another kind is other content.", nothing,
+      {functional, "conflict-harmless",
+       "A conflict stores nothing of its batch, not even the status.", nothing,
+       conflict_changes_nothing},
+      {functional, "other-kind", "The same body under another kind is other content.", nothing,
        other_kind_conflicts},
-      {group, "other-time", "The same record at another time is other content.", nothing,
+      {functional, "other-time", "The same record at another time is other content.", nothing,
        other_time_conflicts},
-      {group, "sequence-zero", "Sequences begin at 1.", nothing, sequence_zero},
-      {group, "group-outcomes", "Each batch of a group has an outcome of its own.", nothing,
+      {functional, "sequence-zero", "Sequences begin at 1.", nothing, sequence_zero},
+      {functional, "group-outcomes", "Each batch of a group has an outcome of its own.", nothing,
        outcomes_of_a_group},
-      {group, "empty-group", "A group without a batch does nothing.", nothing, empty_group},
-      {group, "group-status", "A batch without records changes the status.", nothing,
+      {functional, "empty-group", "A group without a batch does nothing.", nothing, empty_group},
+      {functional, "group-status", "A batch without records changes the status.", nothing,
        group_sets_status},
   };
 }

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::concurrency;
+using enum ClauseGroup;
 
 // Runs body(0) … body(count - 1), each in a thread, at once; what one of them finds wrong is wrong.
 template <class F>
@@ -68,7 +68,7 @@ void one_start(Trial& trial) {
   expect_equal(started.load(), 1, "starts that succeeded");
   expect_equal(all_records(store, "run-1").size(), 1U, "number of records");
 }
-void one_owner(Trial& trial) {
+void one_of_many(Trial& trial) {
   CheckpointStore& store = trial.store();
   Story story("run-1");
   must(store.release(story.start(store)), "release()");
@@ -297,28 +297,32 @@ void openings_at_once(Trial& trial) {
 
 Clauses concurrency_clauses() {
   return {
-      {group, "own-runs", "Threads that write their own runs lose nothing.", nothing, own_runs},
-      {group, "one-start", "Of several starts of one id at once, one succeeds.", nothing,
+      {concurrency, "own-runs", "Threads that write their own runs lose nothing.", nothing,
+       own_runs},
+      {concurrency, "one-start", "Of several starts of one id at once, one succeeds.", nothing,
        one_start},
-      {group, "one-owner", "Of several acquisitions at once, one succeeds.", nothing, one_owner},
-      {group, "ping-pong", "A run that threads take in turns never has two owners.", nothing,
+      {concurrency, "one-owner", "Of several acquisitions at once, one succeeds.", nothing,
+       one_of_many},
+      {concurrency, "ping-pong", "A run that threads take in turns never has two owners.", nothing,
        ping_pong},
-      {group, "openings-ping-pong", "A run that openings take in turns never has two owners.",
+      {concurrency, "openings-ping-pong", "A run that openings take in turns never has two owners.",
        processes | reopening, ping_pong_of_openings},
-      {group, "counting", "Counting in a key loses no count.", keys, counting},
-      {group, "one-first-writer", "Of several first writes of a key, one succeeds.", keys,
+      {concurrency, "counting", "Counting in a key loses no count.", keys, counting},
+      {concurrency, "one-first-writer", "Of several first writes of a key, one succeeds.", keys,
        one_first_writer},
-      {group, "readers", "Readers see whole batches, in order, while they are written.", nothing,
-       readers_see_prefixes},
-      {group, "lists", "Lists only grow while runs are started.", nothing, lists_meanwhile},
-      {group, "repeats", "The same append by several threads is stored once.", nothing,
+      {concurrency, "readers", "Readers see whole batches, in order, while they are written.",
+       nothing, readers_see_prefixes},
+      {concurrency, "lists", "Lists only grow while runs are started.", nothing, lists_meanwhile},
+      {concurrency, "repeats", "The same append by several threads is stored once.", nothing,
        repeats_at_once},
-      {group, "groups", "Groups of several threads lose nothing.", nothing, groups_at_once},
-      {group, "renewals", "Renewing and appending at once do not get into each other's way.",
+      {concurrency, "groups", "Groups of several threads lose nothing.", nothing, groups_at_once},
+      {concurrency, "renewals", "Renewing and appending at once do not get into each other's way.",
        nothing, renewals_meanwhile},
-      {group, "one-erasure", "Of several erasures at once, one succeeds.", erasing, erased_once},
-      {group, "erase-or-own", "A run is erased or owned, never both.", erasing, erased_or_owned},
-      {group, "openings", "Openings that write at once lose nothing.", processes | reopening,
+      {concurrency, "one-erasure", "Of several erasures at once, one succeeds.", erasing,
+       erased_once},
+      {concurrency, "erase-or-own", "A run is erased or owned, never both.", erasing,
+       erased_or_owned},
+      {concurrency, "openings", "Openings that write at once lose nothing.", processes | reopening,
        openings_at_once},
   };
 }

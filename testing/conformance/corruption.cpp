@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::corruption;
+using enum ClauseGroup;
 constexpr unsigned needs = damaging | reopening | whole;
 
 // A released run of eight records, with labels at 3 and 6, damaged at `seq`.
@@ -127,27 +127,29 @@ void newest_says_so_too(Trial& trial) {
 
 Clauses corruption_clauses() {
   return {
-      {group, "said", "A damaged record is reported, with its sequence.", needs, damage_is_said},
-      {group, "not-used", "A damaged record is not given as an intact one.", needs,
+      {corruption, "said", "A damaged record is reported, with its sequence.", needs,
+       damage_is_said},
+      {corruption, "not-used", "A damaged record is not given as an intact one.", needs,
        damaged_is_not_used},
-      {group, "others-read", "Every other record of the run is read.", needs, others_are_read},
-      {group, "first", "A run whose first record is damaged can be read, not restored.", needs,
+      {corruption, "others-read", "Every other record of the run is read.", needs, others_are_read},
+      {corruption, "first", "A run whose first record is damaged can be read, not restored.", needs,
        first_damaged},
-      {group, "last", "A damaged last record costs no other.", needs, last_damaged},
-      {group, "range", "Damage is said of the ranges that it lies in.", needs, damaged_range},
-      {group, "before", "Checkpoints before the damage can be restored.", needs,
+      {corruption, "last", "A damaged last record costs no other.", needs, last_damaged},
+      {corruption, "range", "Damage is said of the ranges that it lies in.", needs, damaged_range},
+      {corruption, "before", "Checkpoints before the damage can be restored.", needs,
        restores_before_it},
-      {group, "behind", "A state that cannot be known is not made up.", needs, refuses_behind_it},
-      {group, "newest-intact", "latest() falls back to the newest intact position.", needs,
+      {corruption, "behind", "A state that cannot be known is not made up.", needs,
+       refuses_behind_it},
+      {corruption, "newest-intact", "latest() falls back to the newest intact position.", needs,
        falls_back},
-      {group, "other-runs", "Damage in one run is none in another.", needs, others_unharmed},
-      {group, "going-on", "A damaged run can be appended to.", needs, can_go_on},
-      {group, "erase", "A damaged run can be erased.", needs | erasing, can_go},
-      {group, "several", "Several damaged records are all reported, ascending.", needs,
+      {corruption, "other-runs", "Damage in one run is none in another.", needs, others_unharmed},
+      {corruption, "going-on", "A damaged run can be appended to.", needs, can_go_on},
+      {corruption, "erase", "A damaged run can be erased.", needs | erasing, can_go},
+      {corruption, "several", "Several damaged records are all reported, ascending.", needs,
        several_damaged},
-      {group, "stays", "Damage does not go away by opening the store again.", needs,
+      {corruption, "stays", "Damage does not go away by opening the store again.", needs,
        stays_where_it_is},
-      {group, "newest", "read_newest() reports damage, too.", needs, newest_says_so_too},
+      {corruption, "newest", "read_newest() reports damage, too.", needs, newest_says_so_too},
   };
 }
 

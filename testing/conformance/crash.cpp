@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::crash;
+using enum ClauseGroup;
 using Report = std::function<void(std::uint64_t)>;
 
 void expect_gapless(const std::vector<Record>& records) {
@@ -215,34 +215,34 @@ void killed_while_erasing(Trial& trial) {
 
 Clauses crash_clauses() {
   return {
-      {group, "closing", "A closed store keeps everything.", reopening | whole, closing_keeps},
-      {group, "opening", "Opening a store changes nothing in it.", reopening | whole,
+      {crash, "closing", "A closed store keeps everything.", reopening | whole, closing_keeps},
+      {crash, "opening", "Opening a store changes nothing in it.", reopening | whole,
        opening_changes_nothing},
-      {group, "append", "Appended records survive kill -9.", reopening | whole,
+      {crash, "append", "Appended records survive kill -9.", reopening | whole,
        killed_after_append},
-      {group, "start", "A started run survives kill -9.", reopening | whole, killed_after_start},
-      {group, "status", "A status survives kill -9.", reopening, killed_after_status},
-      {group, "release", "A run released before kill -9 is free.", reopening, killed_after_release},
-      {group, "keys", "Keys and their removal survive kill -9.", reopening | keys,
+      {crash, "start", "A started run survives kill -9.", reopening | whole, killed_after_start},
+      {crash, "status", "A status survives kill -9.", reopening, killed_after_status},
+      {crash, "release", "A run released before kill -9 is free.", reopening, killed_after_release},
+      {crash, "keys", "Keys and their removal survive kill -9.", reopening | keys,
        killed_after_key},
-      {group, "erase", "An erased run is gone after kill -9.", reopening | erasing,
+      {crash, "erase", "An erased run is gone after kill -9.", reopening | erasing,
        killed_after_erase},
-      {group, "group", "Every batch of a group survives kill -9.", reopening | whole,
+      {crash, "group", "Every batch of a group survives kill -9.", reopening | whole,
        killed_after_group},
-      {group, "going-on", "A run can be gone on with after kill -9.", reopening | whole,
+      {crash, "going-on", "A run can be gone on with after kill -9.", reopening | whole,
        goes_on_after_kill},
-      {group, "checkpoint", "A labelled checkpoint can be restored after kill -9.", reopening,
+      {crash, "checkpoint", "A labelled checkpoint can be restored after kill -9.", reopening,
        restores_after_kill},
-      {group, "while-appending",
+      {crash, "while-appending",
        "Killed between appends: what was acknowledged is there, in order.", reopening | whole,
        killed_between_appends},
-      {group, "while-batching", "Killed between batches: none is there in part.", reopening | whole,
+      {crash, "while-batching", "Killed between batches: none is there in part.", reopening | whole,
        killed_between_batches},
-      {group, "while-starting", "Killed between starts: every run is there as a whole, or not.",
+      {crash, "while-starting", "Killed between starts: every run is there as a whole, or not.",
        reopening | whole, killed_while_starting},
-      {group, "while-counting", "Killed while writing a key: no acknowledged write is lost.",
+      {crash, "while-counting", "Killed while writing a key: no acknowledged write is lost.",
        reopening | keys, killed_while_counting},
-      {group, "while-erasing", "Killed while erasing: every run is there as a whole, or not.",
+      {crash, "while-erasing", "Killed while erasing: every run is there as a whole, or not.",
        reopening | whole | erasing, killed_while_erasing},
   };
 }

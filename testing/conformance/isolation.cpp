@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::isolation;
+using enum ClauseGroup;
 
 // Runs of these names do not see each other's records.
 void apart(Trial& trial, std::initializer_list<std::string> names) {
@@ -136,28 +136,29 @@ void lists_do_not_hold_writers(Trial& trial) {
 
 Clauses isolation_clauses() {
   return {
-      {group, "runs", "Runs do not see each other's records.", nothing, runs_apart},
-      {group, "prefixes", "A run whose id begins like another's is another run.", nothing,
+      {isolation, "runs", "Runs do not see each other's records.", nothing, runs_apart},
+      {isolation, "prefixes", "A run whose id begins like another's is another run.", nothing,
        prefixes_apart},
-      {group, "letter-case", "Ids that differ by case are different runs.", nothing, cases_apart},
-      {group, "separators", "Ids that differ by a separator are different runs.", nothing,
+      {isolation, "letter-case", "Ids that differ by case are different runs.", nothing,
+       cases_apart},
+      {isolation, "separators", "Ids that differ by a separator are different runs.", nothing,
        separators_apart},
-      {group, "words", "No id means something to the store itself.", nothing, words_apart},
-      {group, "status", "One run's status is its own.", nothing, status_apart},
-      {group, "release", "One run's release frees no other.", nothing, release_apart},
-      {group, "erase", "Erasing one run leaves every other as it was.", erasing, erase_apart},
-      {group, "batches", "A refused batch takes no other with it.", nothing, batches_apart},
-      {group, "reader", "What was read stays as it was, whatever is appended.", nothing,
+      {isolation, "words", "No id means something to the store itself.", nothing, words_apart},
+      {isolation, "status", "One run's status is its own.", nothing, status_apart},
+      {isolation, "release", "One run's release frees no other.", nothing, release_apart},
+      {isolation, "erase", "Erasing one run leaves every other as it was.", erasing, erase_apart},
+      {isolation, "batches", "A refused batch takes no other with it.", nothing, batches_apart},
+      {isolation, "reader", "What was read stays as it was, whatever is appended.", nothing,
        reader_keeps_what_it_read},
-      {group, "checkpoint", "A restored state stays as it was, whatever is appended.", nothing,
+      {isolation, "checkpoint", "A restored state stays as it was, whatever is appended.", nothing,
        checkpoint_stays},
-      {group, "given-bytes", "What was given to the store is the store's own copy.", keys,
+      {isolation, "given-bytes", "What was given to the store is the store's own copy.", keys,
        given_bytes_are_copied},
-      {group, "keys-and-runs", "Keys and runs of one name have nothing to do with each other.",
+      {isolation, "keys-and-runs", "Keys and runs of one name have nothing to do with each other.",
        keys, keys_are_no_runs},
-      {group, "two-stores", "Stores in different folders know nothing of each other.", nothing,
+      {isolation, "two-stores", "Stores in different folders know nothing of each other.", nothing,
        two_stores},
-      {group, "readers-and-writers", "Who holds a list or a reading holds up no writer.",
+      {isolation, "readers-and-writers", "Who holds a list or a reading holds up no writer.",
        processes | reopening, lists_do_not_hold_writers},
   };
 }

@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::key_space;
+using enum ClauseGroup;
 using Keys = std::vector<std::string>;
 
 std::string value_at(CheckpointStore& store, std::string_view space, std::string_view key) {
@@ -18,7 +18,7 @@ void put(CheckpointStore& store, std::string_view space, std::string_view key,
   expect_equal(must(store.put_if(space, key, 0, bytes), "put_if()"), 1U, "first version");
 }
 
-void missing(Trial& trial) {
+void missing_key(Trial& trial) {
   expect(!must(trial.store().get("space", "key"), "get()"), "a key is there that nobody wrote");
 }
 void first_version(Trial& trial) {
@@ -177,30 +177,35 @@ void shared(Trial& trial) {
 
 Clauses key_space_clauses() {
   return {
-      {group, "missing", "A key that nobody wrote has no value.", nothing, missing},
-      {group, "first", "A key is first written at version 1.", keys, first_version},
-      {group, "versions", "The version grows by one with each write.", keys, versions_grow},
-      {group, "taken", "A key that is there is not written as a new one.", keys, taken},
-      {group, "as-read", "A key is written only over the version that was read.", keys,
+      {key_space, "missing", "A key that nobody wrote has no value.", nothing, missing_key},
+      {key_space, "first", "A key is first written at version 1.", keys, first_version},
+      {key_space, "versions", "The version grows by one with each write.", keys, versions_grow},
+      {key_space, "taken", "A key that is there is not written as a new one.", keys, taken},
+      {key_space, "as-read", "A key is written only over the version that was read.", keys,
        old_version},
-      {group, "absent", "What is not there has no version to write over.", keys, absent_version},
-      {group, "removed", "A removed key is gone, from lists too.", keys, removed},
-      {group, "removed-as-read", "A key is removed only as it was read.", keys, removed_as_read},
-      {group, "removed-twice", "What is gone need not be removed.", keys, removed_twice},
-      {group, "anew", "A key that is written again begins at version 1.", keys, begins_anew},
-      {group, "list-order", "Keys are listed in the order of their bytes.", keys, listed_in_order},
-      {group, "list-prefix", "Keys are listed by how they begin.", keys, listed_by_prefix},
-      {group, "list-high-bytes", "Bytes above 127 are listed behind all others.", keys, high_bytes},
-      {group, "list-literal", "A prefix means itself, no pattern.", keys, literal_prefix},
-      {group, "spaces", "Spaces know nothing of each other.", keys, spaces_apart},
-      {group, "no-separator", "No text in a space or key runs into the other.", keys, no_separator},
-      {group, "any-value", "Values may be any bytes.", keys, any_value},
-      {group, "any-key", "Spaces and keys may be any bytes.", keys, any_key},
-      {group, "empty-value", "A value may be empty, which is not absent.", keys, empty_value},
-      {group, "empty-key", "A key may be empty.", keys, empty_key},
-      {group, "kept", "Keys, versions and removals are there in the next opening.",
+      {key_space, "absent", "What is not there has no version to write over.", keys,
+       absent_version},
+      {key_space, "removed", "A removed key is gone, from lists too.", keys, removed},
+      {key_space, "removed-as-read", "A key is removed only as it was read.", keys,
+       removed_as_read},
+      {key_space, "removed-twice", "What is gone need not be removed.", keys, removed_twice},
+      {key_space, "anew", "A key that is written again begins at version 1.", keys, begins_anew},
+      {key_space, "list-order", "Keys are listed in the order of their bytes.", keys,
+       listed_in_order},
+      {key_space, "list-prefix", "Keys are listed by how they begin.", keys, listed_by_prefix},
+      {key_space, "list-high-bytes", "Bytes above 127 are listed behind all others.", keys,
+       high_bytes},
+      {key_space, "list-literal", "A prefix means itself, no pattern.", keys, literal_prefix},
+      {key_space, "spaces", "Spaces know nothing of each other.", keys, spaces_apart},
+      {key_space, "no-separator", "No text in a space or key runs into the other.", keys,
+       no_separator},
+      {key_space, "any-value", "Values may be any bytes.", keys, any_value},
+      {key_space, "any-key", "Spaces and keys may be any bytes.", keys, any_key},
+      {key_space, "empty-value", "A value may be empty, which is not absent.", keys, empty_value},
+      {key_space, "empty-key", "A key may be empty.", keys, empty_key},
+      {key_space, "kept", "Keys, versions and removals are there in the next opening.",
        keys | reopening, kept},
-      {group, "shared", "Openings see each other's keys at once.", keys | processes | reopening,
+      {key_space, "shared", "Openings see each other's keys at once.", keys | processes | reopening,
        shared},
   };
 }

@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::functional;
+using enum ClauseGroup;
 
 // Six runs, a to f, a second apart; even ones of agent "even", the last one the first one's child.
 void tell_six(CheckpointStore& store) {
@@ -85,25 +85,26 @@ void moved_on_keeps_place(Trial& trial) {
 
 Clauses listing_clauses() {
   return {
-      {group, "list-newest-first", "Runs are listed newest first.", nothing, newest_first},
-      {group, "list-limit", "A limit gives the newest ones.", nothing, limit},
-      {group, "list-no-limit", "Limit 0 means all.", nothing, no_limit},
-      {group, "list-agent", "Runs can be asked for by agent.", nothing, by_agent},
-      {group, "list-label", "Runs can be asked for by label.", nothing, by_label},
-      {group, "list-parent", "Runs can be asked for by parent.", nothing, by_parent},
-      {group, "list-status", "Runs can be asked for by status.", nothing, by_status},
-      {group, "list-time", "Runs can be asked for by start, from inclusive to exclusive.", nothing,
-       by_time},
-      {group, "list-several", "Several conditions all hold.", nothing, by_several},
-      {group, "list-none", "A query that nothing matches gives nothing.", nothing,
+      {functional, "list-newest-first", "Runs are listed newest first.", nothing, newest_first},
+      {functional, "list-limit", "A limit gives the newest ones.", nothing, limit},
+      {functional, "list-no-limit", "Limit 0 means all.", nothing, no_limit},
+      {functional, "list-agent", "Runs can be asked for by agent.", nothing, by_agent},
+      {functional, "list-label", "Runs can be asked for by label.", nothing, by_label},
+      {functional, "list-parent", "Runs can be asked for by parent.", nothing, by_parent},
+      {functional, "list-status", "Runs can be asked for by status.", nothing, by_status},
+      {functional, "list-time", "Runs can be asked for by start, from inclusive to exclusive.",
+       nothing, by_time},
+      {functional, "list-several", "Several conditions all hold.", nothing, by_several},
+      {functional, "list-none", "A query that nothing matches gives nothing.", nothing,
        by_nothing_that_is},
-      {group, "list-limit-last", "The limit counts what matches.", nothing, limit_after_filter},
-      {group, "list-empty", "An empty store has no runs.", nothing, empty_store},
-      {group, "list-like-run", "runs() says of a run what run() says.", nothing,
+      {functional, "list-limit-last", "The limit counts what matches.", nothing,
+       limit_after_filter},
+      {functional, "list-empty", "An empty store has no runs.", nothing, empty_store},
+      {functional, "list-like-run", "runs() says of a run what run() says.", nothing,
        says_what_run_says},
-      {group, "list-stable", "Runs that started together are listed in one order.", nothing,
+      {functional, "list-stable", "Runs that started together are listed in one order.", nothing,
        same_time_same_order},
-      {group, "list-by-start", "A run keeps its place in the list when it goes on.", nothing,
+      {functional, "list-by-start", "A run keeps its place in the list when it goes on.", nothing,
        moved_on_keeps_place},
   };
 }

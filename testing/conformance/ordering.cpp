@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::ordering;
+using enum ClauseGroup;
 
 void expect_ascending(CheckpointStore& store, const RunId& run, Sequence last) {
   Sequence expected = 0;
@@ -137,24 +137,26 @@ void across_openings(Trial& trial) {
 
 Clauses ordering_clauses() {
   return {
-      {group, "any-batches", "Records are in order, however they were batched.", nothing,
+      {ordering, "any-batches", "Records are in order, however they were batched.", nothing,
        any_batches},
-      {group, "across-owners", "Records are in order over several owners.", nothing, across_owners},
-      {group, "clock-back", "A clock that is set back changes no order.", nothing, clock_goes_back},
-      {group, "clock-stands", "Records of one moment keep their order.", nothing, clock_stands},
-      {group, "before-1970", "Times before 1970 are kept.", nothing, clock_before_1970},
-      {group, "after-2106", "Times after 2106 are kept.", nothing, clock_after_2106},
-      {group, "runs-by-time", "Runs of any times are listed by their start.", nothing,
+      {ordering, "across-owners", "Records are in order over several owners.", nothing,
+       across_owners},
+      {ordering, "clock-back", "A clock that is set back changes no order.", nothing,
+       clock_goes_back},
+      {ordering, "clock-stands", "Records of one moment keep their order.", nothing, clock_stands},
+      {ordering, "before-1970", "Times before 1970 are kept.", nothing, clock_before_1970},
+      {ordering, "after-2106", "Times after 2106 are kept.", nothing, clock_after_2106},
+      {ordering, "runs-by-time", "Runs of any times are listed by their start.", nothing,
        times_of_runs},
-      {group, "interleaved", "Runs that are written in turns keep their own order.", nothing,
+      {ordering, "interleaved", "Runs that are written in turns keep their own order.", nothing,
        interleaved},
-      {group, "old-again", "Old records that come again move nothing back.", nothing,
+      {ordering, "old-again", "Old records that come again move nothing back.", nothing,
        old_records_again},
-      {group, "groups", "Groups keep the order of each run.", nothing, groups_in_order},
-      {group, "twice-in-group", "Two batches of one run in a group are taken in order.", nothing,
+      {ordering, "groups", "Groups keep the order of each run.", nothing, groups_in_order},
+      {ordering, "twice-in-group", "Two batches of one run in a group are taken in order.", nothing,
        twice_in_a_group},
-      {group, "across-openings", "Records are in order over several openings.", reopening | whole,
-       across_openings},
+      {ordering, "across-openings", "Records are in order over several openings.",
+       reopening | whole, across_openings},
   };
 }
 

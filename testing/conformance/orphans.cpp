@@ -12,9 +12,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto ownership = ClauseGroup::ownership;
-constexpr auto concurrency = ClauseGroup::concurrency;
-constexpr auto crash = ClauseGroup::crash;
+using enum ClauseGroup;
 
 std::vector<Lease> claim(CheckpointStore& store, std::size_t most = 100,
                          std::string_view agent = {}) {

@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::functional;
+using enum ClauseGroup;
 
 // What a run with one record of `body` behind its start reads back.
 void round_trip(Trial& trial, Json body, const char* what) {
@@ -173,32 +173,34 @@ void checkpoints_in_order(Trial& trial) {
 
 Clauses reading_clauses() {
   return {
-      {group, "every-kind", "Records of every kind come back as they were.", nothing, every_kind},
-      {group, "any-bytes", "Text of any bytes comes back as it was.", nothing, any_bytes},
-      {group, "all-languages", "Text of all languages comes back as it was.", nothing,
+      {functional, "every-kind", "Records of every kind come back as they were.", nothing,
+       every_kind},
+      {functional, "any-bytes", "Text of any bytes comes back as it was.", nothing, any_bytes},
+      {functional, "all-languages", "Text of all languages comes back as it was.", nothing,
        all_languages},
-      {group, "numbers", "The largest, smallest and finest numbers come back.", nothing, numbers},
-      {group, "empty-values", "Empty texts, lists and maps come back as what they are.", nothing,
-       empty_values},
-      {group, "empty-body", "A body without members comes back.", nothing, empty_body},
-      {group, "deep-body", "A body of 200 levels comes back.", nothing, deep_body},
-      {group, "any-range", "Any range of a journal can be read.", nothing, any_range},
-      {group, "range-beyond", "A range behind the end is empty, not an error.", nothing,
+      {functional, "numbers", "The largest, smallest and finest numbers come back.", nothing,
+       numbers},
+      {functional, "empty-values", "Empty texts, lists and maps come back as what they are.",
+       nothing, empty_values},
+      {functional, "empty-body", "A body without members comes back.", nothing, empty_body},
+      {functional, "deep-body", "A body of 200 levels comes back.", nothing, deep_body},
+      {functional, "any-range", "Any range of a journal can be read.", nothing, any_range},
+      {functional, "range-beyond", "A range behind the end is empty, not an error.", nothing,
        range_beyond},
-      {group, "range-backwards", "A range that ends before it begins is empty.", nothing,
+      {functional, "range-backwards", "A range that ends before it begins is empty.", nothing,
        range_backwards},
-      {group, "reading-knows-run", "A reading says of the run what run() says.", nothing,
+      {functional, "reading-knows-run", "A reading says of the run what run() says.", nothing,
        reading_knows_run},
-      {group, "newest-is-enough", "read_newest() leads to the same position as read().", nothing,
-       newest_folds_the_same},
-      {group, "every-checkpoint", "Every checkpoint can be restored, as it was live.", nothing,
+      {functional, "newest-is-enough", "read_newest() leads to the same position as read().",
+       nothing, newest_folds_the_same},
+      {functional, "every-checkpoint", "Every checkpoint can be restored, as it was live.", nothing,
        restores_every_checkpoint},
-      {group, "no-other-checkpoint", "What is no checkpoint is not found.", nothing,
+      {functional, "no-other-checkpoint", "What is no checkpoint is not found.", nothing,
        no_checkpoint_between},
-      {group, "latest", "latest() is the newest position, even inside a step.", nothing,
+      {functional, "latest", "latest() is the newest position, even inside a step.", nothing,
        latest_is_newest},
-      {group, "checkpoint-list", "Checkpoints are listed oldest first, with their labels.", nothing,
-       checkpoints_in_order},
+      {functional, "checkpoint-list", "Checkpoints are listed oldest first, with their labels.",
+       nothing, checkpoints_in_order},
   };
 }
 

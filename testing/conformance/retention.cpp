@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::retention;
+using enum ClauseGroup;
 
 // Runs a, b, c, …, a second apart, each ended and released.
 void tell(CheckpointStore& store, int count, RunStatus status = RunStatus::finished) {
@@ -168,34 +168,36 @@ void erased_stays_gone(Trial& trial) {
 
 Clauses retention_clauses() {
   return {
-      {group, "erased", "An erased run is gone from everywhere.", erasing, erased_is_gone},
-      {group, "name-is-free", "An erased run's name is free, and nothing old is left under it.",
+      {retention, "erased", "An erased run is gone from everywhere.", erasing, erased_is_gone},
+      {retention, "name-is-free", "An erased run's name is free, and nothing old is left under it.",
        erasing, erased_name_is_free},
-      {group, "owned-stays", "A run that is owned is not erased.", erasing, owned_is_not_erased},
-      {group, "suspended-can-go", "A run that nobody owns can be erased, whatever its status.",
+      {retention, "owned-stays", "A run that is owned is not erased.", erasing,
+       owned_is_not_erased},
+      {retention, "suspended-can-go", "A run that nobody owns can be erased, whatever its status.",
        erasing, suspended_is_erased},
-      {group, "by-age", "Pruning by age removes what was updated before.", erasing, prune_by_age},
-      {group, "by-number", "Pruning by number keeps the newest.", erasing, prune_by_number},
-      {group, "by-agent", "The number to keep counts for each agent.", erasing, prune_by_agent},
-      {group, "by-both", "What either rule removes goes.", erasing, prune_both},
-      {group, "by-no-rule", "Pruning without a rule removes nothing.", erasing, prune_nothing},
-      {group, "keep-none", "Keeping none removes every ended run.", erasing, prune_all_ended},
-      {group, "suspended-stays", "Suspended runs are pruned only when told to.", erasing,
+      {retention, "by-age", "Pruning by age removes what was updated before.", erasing,
+       prune_by_age},
+      {retention, "by-number", "Pruning by number keeps the newest.", erasing, prune_by_number},
+      {retention, "by-agent", "The number to keep counts for each agent.", erasing, prune_by_agent},
+      {retention, "by-both", "What either rule removes goes.", erasing, prune_both},
+      {retention, "by-no-rule", "Pruning without a rule removes nothing.", erasing, prune_nothing},
+      {retention, "keep-none", "Keeping none removes every ended run.", erasing, prune_all_ended},
+      {retention, "suspended-stays", "Suspended runs are pruned only when told to.", erasing,
        prune_keeps_suspended},
-      {group, "running-stays", "Running runs are not pruned, owned or not.", erasing,
+      {retention, "running-stays", "Running runs are not pruned, owned or not.", erasing,
        prune_keeps_running},
-      {group, "owned-never-pruned", "A run that is owned is never pruned.", erasing,
+      {retention, "owned-never-pruned", "A run that is owned is never pruned.", erasing,
        prune_keeps_owned},
-      {group, "several", "Several runs can be erased at once.", erasing, erase_several},
-      {group, "missing", "Runs that are not there do not count, and are no error.", erasing,
+      {retention, "several", "Several runs can be erased at once.", erasing, erase_several},
+      {retention, "missing", "Runs that are not there do not count, and are no error.", erasing,
        erase_missing},
-      {group, "around-owned", "Erasing several runs leaves those that are owned.", erasing,
+      {retention, "around-owned", "Erasing several runs leaves those that are owned.", erasing,
        erase_around_owned},
-      {group, "no-runs", "Erasing no runs removes nothing.", erasing, erase_none},
-      {group, "many", "A hundred runs can be pruned.", erasing, many_go},
-      {group, "keys", "A run's signals go with it, and no other's.", erasing | keys,
+      {retention, "no-runs", "Erasing no runs removes nothing.", erasing, erase_none},
+      {retention, "many", "A hundred runs can be pruned.", erasing, many_go},
+      {retention, "keys", "A run's signals go with it, and no other's.", erasing | keys,
        keys_of_a_run_go},
-      {group, "stays-gone", "What was erased is gone in the next opening, too.",
+      {retention, "stays-gone", "What was erased is gone in the next opening, too.",
        erasing | reopening, erased_stays_gone},
   };
 }

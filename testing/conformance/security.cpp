@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::security;
+using enum ClauseGroup;
 
 // No member takes any of these for the id of a run.
 void refused_ids(Trial& trial, std::initializer_list<std::string> bad) {
@@ -145,27 +145,31 @@ void reading_own_spaces(Trial& trial) {
 
 Clauses security_clauses() {
   return {
-      {group, "traversal", "An id that leads out of a folder is refused.", nothing, traversal},
-      {group, "separators", "An id with a path separator is refused.", nothing, separators},
-      {group, "control-bytes", "An id with control bytes is refused.", nothing, control_bytes},
-      {group, "odd-ids", "Any other id that is not allowed is refused.", nothing, odd_ids},
-      {group, "too-long-ids", "An id of more than 128 characters is refused.", nothing,
+      {security, "traversal", "An id that leads out of a folder is refused.", nothing, traversal},
+      {security, "separators", "An id with a path separator is refused.", nothing, separators},
+      {security, "control-bytes", "An id with control bytes is refused.", nothing, control_bytes},
+      {security, "odd-ids", "Any other id that is not allowed is refused.", nothing, odd_ids},
+      {security, "too-long-ids", "An id of more than 128 characters is refused.", nothing,
        too_long_ids},
-      {group, "printable-errors", "Errors quote no control bytes.", nothing, errors_are_printable},
-      {group, "quotes", "Quotes in names end no query.", nothing, sql_quotes},
-      {group, "conditions", "Conditions in names are names.", nothing, sql_condition},
-      {group, "wildcards", "Wildcards in names are names.", nothing, wildcards},
-      {group, "json-injection", "JSON in names is a name.", nothing, json_injection},
-      {group, "line-injection", "Line ends in names are part of the name.", nothing,
+      {security, "printable-errors", "Errors quote no control bytes.", nothing,
+       errors_are_printable},
+      {security, "quotes", "Quotes in names end no query.", nothing, sql_quotes},
+      {security, "conditions", "Conditions in names are names.", nothing, sql_condition},
+      {security, "wildcards", "Wildcards in names are names.", nothing, wildcards},
+      {security, "json-injection", "JSON in names is a name.", nothing, json_injection},
+      {security, "line-injection", "Line ends in names are part of the name.", nothing,
        line_injection},
-      {group, "forged-records", "Text in a record forges no other record.", nothing, forged_lines},
-      {group, "path-like-keys", "Keys and spaces that look like paths are names.", keys,
+      {security, "forged-records", "Text in a record forges no other record.", nothing,
+       forged_lines},
+      {security, "path-like-keys", "Keys and spaces that look like paths are names.", keys,
        path_like_keys},
-      {group, "own-folder", "Nothing is written beside the store's folder.", nothing,
+      {security, "own-folder", "Nothing is written beside the store's folder.", nothing,
        nothing_beside_the_folder},
-      {group, "private-files", "Files can be opened by their owner only.", nothing, private_files},
-      {group, "library-spaces", "Nobody but the library writes into its spaces.", keys, own_spaces},
-      {group, "library-spaces-read", "Anybody may read the library's spaces.", nothing,
+      {security, "private-files", "Files can be opened by their owner only.", nothing,
+       private_files},
+      {security, "library-spaces", "Nobody but the library writes into its spaces.", keys,
+       own_spaces},
+      {security, "library-spaces-read", "Anybody may read the library's spaces.", nothing,
        reading_own_spaces},
   };
 }

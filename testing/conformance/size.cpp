@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::size;
+using enum ClauseGroup;
 
 void body_of(Trial& trial, std::size_t bytes) {
   Story story("run-1");
@@ -134,22 +134,22 @@ void many_changes(Trial& trial) {
 
 Clauses size_clauses() {
   return {
-      {group, "body-100k", "A record of 100 kB is kept.", nothing, hundred_kilobytes},
-      {group, "body-1m", "A record of 1 MiB is kept.", nothing, one_megabyte},
-      {group, "body-16m", "A record of 16 MiB is kept.", nothing, sixteen_megabytes},
-      {group, "long-run", "A run of 5,000 records is kept.", nothing, long_run},
-      {group, "large-batch", "A batch of 3,000 records is appended at once.", nothing, large_batch},
-      {group, "large-group", "A group of 60 runs is appended at once.", nothing, large_group},
-      {group, "many-runs", "300 runs are kept and listed.", nothing, many_runs},
-      {group, "default-limit", "A query lists up to 1,000 runs unless it says otherwise.", nothing,
+      {size, "body-100k", "A record of 100 kB is kept.", nothing, hundred_kilobytes},
+      {size, "body-1m", "A record of 1 MiB is kept.", nothing, one_megabyte},
+      {size, "body-16m", "A record of 16 MiB is kept.", nothing, sixteen_megabytes},
+      {size, "long-run", "A run of 5,000 records is kept.", nothing, long_run},
+      {size, "large-batch", "A batch of 3,000 records is appended at once.", nothing, large_batch},
+      {size, "large-group", "A group of 60 runs is appended at once.", nothing, large_group},
+      {size, "many-runs", "300 runs are kept and listed.", nothing, many_runs},
+      {size, "default-limit", "A query lists up to 1,000 runs unless it says otherwise.", nothing,
        default_limit},
-      {group, "long-names", "Agents and labels of 2,000 characters are kept.", nothing, long_names},
-      {group, "no-names", "Agent, label and parent may be empty.", nothing, no_names},
-      {group, "long-keys", "Keys of 1,000 characters are kept apart.", keys, long_keys},
-      {group, "large-value", "A value of 1 MiB is kept.", keys, large_value},
-      {group, "many-keys", "300 keys are kept and listed.", keys, many_keys},
-      {group, "wide-state", "A state of 3,000 members is restored.", nothing, wide_state},
-      {group, "many-changes", "A state is right after 1,500 changes.", nothing, many_changes},
+      {size, "long-names", "Agents and labels of 2,000 characters are kept.", nothing, long_names},
+      {size, "no-names", "Agent, label and parent may be empty.", nothing, no_names},
+      {size, "long-keys", "Keys of 1,000 characters are kept apart.", keys, long_keys},
+      {size, "large-value", "A value of 1 MiB is kept.", keys, large_value},
+      {size, "many-keys", "300 keys are kept and listed.", keys, many_keys},
+      {size, "wide-state", "A state of 3,000 members is restored.", nothing, wide_state},
+      {size, "many-changes", "A state is right after 1,500 changes.", nothing, many_changes},
   };
 }
 

@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::functional;
+using enum ClauseGroup;
 
 void keeps_what_is_said(Trial& trial) {
   Story story("run-1");
@@ -128,34 +128,34 @@ void not_found_erase(Trial& trial) {
 
 Clauses starting_clauses() {
   return {
-      {group, "start-keeps-info", "A started run is stored with everything said about it.", nothing,
-       keeps_what_is_said},
-      {group, "start-keeps-records", "The records given to start() are the run's first ones.",
+      {functional, "start-keeps-info", "A started run is stored with everything said about it.",
+       nothing, keeps_what_is_said},
+      {functional, "start-keeps-records", "The records given to start() are the run's first ones.",
        nothing, keeps_first_records},
-      {group, "start-gives-lease", "Who starts a run owns it, and that is shown.", nothing,
+      {functional, "start-gives-lease", "Who starts a run owns it, and that is shown.", nothing,
        owner_is_shown},
-      {group, "start-once", "A run id that is taken is a conflict.", nothing,
+      {functional, "start-once", "A run id that is taken is a conflict.", nothing,
        other_start_conflicts},
-      {group, "start-refused-harmless", "A refused start changes nothing of the run there.",
+      {functional, "start-refused-harmless", "A refused start changes nothing of the run there.",
        nothing, refused_start_changes_nothing},
-      {group, "start-again", "A start whose answer got lost may come again.", nothing,
+      {functional, "start-again", "A start whose answer got lost may come again.", nothing,
        lost_answer_is_found_again},
-      {group, "start-with-more", "A start with more records than before is a conflict.", nothing,
-       more_records_are_another_start},
-      {group, "start-after-append", "A run that has gone on cannot be started again.", nothing,
+      {functional, "start-with-more", "A start with more records than before is a conflict.",
+       nothing, more_records_are_another_start},
+      {functional, "start-after-append", "A run that has gone on cannot be started again.", nothing,
        gone_on_run_is_not_started},
-      {group, "start-after-release", "A run that was released cannot be started again.", nothing,
-       released_run_is_not_started},
-      {group, "longest-id", "Run ids of 128 characters of every allowed kind work.", nothing,
+      {functional, "start-after-release", "A run that was released cannot be started again.",
+       nothing, released_run_is_not_started},
+      {functional, "longest-id", "Run ids of 128 characters of every allowed kind work.", nothing,
        longest_id},
-      {group, "no-such-run", "Reading a run that is not there says not_found.", nothing,
+      {functional, "no-such-run", "Reading a run that is not there says not_found.", nothing,
        not_found_everywhere},
-      {group, "no-such-run-to-acquire", "Acquiring a run that is not there says not_found.",
+      {functional, "no-such-run-to-acquire", "Acquiring a run that is not there says not_found.",
        nothing, not_found_lease},
-      {group, "no-such-run-to-restore", "Restoring from a run that is not there says not_found.",
-       nothing, not_found_checkpoint},
-      {group, "no-such-run-to-erase", "Erasing a run that is not there says not_found.", erasing,
-       not_found_erase},
+      {functional, "no-such-run-to-restore",
+       "Restoring from a run that is not there says not_found.", nothing, not_found_checkpoint},
+      {functional, "no-such-run-to-erase", "Erasing a run that is not there says not_found.",
+       erasing, not_found_erase},
   };
 }
 

@@ -5,7 +5,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr auto group = ClauseGroup::upgrade;
+using enum ClauseGroup;
 
 void members_of_later_versions(Trial& trial) {
   Story story("run-1");
@@ -52,15 +52,15 @@ void newer_is_left_alone(Trial& trial) {
 
 Clauses upgrade_clauses() {
   return {
-      {group, "later-members", "Members that only later versions know are kept.", nothing,
+      {upgrade, "later-members", "Members that only later versions know are kept.", nothing,
        members_of_later_versions},
-      {group, "opened-twice", "Opening a store again changes nothing that is said of a run.",
+      {upgrade, "opened-twice", "Opening a store again changes nothing that is said of a run.",
        reopening, opened_twice},
-      {group, "empty-opened-twice", "An empty store can be opened again and used.", reopening,
+      {upgrade, "empty-opened-twice", "An empty store can be opened again and used.", reopening,
        empty_opened_twice},
-      {group, "newer", "What a newer version wrote is unsupported, not misread.", newer | reopening,
-       newer_is_refused},
-      {group, "newer-unchanged", "What a newer version wrote is not changed.", newer | reopening,
+      {upgrade, "newer", "What a newer version wrote is unsupported, not misread.",
+       newer | reopening, newer_is_refused},
+      {upgrade, "newer-unchanged", "What a newer version wrote is not changed.", newer | reopening,
        newer_is_left_alone},
   };
 }

@@ -20,7 +20,7 @@ constexpr std::uint64_t fold_at = 1U << 20U;
 
 // Appends `count` steps of 16 KB; the largest size that the log had meanwhile.
 std::uintmax_t fill(const std::string& path, const RunId& id, int count) {
-  const auto store = SqliteStore::open(path, {.fold_at_bytes = fold_at}).value();
+  const auto store = SqliteStore::open(path, {.wal_checkpoint_bytes = fold_at}).value();
   Journal journal(id);
   const Record first = started(journal);
   const Lease lease = store->start(run_info(id), {&first, 1}).value();
@@ -61,12 +61,12 @@ TEST_CASE("the log stays short while four processes write", "[bounds][log]") {
   }
 }
 
-TEST_CASE("a reader that keeps the log from being folded is named, and only once",
+TEST_CASE("a reader that keeps the log from being checkpointed is named, and only once",
           "[bounds][log]") {
   const TempFolder folder;
   const std::string path = folder.file("a.db");
   const auto store = SqliteStore::open(path, {.busy_timeout = std::chrono::milliseconds(5),
-                                              .fold_at_bytes = fold_at})
+                                              .wal_checkpoint_bytes = fold_at})
                          .value();
   Journal journal("r");
   const Record first = started(journal);
@@ -84,7 +84,7 @@ TEST_CASE("a reader that keeps the log from being folded is named, and only once
     REQUIRE(reader.execAndGet("SELECT count(*) FROM records").getInt() == 11);
     write(400);
     const std::string warning = store->take_warning();
-    CHECK_THAT(warning, ContainsSubstring("cannot be folded") &&
+    CHECK_THAT(warning, ContainsSubstring("cannot be checkpointed") &&
                             ContainsSubstring("process " + std::to_string(::getpid())));
     write(200);
     CHECK(store->take_warning().empty());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/phrases/phrase_filter.hpp"
 #include "classifier/phrases/rules_table.hpp"
+#include "classifier/phrases/word_index.hpp"
 
 #include "support/catch.hpp"
 #include "support/result.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -180,16 +182,88 @@ TEST_CASE("patterns that are compiled late match as those that are compiled at o
   }
 }
 
-TEST_CASE("more words than fit are refused", "[classifier][rules]") {
-  PhraseFilter filter;
-  for (int i = 0; i < 20; ++i) {
-    re2::FilteredRE2 phrase(3);
-    int id = 0;
-    const std::string word = std::to_string(i) + std::string(4'000, static_cast<char>('a' + i));
-    REQUIRE(phrase.Add(word, {}, &id) == RE2::NoError);
-    const auto words = detail::words_needed(phrase);
-    REQUIRE(words);
-    filter.add(*words);
+TEST_CASE("the name of an exception matches what its pattern matches", "[classifier][rules]") {
+  const auto rows = detail::read_rule_table(detail::rules_text);
+  REQUIRE(rows);
+  RE2::Options bytes;
+  bytes.set_encoding(RE2::Options::EncodingLatin1);
+  std::size_t matched = 0;
+  const auto check = [&](const std::string& name) {
+    INFO(name);
+    const std::string_view last = detail::last_name_component(name);
+    const std::string key = detail::exception_stem(last) + " " + std::string(last);
+    std::vector<std::string> expected;
+    for (const detail::RuleRow& row : rows.value()) {
+      if (row.rule.kind != detail::RuleKind::exception_type) continue;
+      if (RE2::FullMatch(key, RE2("(?i)" + row.pattern, bytes))) expected.push_back(row.rule.id);
+    }
+    std::vector<detail::RuleHit> hits;
+    detail::built_in_rules().match_exception_type(name, hits);
+    std::vector<std::string> found;
+    for (const detail::RuleHit& hit : hits) found.push_back(hit.rule->id);
+    CHECK(found == expected);
+    matched += found.size();
+  };
+  for (const char* name :
+       {"openai.RateLimitError", "TimeoutError", "asyncio.exceptions.CancelledError",
+        "httpx.ConnectTimeout", "std::runtime_error", "java.net.SocketTimeoutException",
+        "google.api_core.exceptions.InvalidArgument", "JSONDecodeError", "OutputParserException",
+        "KeyError", "botocore.exceptions.ThrottlingException", "PermissionDeniedError",
+        "ToolNotFoundError", "MaxTurnsExceeded", "ConnectionResetError", "ServerError", "é"}) {
+    check(name);
   }
+  CHECK(matched > 9);
+}
+
+TEST_CASE("more words than fit are refused", "[classifier][rules]") {
+  detail::PhraseWords many;
+  for (int i = 0; i < 70'000; ++i) {
+    many.words.push_back({.text = "word" + std::to_string(i), .alone = true});
+  }
+  PhraseFilter filter;
+  filter.add(many);
   CHECK_FALSE(filter.finish());
+}
+
+TEST_CASE("words are found wherever they stand, in any case and inside each other",
+          "[classifier][rules]") {
+  const std::vector<std::string> words{"con", "connect", "connection", "503", "not ", "\xe9t\xe9"};
+  const detail::WordIndex index(words);
+  const auto found = [&](std::string_view text) {
+    std::set<std::string> all;
+    index.for_each_in(text, [&](std::size_t word) { all.insert(words[word]); });
+    return all;
+  };
+  using Words = std::set<std::string>;
+  CHECK(found("reCONNECTion") == Words{"con", "connect", "connection"});
+  CHECK(found("icon") == Words{"con"});  // At the very end.
+  CHECK(found("co n ct 50 not").empty());
+  CHECK(found("1503, not \xe9t\xe9") == Words{"503", "not ", "\xe9t\xe9"});
+  CHECK(found("\xc9t\xe9").empty());  // Only ASCII letters have a case.
+  CHECK(found("").empty());
+  detail::WordIndex{}.for_each_in("anything", [](std::size_t) { FAIL("there are none"); });
+}
+
+TEST_CASE("the index finds exactly the words that a plain search finds", "[classifier][rules]") {
+  const auto random = triage::seeded_random(11);
+  const auto text_of = [&](std::size_t least, std::size_t most) {
+    std::string text;
+    for (std::size_t i = least + random->next() % (most - least + 1); i > 0; --i) {
+      text += static_cast<char>('a' + random->next() % 3);
+    }
+    return text;
+  };
+  std::set<std::string> unique;
+  while (unique.size() < 60) unique.insert(text_of(3, 6));
+  const std::vector<std::string> words(unique.begin(), unique.end());
+  const detail::WordIndex index(words);
+  for (int round = 0; round < 2'000; ++round) {
+    const std::string text = text_of(0, 12);
+    INFO(text);
+    std::set<std::string> found;
+    index.for_each_in(text, [&](std::size_t word) { found.insert(words[word]); });
+    for (const std::string& word : words) {
+      CHECK(found.contains(word) == (text.find(word) != std::string::npos));
+    }
+  }
 }

@@ -18,7 +18,7 @@ std::string meaning_in(std::string_view text) {
   return std::string(to_string(codes[0].meaning.type)) + " " + std::string(codes[0].meaning.reason);
 }
 
-FailureType type_of(const std::string& text) {
+FailureType judged_type(const std::string& text) {
   const Failure failure{.text = text};
   const Trajectory none;
   return default_classifier()->classify({.failure = failure, .trajectory = none}).type;
@@ -54,12 +54,12 @@ TEST_CASE("a reason to stop that is no failure says nothing", "[classifier][code
 
 TEST_CASE("an answer that stopped at a limit is unfinished work, one that ended by itself is none",
           "[classifier][codes]") {
-  CHECK(type_of(R"({"choices":[{"message":{"role":"assistant","content":"The first step is"},)"
-                R"("finish_reason":"length"}],"usage":{"completion_tokens":1024}})") ==
+  CHECK(judged_type(R"({"choices":[{"message":{"role":"assistant","content":"The first step is"},)"
+                    R"("finish_reason":"length"}],"usage":{"completion_tokens":1024}})") ==
         FailureType::plan_incomplete);
-  CHECK(type_of(R"({"type":"message","content":[{"type":"text","text":"We begin by"}],)"
-                R"("stop_reason":"max_tokens","usage":{"output_tokens":2048}})") ==
+  CHECK(judged_type(R"({"type":"message","content":[{"type":"text","text":"We begin by"}],)"
+                    R"("stop_reason":"max_tokens","usage":{"output_tokens":2048}})") ==
         FailureType::plan_incomplete);
-  CHECK(type_of(R"({"choices":[{"message":{"role":"assistant","content":"It is blue."},)"
-                R"("finish_reason":"stop"}]})") == FailureType::unknown);
+  CHECK(judged_type(R"({"choices":[{"message":{"role":"assistant","content":"It is blue."},)"
+                    R"("finish_reason":"stop"}]})") == FailureType::unknown);
 }

@@ -170,7 +170,7 @@ TEST_CASE("show of a checkpoint gives the state and steps as they were there", "
   CHECK(then["checkpoint"]["id"] == id);
   CHECK(then["steps"].size() == 1);
   CHECK_FALSE(then["state"].contains("page"));
-  CHECK(then["happenings"].empty());
+  CHECK(then["timeline"].empty());
   CHECK(then["effects"].empty());
   const Json none = json_of(triage_command(
       {"checkpoint", "show", folder.file("a.db"), "good", "--json", "--steps", "0"}));

@@ -6,14 +6,13 @@
 #include "triage/lab/chaos.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/policies/stop.hpp"
+#include "triage/stores/memory.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include "support/catch.hpp"
 #include "support/result.hpp"
-#include "support/temp_folder.hpp"
 
 #include <atomic>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,7 +20,6 @@
 using namespace triage;
 using lab::Condition;
 using lab::Sample;
-using triage::test::TempFolder;
 
 namespace {
 
@@ -90,40 +88,45 @@ TEST_CASE("the threads do not change a report", "[lab][experiment]") {
         lab::run_experiment(survive, many).value().json());
 }
 
-TEST_CASE("an experiment that was killed goes on with what it has", "[lab][experiment]") {
-  const TempFolder folder;
-  auto kept = options(50);
-  kept.keep = folder.file("samples.jsonl");
+TEST_CASE("an experiment that was broken off goes on with what it has", "[lab][experiment]") {
+  auto kept = options(150);
   const std::string whole = lab::run_experiment(survive, kept).value().csv();
-  // Cut off in the middle of a line, as a kill leaves it.
-  std::filesystem::resize_file(kept.keep, std::filesystem::file_size(kept.keep) / 2);
-  std::atomic<int> again{0};
-  const auto counting = [&](const Condition& condition, std::uint64_t seed) {
-    ++again;
+  kept.store = MemoryStore::create();
+  std::atomic<int> calls{0};
+  const auto breaks = [&](const Condition& condition, std::uint64_t seed) {
+    if (++calls == 333) throw std::runtime_error("the power is gone");
     return survive(condition, seed);
   };
-  const auto report = lab::run_experiment(counting, kept);
+  CHECK(lab::run_experiment(breaks, kept).error().code == Errc::aborted);
+  calls = 1'000;
+  const auto report = lab::run_experiment(breaks, kept);
   REQUIRE_OK(report);
   CHECK(report.value().csv() == whole);
-  CHECK(report.value().resumed > 50);
-  CHECK(report.value().resumed + static_cast<std::uint64_t>(again) == 200);
-  CHECK(lab::run_experiment(counting, kept).value().resumed == 200);
+  CHECK(report.value().resumed > 200);
+  CHECK(report.value().resumed + static_cast<std::uint64_t>(calls) - 1'000 == 600);
+  // Now it has finished, and its result is there.
+  const int before = calls;
+  const auto again = lab::run_experiment(breaks, kept);
+  CHECK(again.value().csv() == whole);
+  CHECK(again.value().resumed == 600);
+  CHECK(calls == before);
 }
 
-TEST_CASE("samples of another experiment are refused, and so are damaged ones",
-          "[lab][experiment]") {
-  const TempFolder folder;
+TEST_CASE("what is stored of another experiment does not count", "[lab][experiment]") {
   auto kept = options(5);
-  kept.keep = folder.file("samples.jsonl");
+  kept.store = MemoryStore::create();
   REQUIRE_OK(lab::run_experiment(survive, kept));
-  auto other = kept;
-  other.factors[1].levels = {"0", "0.3"};
-  CHECK(lab::run_experiment(survive, other).error().code == Errc::conflict);
-  std::ofstream(kept.keep, std::ios::app) << "{\"condition\":0}\n";
-  const auto damaged = lab::run_experiment(survive, kept);
-  REQUIRE_FALSE(damaged);
-  CHECK(damaged.error().code == Errc::corrupt);
-  CHECK_THAT(damaged.error().detail, ContainsSubstring("line 22: it is no sample"));
+  for (const auto& change : {+[](lab::ExperimentOptions& other) {
+                               other.factors[1].levels = {"0", "1"};
+                             },
+                             +[](lab::ExperimentOptions& other) { other.seeds = 6; },
+                             +[](lab::ExperimentOptions& other) { other.first_seed = 2; },
+                             +[](lab::ExperimentOptions& other) { other.trial = "other"; }}) {
+    auto other = kept;
+    change(other);
+    CHECK(lab::run_experiment(survive, other).value().resumed == 0);
+  }
+  CHECK(lab::run_experiment(survive, kept).value().resumed == 20);
 }
 
 TEST_CASE("an experiment with a mistake is told which", "[lab][experiment]") {
@@ -137,9 +140,10 @@ TEST_CASE("an experiment with a mistake is told which", "[lab][experiment]") {
   CHECK(problem({.factors = {{"a", {"x"}}, {"a", {"x"}}}}) == "factor \"a\" is there twice");
   auto none = options(0);
   CHECK(problem(none) == "seeds is 0; allowed is 1 or more");
-  auto unwritable = options(1);
-  unwritable.keep = "/proc/none/samples.jsonl";
-  CHECK(problem(unwritable) == "\"/proc/none/samples.jsonl\" cannot be written");
+  auto nameless = options(1);
+  nameless.name = "with blanks";
+  nameless.store = MemoryStore::create();
+  CHECK_THAT(problem(nameless), ContainsSubstring("with blanks"));
 }
 
 TEST_CASE("a trial that throws ends its experiment, and says where", "[lab][experiment]") {

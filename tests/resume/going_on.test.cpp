@@ -34,8 +34,6 @@ struct Mortal {
   }
 };
 
-FailurePolicy retrying() { return FailurePolicy().otherwise(always(RecoveryAction::retry())); }
-
 }  // namespace
 
 TEST_CASE("limits of a run hold after a long sleep", "[going on]") {

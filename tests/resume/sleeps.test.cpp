@@ -10,11 +10,7 @@ using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
 
-namespace {
-
-FailurePolicy retrying() { return FailurePolicy().otherwise(always(RecoveryAction::retry())); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a sleep for two hours ends after two hours, whenever it is asked for", "[going on]") {
   DurableKit kit;

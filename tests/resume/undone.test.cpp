@@ -10,7 +10,7 @@ using namespace triage::test;
 namespace {
 
 // Charges, says so in its state, labels that, and fails until told otherwise.
-struct Shop {
+struct UndoingShop {
   Kit kit{};
   std::vector<std::string> world{};
   std::vector<bool> claimed{};  // What the state said when an attempt began.
@@ -50,7 +50,7 @@ RecoveryAction to_label(const std::string& name, bool or_start = false) {
 }  // namespace
 
 TEST_CASE("what was undone by a rollback is done again, and only then claimed", "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   shop.failures = 1;
   const auto agent = shop.agent({to_label("before")}, GENERATE(true, false));
   CHECK(agent.run("x").has_value());
@@ -60,7 +60,7 @@ TEST_CASE("what was undone by a rollback is done again, and only then claimed", 
 
 TEST_CASE("a run that rolled back and charged again can go back to behind the new charge",
           "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   const auto agent = shop.agent({to_label("before"), to_label("behind")}, GENERATE(true, false));
   CHECK(agent.run("x").has_value());
   CHECK(shop.world == std::vector<std::string>{"charge", "refund", "charge"});
@@ -114,7 +114,7 @@ TEST_CASE("a rollback to a label behind an undone effect escalates and says why"
 }
 
 TEST_CASE("resume_run with from behind an undone effect is refused, before it is not", "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   shop.failures = 1;
   const auto agent = shop.agent({RecoveryAction::abort()});
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
@@ -138,7 +138,7 @@ TEST_CASE("resume_run with from behind an undone effect is refused, before it is
 
 TEST_CASE("a run goes on from before the effects whose undoing was cut off, and undoes them first",
           "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   shop.failures = 1;
   CHECK_ERRC(Errc::escalated, shop.agent({RecoveryAction::escalate()}).run("x", {.run_id = "r"}));
   shop.kit.store = crashed_after(*shop.kit.store, "r",
@@ -186,7 +186,7 @@ TEST_CASE("a default rollback that the next process finishes is not repeated to 
 }
 
 TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {
-  Shop shop;
+  UndoingShop shop;
   shop.failures = 1;
   const auto agent = shop.agent({RecoveryAction::abort()});
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
@@ -200,7 +200,7 @@ TEST_CASE("a fork behind an undone effect is refused", "[undone][fork]") {
 }
 
 TEST_CASE("an effect that was done again does not make the old state true", "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   shop.failures = 3;
   const auto agent = shop.agent({to_label("before"), RecoveryAction::abort()});
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
@@ -217,7 +217,7 @@ TEST_CASE("an effect that was done again does not make the old state true", "[un
 
 TEST_CASE("a charge whose result a retry was given is not claimed when it was refunded",
           "[undone]") {
-  Shop shop;
+  UndoingShop shop;
   const auto agent = shop.agent({RecoveryAction::retry(""), RecoveryAction::escalate()});
   CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
   CHECK(shop.world == std::vector<std::string>{"charge", "refund"});

@@ -33,12 +33,6 @@ struct Unprintable {
   int value = 0;
 };
 
-FailurePolicy retrying() {
-  FailurePolicy policy;
-  policy.otherwise(always(RecoveryAction::retry()));
-  return policy;
-}
-
 }  // namespace
 
 TEST_CASE("an agent takes lambdas, functions, functors and std::function", "[agent]") {

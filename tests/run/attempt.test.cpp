@@ -14,12 +14,6 @@ using namespace triage::test;
 
 namespace {
 
-FailurePolicy escalating() {
-  FailurePolicy policy;
-  policy.otherwise(always(RecoveryAction::escalate()));
-  return policy;
-}
-
 // Runs `record` as the only attempt; returns the run's error.
 Error error_of(const std::function<void(Attempt&)>& record, AgentOptions options) {
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {

@@ -10,7 +10,6 @@ using namespace triage::test;
 
 namespace {
 
-FailurePolicy escalating() { return answers({RecoveryAction::escalate()}); }
 int one(const std::string&) { return 1; }
 
 struct Awkward {

@@ -19,7 +19,7 @@ Error unavailable(Attempt& attempt) {
   return attempt.fail({.text = "unavailable", .http_status = 503});
 }
 
-FailurePolicy patient() {
+FailurePolicy patient_policy() {
   FailurePolicy policy;
   policy.otherwise(retry_with_backoff(
       {.max_attempts = 9, .base_delay = 1s, .max_delay = 1s, .jitter = Jitter::none}));
@@ -112,7 +112,7 @@ TEST_CASE("a run waits until the breaker lets a probe pass, and its success clos
                             if (++calls <= 2) return unavailable(attempt);
                             return calls;
                           },
-                          patient(), options};
+                          patient_policy(), options};
   CHECK(agent.run("x").value() == 3);
   CHECK(kit.clock->waits == std::vector<Duration>{1s, 1s, 4s});
   const GateRequest key{.tool = "agent", .now = kit.clock->now()};
@@ -165,7 +165,7 @@ TEST_CASE("a spent retry budget ends the retries of a run", "[gates]") {
                             ++calls;
                             return unavailable(attempt);
                           },
-                          patient(), options};
+                          patient_policy(), options};
   for (int run = 0; run < 100; ++run) CHECK_ERRC(Errc::escalated, agent.run("x"));
   CHECK(calls <= 120);
   const std::string detail = agent.run("x").error().detail;
@@ -182,15 +182,15 @@ TEST_CASE("three nested wrappers hardly multiply the calls of one", "[gates]") {
                             ++calls;
                             return unavailable(attempt);
                           },
-                          patient(), options};
+                          patient_policy(), options};
   const TriageAgent middle{[&](const std::string& task, Attempt& attempt) {
                              return inner.run(task, {.parent = &attempt});
                            },
-                           patient(), options};
+                           patient_policy(), options};
   const TriageAgent outer{[&](const std::string& task, Attempt& attempt) {
                             return middle.run(task, {.parent = &attempt});
                           },
-                          patient(), options};
+                          patient_policy(), options};
   const int runs = 50;
   for (int run = 0; run < runs; ++run) CHECK_ERRC(Errc::escalated, outer.run("x"));
   INFO(calls << " calls");
@@ -298,7 +298,7 @@ TEST_CASE("an attempt that could not end before the deadline is not started", "[
   };
   SECTION("as given") {
     options.expected_duration = 60s;
-    const TriageAgent agent{take_a_minute, patient(), options};
+    const TriageAgent agent{take_a_minute, patient_policy(), options};
     const auto late = agent.run("x", {.deadline = kit.clock->now() + 60s});
     CHECK_ERRC(Errc::escalated, late);
     CHECK(late.error().failure()->type() == FailureType::timeout);
@@ -307,7 +307,7 @@ TEST_CASE("an attempt that could not end before the deadline is not started", "[
   }
   SECTION("as learnt") {
     options.learn_duration = true;
-    const TriageAgent agent{take_a_minute, patient(), options};
+    const TriageAgent agent{take_a_minute, patient_policy(), options};
     CHECK(agent.run("x", {.deadline = kit.clock->now() + 600s}).value() == 1);
     CHECK_ERRC(Errc::escalated, agent.run("x", {.deadline = kit.clock->now() + 59s}));
     CHECK(calls == 1);
@@ -388,6 +388,6 @@ TEST_CASE("gates and durations that make no sense are refused", "[gates]") {
   AgentOptions options = kit.bare();
   SECTION("a null gate") { options.gates = {nullptr}; }
   SECTION("a negative duration") { options.expected_duration = -1s; }
-  const TriageAgent agent{[](const std::string&) { return 1; }, patient(), options};
+  const TriageAgent agent{[](const std::string&) { return 1; }, patient_policy(), options};
   CHECK_ERRC(Errc::invalid_argument, agent.run("x"));
 }

@@ -10,8 +10,6 @@ using namespace triage::test;
 
 namespace {
 
-FailurePolicy escalating() { return answers({RecoveryAction::escalate()}); }
-
 int fail_with(const std::string& text) { throw std::runtime_error(text); }
 
 }  // namespace

@@ -12,8 +12,6 @@ using namespace triage::test;
 
 namespace {
 
-FailurePolicy escalating() { return FailurePolicy().otherwise(always(RecoveryAction::escalate())); }
-
 // Keeps what it is asked about.
 class KeepingClassifier final : public Classifier {
  public:

@@ -46,9 +46,9 @@ RecoveryAction random_action(Dice& dice) {
 }
 
 // One run: the machine, a world that answers at random, and what must hold whatever it answers.
-class Course {
+class RandomCourse {
  public:
-  explicit Course(unsigned seed) : dice_(seed) {
+  explicit RandomCourse(unsigned seed) : dice_(seed) {
     begins_ = static_cast<Begins>(dice_.below(3));
     stored_ = begins_ != Begins::in_first_attempt && dice_.chance(60);
     const bool hooks = dice_.chance(60);
@@ -372,7 +372,7 @@ TEST_CASE("in any course a run ends, keeps its budgets and is told of as it shou
   std::set<RunMachine::Phase> phases;
   for (unsigned seed = 1; seed <= courses; ++seed) {
     INFO("seed " << seed);
-    Course course(seed);
+    RandomCourse course(seed);
     course.play();
     outputs.insert(course.outputs().begin(), course.outputs().end());
     phases.insert(course.phases().begin(), course.phases().end());

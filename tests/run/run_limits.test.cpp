@@ -7,11 +7,7 @@ using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
 
-namespace {
-
-FailurePolicy retrying() { return answers({RecoveryAction::retry()}); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a run cancelled before it starts calls nothing and classifies nothing", "[cancel]") {
   Kit kit;

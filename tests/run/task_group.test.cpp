@@ -13,7 +13,7 @@ using namespace triage::test;
 namespace {
 
 // Waits until the group asks for it, so that no test depends on who is faster.
-void until_stopped(const std::stop_token& stop) {
+void until_asked(const std::stop_token& stop) {
   std::latch stopped{1};
   const std::stop_callback ask(stop, [&] { stopped.count_down(); });
   stopped.wait();
@@ -29,7 +29,7 @@ TEST_CASE("an effect in doubt on a thread ends the run, not the process", "[thre
       [&](const std::string&, Attempt& attempt) {
         TaskGroup group{attempt};
         group.start([&](const std::stop_token& stop) {
-          until_stopped(stop);
+          until_asked(stop);
           ++stopped;
         });
         group.start([&] {
@@ -53,7 +53,7 @@ TEST_CASE("the first exception of a thread is a failure of the attempt", "[threa
                             TaskGroup group{attempt};
                             group.start([] { throw std::runtime_error("timeout of a thread"); });
                             group.start([](const std::stop_token& stop) {
-                              until_stopped(stop);
+                              until_asked(stop);
                               throw std::runtime_error("stopped");
                             });
                             group.join();
@@ -94,7 +94,7 @@ TEST_CASE("the threads of a cancelled run are asked to stop", "[threads]") {
   std::stop_source source;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             TaskGroup group{attempt};
-                            group.start([](const std::stop_token& stop) { until_stopped(stop); });
+                            group.start([](const std::stop_token& stop) { until_asked(stop); });
                             source.request_stop();
                             group.join();
                             group.start([] { FAIL("started after a stop"); });
@@ -109,7 +109,7 @@ TEST_CASE("an exception of the callable wins over those of its threads", "[threa
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
                             TaskGroup group{attempt};
                             group.start([](const std::stop_token& stop) {
-                              until_stopped(stop);
+                              until_asked(stop);
                               throw std::runtime_error("of the thread");
                             });
                             throw std::runtime_error("of the callable");

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Outputs = std::vector<WaitDo>;
+using WaitOutputs = std::vector<WaitDo>;
 
 // Time passes by what is rested, and now and then by more.
 struct Wait {
@@ -24,9 +24,9 @@ struct Wait {
   Duration slack{0};                     // By which each rest takes longer.
   Duration rested{0};
 
-  Outputs outputs() {
+  WaitOutputs outputs() {
     const WaitMachine machine(for_signal, longest, 50ms);
-    Outputs all;
+    WaitOutputs all;
     WaitInput input = WaitInput::start;
     for (;;) {
       const WaitNext next = machine.next(input, facts);
@@ -54,18 +54,19 @@ struct Wait {
 TEST_CASE("a sleep is stored, rested and measured again", "[machine]") {
   Wait wait{.facts = {.left = 10min}};
   CHECK(wait.outputs() ==
-        Outputs{WaitDo::measure, WaitDo::drain, WaitDo::rest, WaitDo::measure, WaitDo::done});
+        WaitOutputs{WaitDo::measure, WaitDo::drain, WaitDo::rest, WaitDo::measure, WaitDo::done});
   CHECK(wait.rested == 10min);
 }
 
 TEST_CASE("a wait that is over, too late or too long begins no rest", "[machine]") {
-  CHECK(Wait{.facts = {.left = Duration(0)}}.outputs() == Outputs{WaitDo::measure, WaitDo::done});
+  CHECK(Wait{.facts = {.left = Duration(0)}}.outputs() ==
+        WaitOutputs{WaitDo::measure, WaitDo::done});
   CHECK(Wait{.facts = {.left = 10min, .deadline_left = 10min}}.outputs() ==
-        Outputs{WaitDo::measure, WaitDo::refuse});
+        WaitOutputs{WaitDo::measure, WaitDo::refuse});
   CHECK(Wait{.facts = {.left = 2h, .can_suspend = true}}.outputs() ==
-        Outputs{WaitDo::measure, WaitDo::suspend});
+        WaitOutputs{WaitDo::measure, WaitDo::suspend});
   CHECK(Wait{.for_signal = true, .facts = {.left = 2h, .can_suspend = true}}.outputs() ==
-        Outputs{WaitDo::measure, WaitDo::look, WaitDo::suspend});
+        WaitOutputs{WaitDo::measure, WaitDo::look, WaitDo::suspend});
 }
 
 TEST_CASE("a signal is looked for until it comes, and once more when the time is over",
@@ -74,9 +75,9 @@ TEST_CASE("a signal is looked for until it comes, and once more when the time is
   CHECK(wait.outputs().back() == WaitDo::done);
   CHECK(wait.rested == 150ms);
   Wait in_vain{.for_signal = true, .facts = {.left = 100ms}};
-  CHECK(in_vain.outputs() == Outputs{WaitDo::measure, WaitDo::look, WaitDo::drain, WaitDo::rest,
-                                     WaitDo::measure, WaitDo::look, WaitDo::drain, WaitDo::rest,
-                                     WaitDo::measure, WaitDo::look, WaitDo::done});
+  CHECK(in_vain.outputs() == WaitOutputs{WaitDo::measure, WaitDo::look, WaitDo::drain, WaitDo::rest,
+                                         WaitDo::measure, WaitDo::look, WaitDo::drain, WaitDo::rest,
+                                         WaitDo::measure, WaitDo::look, WaitDo::done});
 }
 
 TEST_CASE("any wait ends, and never later than its time or the deadline allows", "[machine]") {

@@ -24,7 +24,7 @@ struct World {
   std::string token{};
 };
 
-struct Everything {
+struct SweptWork {
   std::shared_ptr<World> world;
 
   int operator()(const std::string&, Attempt& attempt) const {
@@ -49,7 +49,7 @@ struct Everything {
   }
 };
 
-using Agent = TriageAgent<Everything>;
+using Agent = TriageAgent<SweptWork>;
 
 Result<int> call(const Agent& agent, World& world) {
   Result<int> result = agent.run_or_resume("r", "x");
@@ -109,7 +109,7 @@ TEST_CASE("whatever store operation fails, once, another process brings the run 
       options.store = store;
       options.on_store_error = on_error;
       options.write_mode = mode;
-      const Agent agent{Everything{world},
+      const Agent agent{SweptWork{world},
                         answers({asks ? RecoveryAction::suspend("may I?")
                                       : RecoveryAction::rollback({.or_start = true})}),
                         options};

@@ -25,7 +25,7 @@ Survived run_and_cut(PowerLossVfs& vfs, Durability durability, std::uint64_t see
   SqliteOptions options;
   options.durability = durability;
   options.vfs = "power-loss";
-  options.fold_at_bytes = 30'000;
+  options.wal_checkpoint_bytes = 30'000;
   Survived result;
   Journal journal("run-1");
   const auto records = random_run(journal, seed, 40);

@@ -223,7 +223,7 @@ TEST_CASE("a full disk is an error that loses nothing stored", "[stores][sqlite]
 TEST_CASE("the write-ahead log stays short", "[stores][sqlite]") {
   TempFolder folder;
   SqliteOptions options;
-  options.fold_at_bytes = 64U << 10U;
+  options.wal_checkpoint_bytes = 64U << 10U;
   const auto store = SqliteStore::open(folder.file("a.db"), options).value();
   Journal journal("run-1");
   const Record first = started(journal);
@@ -232,7 +232,7 @@ TEST_CASE("the write-ahead log stays short", "[stores][sqlite]") {
     const Record record = step(journal, std::string(1'000, 'x'));
     REQUIRE_OK(store->append(lease, {&record, 1}, RunStatus::running));
   }
-  CHECK(std::filesystem::file_size(folder.file("a.db-wal")) < 2 * options.fold_at_bytes);
+  CHECK(std::filesystem::file_size(folder.file("a.db-wal")) < 2 * options.wal_checkpoint_bytes);
   store->idle();
   CHECK(std::filesystem::file_size(folder.file("a.db")) > 300'000);
 }

@@ -137,6 +137,14 @@ inline Strategy always(RecoveryAction action) {
   return Strategy("always " + describe(action), [action](const FailureContext&) { return action; });
 }
 
+// Policies with one answer to every failure.
+inline FailurePolicy escalating() {
+  return FailurePolicy().otherwise(always(RecoveryAction::escalate()));
+}
+inline FailurePolicy retrying() {
+  return FailurePolicy().otherwise(always(RecoveryAction::retry()));
+}
+
 // A policy that gives these answers one after another, the last one for ever.
 inline FailurePolicy answers(std::vector<RecoveryAction> actions) {
   auto next = std::make_shared<std::atomic<std::size_t>>(0);

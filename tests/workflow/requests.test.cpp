@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
+#include "triage/testing/simulated_clock.hpp"
+#include "triage/workflow/inspect.hpp"
 
 #include <atomic>
 #include <thread>
@@ -136,4 +138,158 @@ TEST_CASE("a request needs a declared port and a store", "[workflow][requests]")
   CHECK_ERRC(Errc::invalid_argument, undeclared);
   CHECK_THAT(undeclared.error().detail, ContainsSubstring("\"n\" is not declared"));
   CHECK_ERRC(Errc::unsupported, WorkflowRun(asking(Schedule::supersteps)).run("tea"));
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Asks with an hour to answer, as seen from whenever it asks.
+Workflow hurried(const std::shared_ptr<testing::SimulatedClock>& clock, ExecutorOptions options) {
+  return built(WorkflowBuilder("hurried")
+                   .port<int>("score")
+                   .executor("ask", stateless([clock](const std::string& topic, Context& context) {
+                               return context.request<int>("score", topic,
+                                                           {.expires = clock->wall_now() + 1h});
+                             }),
+                             std::move(options))
+                   .start("ask"));
+}
+
+std::vector<std::string> kinds_of(const WorkflowRun& run) {
+  const auto events = run.events();
+  REQUIRE_OK(events);
+  std::vector<std::string> kinds;
+  for (const WorkflowEvent& one : events.value()) {
+    if (!one.request.empty()) kinds.emplace_back(to_string(one.kind));
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("a request that nobody answers in time fails as a timeout, in any process",
+          "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto store = memory();
+  const Workflow graph = hurried(clock, {});
+  {
+    WorkflowRun run(graph, {.run_id = "w", .store = store, .clock = clock});
+    const auto waits = run.run("tea");
+    CHECK_ERRC(Errc::suspended, waits);
+    REQUIRE(waits.error().suspension() != nullptr);
+    CHECK(waits.error().suspension()->until == clock->wall_start + 1h);
+  }
+  clock->advance(40min);
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .clock = clock});
+  CHECK_ERRC(Errc::suspended, run.resume());  // Asked again, and for no longer than before.
+  CHECK(run.pending_requests().value().at(0).expires == clock->wall_start + 1h);
+  clock->advance(20min);
+  CHECK_ERRC(Errc::conflict, run.answer("ask/1/score/1", 3));
+  const auto failed = run.resume();
+  CHECK_ERRC(Errc::escalated, failed);
+  REQUIRE(failed.error().failure() != nullptr);
+  CHECK(failed.error().failure()->type() == FailureType::timeout);
+  CHECK(failed.error().failure()->classification.reason == "request_expired");
+  CHECK_ERRC(Errc::not_found, run.answer("ask/1/score/1", 3));
+  CHECK_ERRC(Errc::escalated, run.resume());  // It stays expired.
+  CHECK(kinds_of(run) == std::vector<std::string>{"request_opened", "request_expired"});
+  CHECK(inspect(*store, "w").value().expired == std::vector<std::string>{"ask/1/score/1"});
+}
+
+TEST_CASE("an answer in time counts however late the run goes on", "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto store = memory();
+  const Workflow graph = hurried(clock, {});
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .clock = clock});
+  CHECK_ERRC(Errc::suspended, run.run("tea"));
+  clock->advance(59min);
+  REQUIRE_OK(run.answer("ask/1/score/1", 3));
+  clock->advance(24h);
+  const auto done = WorkflowRun(graph, {.run_id = "w", .store = store, .clock = clock}).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 3);
+}
+
+TEST_CASE("what is sent instead takes the place of an answer that did not come",
+          "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const Workflow graph = hurried(clock, {.instead = [](const Error&) { return make_message(-1); }});
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .clock = clock});
+  CHECK_ERRC(Errc::suspended, run.run("tea"));
+  clock->advance(2h);
+  CHECK_ERRC(Errc::escalated, run.resume());
+  CHECK(run.deliveries().value().back().sent == std::vector<Json>{-1});
+}
+
+TEST_CASE("an executor may ask again, somebody else, when nobody has answered",
+          "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto ask = [clock](const std::string& topic, Context& context) {
+    for (const Duration patience : {Duration(1h), Duration(2h)}) {
+      const RequestOptions until{
+          .expires = clock->wall_now() + std::chrono::duration_cast<WallTime::duration>(patience)};
+      if (const auto score = context.try_request<int>("score", topic, until)) return *score;
+    }
+    return 0;
+  };
+  const auto graph =
+      built(WorkflowBuilder("w").port<int>("score").executor("ask", stateless(ask)).start("ask"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .clock = clock});
+  CHECK_ERRC(Errc::suspended, run.run("tea"));
+  clock->advance(90min);
+  CHECK_ERRC(Errc::suspended, run.resume());
+  CHECK(run.pending_requests().value().at(0).id == "ask/1/score/2");
+  const bool answered = GENERATE(true, false);
+  if (answered) REQUIRE_OK(run.answer("ask/1/score/2", 7));
+  clock->advance(3h);
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == (answered ? 7 : 0));
+}
+
+TEST_CASE("a request that expires while others work does not suspend the run",
+          "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto ask = [clock](const std::string& topic, Context& context) {
+    return context.try_request<int>("score", topic, {.expires = clock->wall_now() + 1h})
+        .value_or(-1);
+  };
+  const auto graph =
+      built(WorkflowBuilder("w", {.schedule = GENERATE(Schedule::supersteps, Schedule::eager)})
+                .port<int>("score")
+                .executor("ask", stateless(ask))
+                .executor("work", stateless([clock](const std::string&) {
+                            clock->advance(2h);
+                            return 1;
+                          }))
+                .executor("join", [](const std::vector<int>& all) { return all; })
+                .start("ask")
+                .start("work")
+                .fan_in({"ask", "work"}, "join"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 1, .clock = clock});
+  const auto done = run.run("tea");
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == Json({-1, 1}));
+}
+
+TEST_CASE("of an answer and the end of waiting, one wins and both know it",
+          "[workflow][requests]") {
+  for (int round = 0; round < 100; ++round) {
+    const auto clock = std::make_shared<testing::SimulatedClock>();
+    const auto store = memory();
+    const Workflow graph = hurried(clock, {});
+    WorkflowRun run(graph, {.run_id = "w", .store = store, .clock = clock});
+    CHECK_ERRC(Errc::suspended, run.run("tea"));
+    WorkflowRun person(graph, {.run_id = "w", .store = store, .clock = clock});
+    bool taken = false;
+    {
+      const std::jthread answering([&] { taken = person.answer("ask/1/score/1", 3).has_value(); });
+      clock->advance(1h);
+      const auto ended = run.resume();
+      CHECK(ended.has_value() != (ended.has_error() && ended.error().code == Errc::escalated));
+    }
+    const auto final = run.resume();
+    REQUIRE(final.has_value() == taken);
+  }
 }

@@ -289,3 +289,53 @@ TEST_CASE("an effect of an executor is done once, however often the executor is 
   CHECK(result.value().value() == 2);
   CHECK(charged == 1);
 }
+
+TEST_CASE("an eager workflow loops through a fan-in that takes what comes", "[workflow][run]") {
+  const auto graph =
+      built(WorkflowBuilder("loop", {.schedule = Schedule::eager})
+                .executor("start", [](const int& n) { return n; })
+                .executor("work", [](const std::vector<int>& one) { return one.at(0) + 1; })
+                .executor("again", [](const int& n) { return n; })
+                .executor("end", [](const int& n) { return n; })
+                .start("start")
+                .fan_in({"start", "again"}, "work", Join::any())
+                .edge("work", "again", when<int>([](int n) { return n < 5; }))
+                .edge("work", "end", when<int>([](int n) { return n >= 5; })));
+  const auto result = WorkflowRun(graph).run(1);
+  REQUIRE_OK(result);
+  CHECK(result.value().outputs.size() == 1);
+  CHECK(result.value().value() == 5);
+}
+
+TEST_CASE("an eager fan-in takes the shorter way first, and waits for nobody who cannot be earlier",
+          "[workflow][run]") {
+  // "far" has the longer way and could not be earlier: "join" has had its first list by then.
+  std::atomic<int> lists{0};
+  std::atomic<int> when_far_ran{-1};
+  const auto graph =
+      built(WorkflowBuilder("race", {.schedule = Schedule::eager})
+                .executor("start", [](const int& n) { return n; })
+                .executor("near", [](const int&) { return std::string("near"); })
+                .executor("far", [](const int& n) { return n; })
+                .executor("farther", stateless([&](const int&) {
+                            for (int i = 0; lists == 0 && i < 100'000'000; ++i)
+                              std::this_thread::yield();
+                            when_far_ran = lists.load();
+                            return std::string("far");
+                          }))
+                .executor("join", stateless([&](const std::vector<std::string>& one) {
+                            ++lists;
+                            return one.at(0);
+                          }))
+                .start("start")
+                .fan_out("start", {"near", "far"})
+                .edge("far", "farther")
+                .fan_in({"farther", "near"}, "join", Join::any()));
+  WorkflowRun run(graph, {.threads = 2});
+  const auto result = run.run(1);
+  REQUIRE_OK(result);
+  REQUIRE(result.value().outputs.size() == 2);
+  CHECK(result.value().outputs[0].value == "near");
+  CHECK(result.value().outputs[1].value == "far");
+  CHECK(when_far_ran == 1);
+}

@@ -30,8 +30,9 @@ int sent_by(const std::string& path, const Json& got) {
 }
 
 // Node i reaches later ones, and now and then an earlier one as long as the number is small.
-Workflow random_graph(Rng& rng, std::size_t nodes, bool cycles) {
-  WorkflowBuilder builder("random", {.max_supersteps = 30});
+Workflow random_graph(Rng& rng, std::size_t nodes, bool cycles,
+                      Schedule schedule = Schedule::supersteps) {
+  WorkflowBuilder builder("random", {.schedule = schedule, .max_supersteps = 30});
   const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
   for (std::size_t i = 0; i < nodes; ++i) {
     builder.executor(name(i), [](const Json& json) { return json; });
@@ -151,6 +152,17 @@ TEST_CASE("random graphs deliver what a plain model says, in whatever order work
     deliveries += expected.size();
   }
   CHECK(deliveries > 20'000);
+}
+
+TEST_CASE("an eager graph delivers what one of supersteps does, in whatever order work is settled",
+          "[workflow][scheduler]") {
+  Rng rng(20261123);
+  for (int graph = 0; graph < 1000; ++graph) {
+    const Workflow workflow = random_graph(rng, 2 + below(rng, 29), false, Schedule::eager);
+    const Trace expected = run_model(workflow);
+    INFO("graph " << graph);
+    for (int order = 0; order < 4; ++order) REQUIRE(run_machine(workflow, &rng) == expected);
+  }
 }
 
 TEST_CASE("an eager graph delivers the same in whatever order work is settled",

@@ -2,13 +2,15 @@
 #pragma once
 // Experiments: the same seeds under every combination of factors, compared with intervals.
 
+#include "triage/checkpoint_store.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
+#include "triage/run_id.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,7 +88,7 @@ struct ExperimentReport {
   std::vector<ConditionReport> conditions{};
   // Every other level of the first factor against its first level, all other factors being equal.
   std::vector<Difference> differences{};
-  std::uint64_t resumed = 0;  // Samples that were in the file already.
+  std::uint64_t resumed = 0;  // Samples that were in the store already.
 
   [[nodiscard]] std::string text() const;  // A table for people.
   // A line a condition: its levels, then trials, successes, rate, interval, means.
@@ -99,17 +101,24 @@ struct ExperimentOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 1000;  // 1 or more.
   int threads = 0;             // 0: as many as the machine has cores.
-  // Every sample is appended to this file, a line each. If it is there, what it has is not run
-  // again: a killed experiment goes on. Empty: nothing is kept.
-  std::filesystem::path keep{};
-  // Called after samples, on one thread at a time: how many are done, of how many.
+  // The experiment is a run in this store, with a step for each block of seeds: if its process
+  // dies, the next call goes on behind the last one; if it has finished, its result is there. Null:
+  // nothing is kept.
+  std::shared_ptr<CheckpointStore> store{};
+  // Both are for the store, and part of the run's id. name: 1 to 100 of A-Z a-z 0-9 . _ : -
+  std::string name = "experiment";
+  std::string trial{};  // Says what the trial does: change it, and an old run does not count.
+  // Called after the samples of a seed, on one thread at a time: how many are done, of how many.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress{};
 };
 
+// The run of this experiment in a store: its name and a hash of factors, seeds and `trial`.
+[[nodiscard]] RunId experiment_run(const ExperimentOptions& options);
+
 // trial: depends on its arguments alone, and is called on several threads at once.
 // Errors: Errc::invalid_argument (no factor, a factor without levels or with one twice, no seeds, a
-// figure that is not finite); Errc::conflict (the file is of an experiment with other factors);
-// Errc::corrupt (a line of the file in its middle); Errc::io; Errc::aborted (a trial threw).
+// figure that is not finite, a bad name); Errc::aborted (a trial threw); those of
+// TriageAgent::run_or_resume: Errc::busy if another process is at it.
 [[nodiscard]] Result<ExperimentReport> run_experiment(
     const std::function<Sample(const Condition&, std::uint64_t seed)>& trial,
     const ExperimentOptions& options);

@@ -27,6 +27,7 @@ class Bulkhead final : public Gate {
   [[nodiscard]] static Result<std::shared_ptr<Bulkhead>> create(BulkheadOptions options = {});
 
   [[nodiscard]] std::string_view name() const noexcept override { return "bulkhead"; }
+  [[nodiscard]] bool needs_wall_time() const noexcept override { return false; }
   [[nodiscard]] GateAnswer enter(const GateRequest& request) noexcept override;
   void leave(const GateRequest& request, std::uint64_t ticket,
              const GateOutcome* outcome) noexcept override;

@@ -70,6 +70,9 @@ class CircuitBreaker final : public Gate {
   ~CircuitBreaker() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "circuit_breaker"; }
+  [[nodiscard]] bool needs_wall_time() const noexcept override {
+    return options_.shared != nullptr;
+  }
   [[nodiscard]] GateAnswer enter(const GateRequest& request) noexcept override;
   void leave(const GateRequest& request, std::uint64_t ticket,
              const GateOutcome* outcome) noexcept override;

@@ -45,6 +45,9 @@ class RateLimiter final : public Gate {
   ~RateLimiter() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "rate_limiter"; }
+  [[nodiscard]] bool needs_wall_time() const noexcept override {
+    return options_.shared != nullptr;
+  }
   [[nodiscard]] GateAnswer enter(const GateRequest& request) noexcept override;
   void leave(const GateRequest& request, std::uint64_t ticket,
              const GateOutcome* outcome) noexcept override;
@@ -54,8 +57,7 @@ class RateLimiter final : public Gate {
   using Arrivals = detail::KeyedStates<detail::ArrivalTime>;
   explicit RateLimiter(RateLimiterOptions options);
   // 0: it may start.
-  std::int64_t enter_shared(const GateRequest& request, const std::string& key,
-                            std::uint64_t ticket);
+  std::int64_t enter_shared(const GateRequest& request, std::uint64_t ticket);
 
   RateLimiterOptions options_;
   std::unique_ptr<Arrivals> arrivals_;  // For this process, by its monotonic clock …

@@ -47,6 +47,7 @@ class RetryBudget final : public Gate {
   ~RetryBudget() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "retry_budget"; }
+  [[nodiscard]] bool needs_wall_time() const noexcept override { return false; }
   [[nodiscard]] GateAnswer enter(const GateRequest& request) noexcept override;
   void leave(const GateRequest& request, std::uint64_t ticket,
              const GateOutcome* outcome) noexcept override;

@@ -27,7 +27,7 @@ struct SqliteOptions {
   // The write-ahead log is checkpointed above this size, or when idle. With any number of writing
   // processes it stays within four times this, unless a reader holds an old state for long or one
   // transaction is larger; take_warning() reports that.
-  std::uint64_t fold_at_bytes = 16U << 20U;
+  std::uint64_t wal_checkpoint_bytes = 16U << 20U;
   // For inspecting a store: writes are Errc::unsupported. Leaves nothing beside the file; neither
   // the file nor its folder need be writable.
   bool read_only = false;

@@ -6,6 +6,7 @@
 #include "triage/workflow/memory.hpp"
 #include "triage/workflow/message.hpp"
 
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -49,7 +50,10 @@ class Scope {
 };
 
 struct RequestOptions {
-  std::optional<WallTime> expires{};  // Then the delivery fails as a timeout.
+  // From then on an answer is refused: request() fails as a timeout with the reason
+  // request_expired, try_request() returns nothing. What the first call for a request says is
+  // stored and counts for all later ones.
+  std::optional<WallTime> expires{};
 };
 
 // Thread-safety: for the thread that calls the handler; effect(), record_step(), stop_token() and
@@ -113,6 +117,13 @@ class Context {
                                const RequestOptions& options = {}) {
     return request_json(port, type_name<Answer>(), payload, options).template get<Answer>();
   }
+  // Like request(), but empty once the request has expired without an answer.
+  template <JsonReadable Answer>
+  [[nodiscard]] std::optional<Answer> try_request(std::string_view port, const Json& payload,
+                                                  const RequestOptions& options) {
+    const auto answer = try_request_json(port, type_name<Answer>(), payload, options);
+    return answer ? std::optional<Answer>(answer->template get<Answer>()) : std::nullopt;
+  }
 
   // Attempt::effect under the executor's path: at most once in the life of the run per executor and
   // key.
@@ -126,6 +137,23 @@ class Context {
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
     return carry_out(key, &arguments, fn, options);
   }
+  // An effect on something outside that others act on, too: "account:42". Acts on one resource
+  // happen one after another, and a key once: whoever comes second with it, in another executor, or
+  // in another branch of the run, gets the first one's result, or Errc::conflict if the arguments
+  // differ. resource: 1 to 256 bytes. fn must not act on the resource itself. Needs a store that
+  // all of them share, and no compensation: others may have built on it.
+  template <EffectFunction Fn>
+  auto effect_on(std::string_view resource, std::string_view key, Fn&& fn,
+                 const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    return carry_out_on(resource, key, nullptr, fn, options);
+  }
+  template <EffectFunction Fn>
+  auto effect_on(std::string_view resource, std::string_view key, const Json& arguments, Fn&& fn,
+                 const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
+    return carry_out_on(resource, key, &arguments, fn, options);
+  }
+  // Like Attempt::reserve: from the run's budget, and those of the agents around it.
+  [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
   // Like Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);
   void record_usage(const Usage& usage);
@@ -168,8 +196,36 @@ class Context {
       refuse_effect(key);
     }
   }
+  using Act = std::function<Json(const EffectCall&)>;
+  [[nodiscard]] Json act_on(std::string_view resource, std::string_view key, const Json* arguments,
+                            const Act& act, const EffectOptions& options);
+  [[noreturn]] void unreadable_result(std::string_view key, const std::string& why);
+  template <class Fn>
+  auto carry_out_on(std::string_view resource, std::string_view key, const Json* arguments, Fn& fn,
+                    const EffectOptions& options) -> triage::detail::effect_result_t<Fn> {
+    using Value = triage::detail::effect_result_t<Fn>;
+    const Act act = [&fn](const EffectCall& effect) -> Json {
+      if constexpr (std::is_void_v<Value>) {
+        triage::detail::call_effect(fn, effect);
+        return nullptr;
+      } else {
+        return Json(triage::detail::call_effect(fn, effect));
+      }
+    };
+    const Json done = act_on(resource, key, arguments, act, options);
+    if constexpr (!std::is_void_v<Value>) {
+      try {
+        return done.template get<Value>();
+      } catch (const std::exception& e) {
+        unreadable_result(key, e.what());
+      }
+    }
+  }
   [[nodiscard]] Json request_json(std::string_view port, std::string type, const Json& payload,
                                   const RequestOptions& options);
+  [[nodiscard]] std::optional<Json> try_request_json(std::string_view port, std::string type,
+                                                     const Json& payload,
+                                                     const RequestOptions& options);
   [[noreturn]] void give_up(Error error);
   template <class T>
   T settled(Result<T> done) {

@@ -18,7 +18,8 @@ namespace triage::inline v0_1::workflow {
 // the journal only.
 enum class WorkflowEventKind : std::uint8_t {
   run_started,
-  run_resumed,  // Or began as a branch.
+  run_resumed,      // Or began as a branch.
+  run_rolled_back,  // As a whole, with what it restored in `checkpoint`.
   run_suspended,
   run_finished,
   run_stopped,         // Without a result: failed, escalated, cancelled.
@@ -29,6 +30,7 @@ enum class WorkflowEventKind : std::uint8_t {
   output,            // With `value`.
   request_opened,    // With `request` and its payload in `value`.
   request_answered,  // With `request` and the answer in `value`.
+  request_expired,   // With `request`: nobody answered in time.
   superstep_completed,  // With `checkpoint`, if one was made of it; the journal has only those.
   checkpoint_saved,     // With `checkpoint`.
   resource_changed,     // (live) With its name, kind, and digest before and now in `value`.

@@ -19,6 +19,15 @@
 
 namespace triage::inline v0_1::workflow {
 
+// How far a ROLLBACK goes that an executor's policy decides on.
+enum class RollbackScope : std::uint8_t {
+  executor,  // This delivery's own run, within it.
+  // The whole workflow: the policy's target is one of its checkpoints. What has finished since runs
+  // again, effects since then are undone as CompensationOptions say, and all else is as after a
+  // rollback of an agent. Answers that people have given are kept.
+  workflow,
+};
+
 struct ExecutorOptions {
   std::string version = "1";  // Part of the fingerprint: change it to stop old runs from resuming.
   // Handles failures within one delivery. Empty: the run fails at once and can be resumed. The
@@ -37,6 +46,10 @@ struct ExecutorOptions {
                                    // calls this executor again.
   CheckpointChoice checkpoints{};  // Inherited, its own policy, or none.
   bool patches_plan = false;       // It may call Context::plan_patched().
+  RollbackScope rollback = RollbackScope::executor;
+  // One of WorkflowOptions::capacities, which its deliveries draw on; empty: none. An executor
+  // handles one delivery at a time in any case.
+  std::string shares{};
 };
 
 // Marks a callable whose members hold no state of the run: clients, settings, references.

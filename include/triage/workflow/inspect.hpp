@@ -6,6 +6,7 @@
 #include "triage/workflow/run.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct CheckpointView {
   std::vector<StoredDelivery> deliveries{};  // By executor and occurrence.
   std::vector<PendingRequest> pending{};
   std::map<std::string, Json> answers{};  // By request.
+  std::vector<std::string> expired{};     // Requests that nobody answered in time.
 };
 
 // "RUN@SEQUENCE", or "RUN" for where it stands. No hook, handler or reducer is called. Errors:
@@ -65,5 +67,34 @@ struct BranchView {
 // A run, the one it comes from, and all their branches: each behind its parent, siblings from the
 // oldest. Reads every run of the workflow in the store. Errors: as of inspect().
 [[nodiscard]] Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& run);
+
+// What a branch makes of a delivery that had finished.
+enum class Rerun : std::uint8_t {
+  kept,     // It reads nothing that is edited.
+  edited,   // What it gave is edited: it is not called.
+  runs,     // It has read something that is edited.
+  may_run,  // It has read what one of those gave: it runs if that comes out differently.
+};
+[[nodiscard]] std::string_view to_string(Rerun how) noexcept;
+
+struct RerunView {
+  std::string executor{};
+  int occurrence = 1;
+  Rerun how = Rerun::kept;
+  std::string why{};  // For people.
+};
+
+// What a branch that begins there with these edits would run again, in the order of the supersteps.
+// Executors that had not finished there run in any case and are not listed. Nothing is called or
+// changed. Errors: as of WorkflowRun::fork.
+[[nodiscard]] Result<std::vector<RerunView>> preview_fork(CheckpointStore& store,
+                                                          std::string_view checkpoint,
+                                                          const Fork& edits);
+
+// Makes a branch without running it: any program that has the workflow does so, by resume() of the
+// run `branch`. Errors: as of WorkflowRun::fork.
+[[nodiscard]] Result<void> branch_off(std::shared_ptr<CheckpointStore> store,
+                                      std::string_view checkpoint, const RunId& branch,
+                                      const Fork& edits);
 
 }  // namespace triage::inline v0_1::workflow

@@ -39,6 +39,9 @@ struct WorkflowRunOptions {
   bool retry_failed = true;
   // Resume although parts of the workflow differ from those of the run.
   bool force = false;
+  // What executors reserve from (Context::reserve), and agents below the run. Once it is spent, no
+  // further executor begins: the run ends as Errc::exhausted when the others have finished.
+  std::shared_ptr<Budget> budget{};
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
@@ -90,7 +93,7 @@ struct PendingRequest {
   std::string executor{};
   std::string port{};
   Json payload{};
-  std::optional<WallTime> expires{};
+  std::optional<WallTime> expires{};  // From then on answers are refused.
 };
 
 enum class ForkEffects : std::uint8_t {
@@ -135,8 +138,10 @@ class WorkflowRun {
   WorkflowRun& operator=(WorkflowRun&&) noexcept;
 
   // Starts a run. Errors: Errc::escalated if an executor failed (see error.failure(); resume()
-  // keeps what has finished); Errc::suspended if it waits for answers: see pending_requests();
-  // Errc::exhausted if it reached max_supersteps: resume() with more; Errc::cancelled;
+  // keeps what has finished); Errc::suspended if it waits for answers: see pending_requests(), and
+  // error.suspension()->until for when the first of them expires;
+  // Errc::exhausted if it reached max_supersteps or spent its budget: resume() with more;
+  // Errc::cancelled;
   // Errc::conflict if the id belongs to another run, or two executors wrote one key; Errc::busy;
   // Errc::invalid_argument; the store's.
   [[nodiscard]] Result<WorkflowResult> run(const Json& inputs);
@@ -163,7 +168,8 @@ class WorkflowRun {
   [[nodiscard]] Result<std::vector<PendingRequest>> pending_requests() const;
   // Answers a request, in any process with the same store; resume() then continues the run. Errors:
   // Errc::not_found if no such request waits; Errc::invalid_argument if the answer is not of the
-  // port's type (the request stays); Errc::conflict if it was answered before; the store's.
+  // port's type (the request stays); Errc::conflict if it was answered before or has expired; the
+  // store's.
   [[nodiscard]] Result<void> answer(std::string_view request, const Json& answer);
 
   // The current values of all scopes, by scope and key. Errors: the store's.

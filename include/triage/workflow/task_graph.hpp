@@ -71,9 +71,11 @@ class TaskGraph {
   explicit TaskGraph(std::string id) : id_(std::move(id)) {}
 
   // `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that
-  // converts to JSON, or a Result of one. It must hold no state of the run.
+  // converts to JSON, or a Result of one. It must hold no state of the run. At most `capacity` of
+  // its tasks run at once; 0: any number. Tasks that a manager gives away do not count.
   template <class F>
-  TaskGraph& agent(std::string name, F work) {
+  TaskGraph& agent(std::string name, F work, std::size_t capacity = 0) {
+    if (capacity > 0) capacities_[name] = capacity;
     agents_[std::move(name)] = [work = std::move(work)](const TaskInput& task,
                                                         Context& context) -> Result<Json> {
       const auto call = [&] {
@@ -123,6 +125,7 @@ class TaskGraph {
   std::string id_;
   std::vector<Task> tasks_{};
   std::map<std::string, Work, std::less<>> agents_{};
+  std::map<std::string, std::size_t> capacities_{};
   std::function<std::string(const TaskInput&)> manager_{};
 };
 

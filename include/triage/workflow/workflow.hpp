@@ -20,7 +20,9 @@ enum class Schedule : std::uint8_t {
   // Runs everything that is ready, then delivers what it sent.
   supersteps,
   // Runs an executor as soon as its input is there. Each executor then has one way in, an edge or a
-  // fan-in of kind `all`, so that the order of its deliveries does not depend on time.
+  // fan-in, so that the order of its deliveries does not depend on time. A fan-in of kind `any` or
+  // `count` takes messages in the order (length of their path, executor), and so waits for those
+  // that may still come before.
   eager,
 };
 
@@ -78,6 +80,14 @@ struct WorkflowOptions {
   // When it makes checkpoints. A nested workflow that has none inherits those around it.
   std::optional<CheckpointPolicy> checkpoints{};
   ExecutorDefaults defaults{};
+  // How many deliveries are at work at once, those of nested workflows included; 0: any number.
+  // Deliveries that wait for an answer do not count. Not part of the fingerprint.
+  std::size_t capacity = 0;
+  // The same for groups of executors that name one of these: ExecutorOptions::shares. 1 or more.
+  std::map<std::string, std::size_t> capacities{};
+  // How often a run rolls back as a whole (RollbackScope::workflow) before its failure stands; 0 to
+  // 1,000.
+  int max_rollbacks = 3;
 };
 
 // What is an executor's own.

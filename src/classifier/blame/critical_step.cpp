@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t steps_after_symptom = 4;  // An agent tidies up after it failed.
 constexpr std::size_t longest_read = 4U << 10U;
 constexpr std::size_t longest_text_searched = 64U << 10U;
-constexpr std::size_t most_bytes_searched = 8U << 20U;  // Of the symptom's text, for all values.
+constexpr std::size_t most_symptom_bytes = 8U << 20U;  // Of the symptom's text, for all values.
 constexpr std::size_t most_lost_keys = 64;
 constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand tokens.
 
@@ -330,7 +330,7 @@ class Search {
   // What is said not to exist was first named by this step.
   std::optional<Blame> find_origin() {
     if (!tells_absence(symptom_text_)) return std::nullopt;
-    bytes_left_ = most_bytes_searched;
+    bytes_left_ = most_symptom_bytes;
     for (std::size_t i = 0; i < end_; ++i) {
       for (const StepValue& value : steps_[i].given) {
         if (value.text.size() > 128) continue;
@@ -357,7 +357,7 @@ class Search {
   bool told_by_failure_ = false;  // The failure repeats the error of a step.
   std::size_t end_ = 0;           // Causes stand before it.
   std::string symptom_text_{};
-  std::size_t bytes_left_ = most_bytes_searched;
+  std::size_t bytes_left_ = most_symptom_bytes;
   std::vector<bool> linked_{};
   std::vector<std::string_view> lost_keys_{};
   std::vector<std::size_t> lacking_tools_{};

@@ -18,7 +18,7 @@ constexpr std::size_t longest_beginning = 4608;
 constexpr std::size_t longest_end = 1536;
 constexpr std::size_t least_statement = 40;  // Bytes; shorter words state nothing.
 constexpr std::size_t most_leaves = 512;
-constexpr int deepest = 8;
+constexpr int deepest_task = 8;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blank = " \t\r\n";
@@ -40,7 +40,7 @@ std::string both_ends(std::string_view text, std::size_t room) {
 
 // What a JSON value says: its texts, numbers and the names of its members.
 void say(const Json& value, int depth, std::size_t& leaves, std::string& text) {
-  if (leaves == 0 || depth > deepest || text.size() > longest_beginning) return;
+  if (leaves == 0 || depth > deepest_task || text.size() > longest_beginning) return;
   --leaves;
   if (value.is_string()) {
     text += std::string_view(value.get_ref<const std::string&>()).substr(0, longest_beginning);

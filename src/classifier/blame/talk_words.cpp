@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/blame/talk_words.hpp"
+#include "base/ascii.hpp"
 
 #include <re2/re2.h>
 
@@ -27,8 +28,7 @@ struct Pattern : RE2 {
   }
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) {
+bool is_letter_byte(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 0x80;
 }
@@ -37,7 +37,7 @@ constexpr std::size_t least_letters = 4;
 constexpr std::size_t longest_word = 64;  // Longer ones are known by their beginning.
 
 // Words that every conversation is full of.
-bool says_nothing(std::string_view word) {
+bool is_filler(std::string_view word) {
   constexpr std::array<std::string_view, 60> common{
       "about",  "accurate", "also",   "answer",   "based",     "been",   "code",    "correct",
       "could",  "data",     "ensure", "final",    "following", "from",   "have",    "information",
@@ -50,7 +50,7 @@ bool says_nothing(std::string_view word) {
   return std::find(common.begin(), common.end(), word) != common.end();
 }
 
-std::uint64_t hash_of(std::string_view word) {
+std::uint64_t word_hash(std::string_view word) {
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a.
   for (const char c : word) {
     hash ^= static_cast<unsigned char>(c);
@@ -65,7 +65,7 @@ void each_word(std::string_view text, Use use) {
   std::string word;
   for (std::size_t i = 0; i < text.size();) {
     const bool number = is_digit(text[i]);
-    if (!number && !is_letter(text[i])) {
+    if (!number && !is_letter_byte(text[i])) {
       ++i;
       continue;
     }
@@ -73,7 +73,7 @@ void each_word(std::string_view text, Use use) {
     for (; i < text.size(); ++i) {
       const char c = text[i];
       const bool inside =
-          number ? is_digit(c) || c == ',' || c == '.' : is_letter(c) || c == '\'' || c == '-';
+          number ? is_digit(c) || c == ',' || c == '.' : is_letter_byte(c) || c == '\'' || c == '-';
       if (!inside) break;
       if (c == ',' || word.size() == longest_word) continue;
       word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -81,7 +81,7 @@ void each_word(std::string_view text, Use use) {
     while (!word.empty() && (word.back() == '.' || word.back() == '-' || word.back() == '\'')) {
       word.pop_back();
     }
-    if (number || (word.size() >= least_letters && !says_nothing(word))) use(hash_of(word), number);
+    if (number || (word.size() >= least_letters && !is_filler(word))) use(word_hash(word), number);
   }
 }
 
@@ -148,7 +148,7 @@ bool name_says_change(std::string_view tool) {
   std::string verb;  // The first word: of "cancel_order", "cancelOrder", "CancelOrder".
   for (const char c : tool.substr(0, longest_word)) {
     const bool upper = c >= 'A' && c <= 'Z';
-    if (!is_letter(c) || (upper && !verb.empty())) break;
+    if (!is_letter_byte(c) || (upper && !verb.empty())) break;
     verb += upper ? static_cast<char>(c - 'A' + 'a') : c;
   }
   constexpr std::array<std::string_view, 48> verbs{

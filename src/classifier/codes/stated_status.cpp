@@ -10,13 +10,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t most_marks = 4;     // Between the name and the number: ": ", " = (".
-constexpr std::size_t longest_name = 16;  // That is looked at.
+constexpr std::size_t most_status_marks = 4;     // Between the name and the number: ": ", " = (".
+constexpr std::size_t longest_status_name = 16;  // That is looked at.
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word_byte(char c) {
-  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_';
-}
+bool is_word_byte(char c) { return is_alnum(c) || c == '_'; }
 
 // What stands in front of a number that is a status. Protocol versions are taken off before.
 bool names_status(std::string_view before) {
@@ -42,10 +39,10 @@ std::string_view without_version(std::string_view before) {
 
 bool is_status_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end > 0 && at - end < most_marks && !is_word_byte(text[end - 1])) --end;
+  while (end > 0 && at - end < most_status_marks && !is_word_byte(text[end - 1])) --end;
   if (end == at) return false;
-  std::array<char, longest_name> buffer{};
-  const std::size_t begin = end - std::min(end, longest_name);
+  std::array<char, longest_status_name> buffer{};
+  const std::size_t begin = end - std::min(end, longest_status_name);
   std::transform(text.begin() + static_cast<std::ptrdiff_t>(begin),
                  text.begin() + static_cast<std::ptrdiff_t>(end), buffer.begin(), lower);
   return names_status(without_version({buffer.data(), end - begin}));

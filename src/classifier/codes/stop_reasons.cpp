@@ -13,8 +13,8 @@ namespace {
 
 using enum FailureType;
 
-constexpr std::size_t most_codes = 16;
-constexpr std::size_t longest_word = 48;
+constexpr std::size_t most_reasons = 16;
+constexpr std::size_t longest_reason = 48;
 constexpr std::size_t most_marks = 24;  // Between the name and the reason: `": {"reason": "`.
 
 constexpr CodeMeaning cut_off{plan_incomplete, "output_cut_off", 0.9};
@@ -78,14 +78,13 @@ constexpr std::array<std::string_view, 11> keys{
     "terminationreason", "completionreason",  "finishdetails",   "nativefinishreason",
     "stoptype",          "reasonforstopping", "incompletereason"};
 
-bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
-bool is_word_byte(char c) { return is_letter(c) || c == '_' || c == '-'; }
+bool is_reason_byte(char c) { return is_letter(c) || c == '_' || c == '-'; }
 
 // A word in lower case, without separators; empty for one that is too long.
 class Folded {
  public:
   explicit Folded(std::string_view word) {
-    if (word.size() > longest_word) return;
+    if (word.size() > longest_reason) return;
     for (const char c : word) {
       if (is_letter(c)) bytes_[size_++] = lower(c);
     }
@@ -93,7 +92,7 @@ class Folded {
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
 
  private:
-  std::array<char, longest_word> bytes_{};
+  std::array<char, longest_reason> bytes_{};
   std::size_t size_ = 0;
 };
 
@@ -103,7 +102,7 @@ bool is_key(std::string_view word) {
 
 std::string_view take_word(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && is_word_byte(text[end])) ++end;
+  while (end < text.size() && is_reason_byte(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
@@ -119,8 +118,8 @@ class Search {
   Search(std::string_view text, std::vector<TextCode>& codes) : text_(text), codes_(codes) {}
 
   void run() {
-    for (std::size_t at = 0; at < text_.size() && codes_.size() < most_codes;) {
-      if (!is_word_byte(text_[at])) {
+    for (std::size_t at = 0; at < text_.size() && codes_.size() < most_reasons;) {
+      if (!is_reason_byte(text_[at])) {
         ++at;
         continue;
       }

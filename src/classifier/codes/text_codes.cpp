@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/codes/text_codes.hpp"
 
+#include "base/ascii.hpp"
 #include "classifier/phrases/rules.hpp"
 
 #include <algorithm>
@@ -122,7 +123,6 @@ constexpr std::array<bool, 256> name_bytes = [] {
   return bytes;
 }();
 bool is_name_byte(char c) { return name_bytes[static_cast<unsigned char>(c)]; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_state_byte(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 std::string_view take_name(std::string_view text, std::size_t at) {

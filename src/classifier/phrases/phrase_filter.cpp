@@ -4,6 +4,9 @@
 #include <re2/filtered_re2.h>
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -37,60 +40,60 @@ std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase) {
   return result;
 }
 
-void PhraseFilter::add(const PhraseWords& phrase) {
-  const std::size_t number = partners_.size();
-  Partners& partners = partners_.emplace_back();
-  for (std::size_t place = 0; place < phrase.words.size(); ++place) {
-    const PhraseWords::Word& word = phrase.words[place];
-    Seen& seen = seen_[word.text];
-    const bool known = place < most_places;
-    seen.places.emplace_back(number, known ? static_cast<std::uint8_t>(place) : not_known);
-    seen.use.helps[number / 64] |= bit(number);
-    if (word.alone) seen.use.suffices[number / 64] |= bit(number);
-    if (known) partners[place] = word.enough_with | (word.alone ? bit(place) : 0);
-  }
-}
+void PhraseFilter::add(PhraseWords phrase) { added_.push_back(std::move(phrase)); }
 
 bool PhraseFilter::finish() {
-  std::vector<std::string> words;
-  std::size_t bytes = 0;
-  for (const auto& [word, seen] : seen_) {
-    bytes += word.size();
-    words.push_back(word);
-    uses_.push_back(seen.use);
-    places_.resize(places_.size() + partners_.size(), no_word);
-    for (const auto& [phrase, place] : seen.places) {
-      places_[places_.size() - partners_.size() + phrase] = place;
+  std::size_t all = 0;
+  for (const PhraseWords& phrase : added_) all += phrase.words.size();
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  numbers.reserve(all);
+  std::vector<Use> uses;
+  uses.reserve(all);
+  partners_.resize(added_.size());
+  for (std::size_t phrase = 0; phrase < added_.size(); ++phrase) {
+    for (std::size_t place = 0; place < added_[phrase].words.size(); ++place) {
+      const PhraseWords::Word& word = added_[phrase].words[place];
+      const bool known = place < most_places;
+      const std::size_t number = numbers.try_emplace(word.text, numbers.size()).first->second;
+      uses.push_back({.word = static_cast<std::uint16_t>(number),
+                      .phrase = static_cast<std::uint8_t>(phrase),
+                      .place = known ? static_cast<std::uint8_t>(place) : not_known,
+                      .alone = word.alone});
+      if (known) partners_[phrase][place] = word.enough_with | (word.alone ? bit(place) : 0);
     }
   }
-  seen_.clear();
-  if (bytes > WordFinder::most_bytes) return false;
-  finder_ = WordFinder(words);
+  if (numbers.size() > WordIndex::most_words) return false;
+  std::vector<std::string> words(numbers.size());
+  for (const auto& [word, number] : numbers) words[number] = word;
+  added_.clear();
+
+  first_use_.assign(words.size() + 1, 0);
+  for (const Use& use : uses) ++first_use_[use.word + std::size_t{1}];
+  std::partial_sum(first_use_.begin(), first_use_.end(), first_use_.begin());
+  std::vector<std::uint32_t> next(first_use_);
+  uses_.resize(uses.size());
+  for (const Use& use : uses) uses_[next[use.word]++] = use;
+  index_ = WordIndex(std::move(words));
   return true;
 }
 
 void PhraseFilter::find_words(std::string_view line, std::vector<std::size_t>& words) const {
   words.clear();
-  WordFinder::State state = 0;
-  for (std::size_t at = 0; at < line.size();) {
-    at = finder_.scan(line, at, state);
-    if (!finder_.found(state)) break;
-    for (const int found : finder_.words(state)) {
-      const auto word = static_cast<std::size_t>(found);
-      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-    }
-  }
+  index_.for_each_in(line, [&](std::size_t word) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  });
 }
 
 PhraseFilter::Phrases PhraseFilter::candidates_of(const std::vector<std::size_t>& words) const {
   Phrases once{};
   Phrases candidates{};
   for (const std::size_t word : words) {
-    const WordUse& use = uses_[word];
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      candidates[i] |= use.suffices[i] | (once[i] & use.helps[i]);
-      once[i] |= use.helps[i];
-    }
+    for_each_use(word, [&](const Use& use) {
+      std::uint64_t& seen = once[use.phrase / 64];
+      if (use.alone || (seen & bit(use.phrase)) != 0)
+        candidates[use.phrase / 64] |= bit(use.phrase);
+      seen |= bit(use.phrase);
+    });
   }
   return candidates;
 }
@@ -98,14 +101,19 @@ PhraseFilter::Phrases PhraseFilter::candidates_of(const std::vector<std::size_t>
 bool PhraseFilter::enough(std::size_t phrase, const std::vector<std::size_t>& words) const {
   std::uint64_t present = 0;
   std::uint64_t wanted = 0;
+  bool maybe = false;
   for (const std::size_t word : words) {
-    const std::uint8_t place = places_[word * partners_.size() + phrase];
-    if (place == no_word) continue;
-    if (place == not_known) return true;
-    present |= bit(place);
-    wanted |= partners_[phrase][place];
+    for_each_use(word, [&](const Use& use) {
+      if (use.phrase != phrase) return;
+      if (use.place == not_known) {
+        maybe = true;
+      } else {
+        present |= bit(use.place);
+        wanted |= partners_[phrase][use.place];
+      }
+    });
   }
-  return (present & wanted) != 0 || std::popcount(present) > 2;
+  return maybe || (present & wanted) != 0 || std::popcount(present) > 2;
 }
 
 }  // namespace triage::inline v0_1::detail

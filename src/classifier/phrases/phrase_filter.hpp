@@ -2,17 +2,15 @@
 #pragma once
 // Says which of many patterns a line can match, from the words in it. Private.
 
-#include "base/word_finder.hpp"
+#include "classifier/phrases/word_index.hpp"
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace re2 {
@@ -45,7 +43,7 @@ class PhraseFilter {
   static constexpr std::size_t most_phrases = 256;
 
   // Gives a phrase the next number; most_phrases at most.
-  void add(const PhraseWords& phrase);
+  void add(PhraseWords phrase);
   // To be called once, when all phrases are added. False if they have more words than fit.
   [[nodiscard]] bool finish();
 
@@ -67,31 +65,31 @@ class PhraseFilter {
 
  private:
   static constexpr std::size_t most_places = PhraseWords::most_paired;
-  static constexpr std::uint8_t no_word = 255;    // The word is none of the phrase's.
-  static constexpr std::uint8_t not_known = 254;  // It is one behind the first 64 of the phrase.
+  static constexpr std::uint8_t not_known = 255;  // The word is behind the first 64 of the phrase.
 
   using Phrases = std::array<std::uint64_t, most_phrases / 64>;  // A bit each.
   // For each word of a phrase the words that are enough together with it; itself: enough alone.
   using Partners = std::array<std::uint64_t, most_places>;
-  struct WordUse {
-    Phrases helps{};     // Together with another word of theirs they can match.
-    Phrases suffices{};  // They can match, whatever else is there.
-  };
-  struct Seen {
-    WordUse use{};
-    std::vector<std::pair<std::size_t, std::uint8_t>> places{};
+  struct Use {
+    std::uint16_t word = 0;
+    std::uint8_t phrase = 0;
+    std::uint8_t place = 0;  // Which of the phrase's words it is.
+    bool alone = false;
   };
 
   void find_words(std::string_view line, std::vector<std::size_t>& words) const;
   [[nodiscard]] Phrases candidates_of(const std::vector<std::size_t>& words) const;
   [[nodiscard]] bool enough(std::size_t phrase, const std::vector<std::size_t>& words) const;
+  template <class Visit>
+  void for_each_use(std::size_t word, Visit visit) const {
+    for (std::size_t i = first_use_[word]; i < first_use_[word + 1]; ++i) visit(uses_[i]);
+  }
 
-  std::map<std::string, Seen> seen_{};  // While phrases are added.
-  WordFinder finder_{};
-  std::vector<WordUse> uses_{};  // By word.
-  std::vector<std::uint8_t>
-      places_{};                      // By word, then by phrase: which of the phrase's words it is.
-  std::vector<Partners> partners_{};  // By phrase.
+  std::vector<PhraseWords> added_{};  // Until all are.
+  WordIndex index_{};
+  std::vector<Use> uses_{};                 // By word, once all are known.
+  std::vector<std::uint32_t> first_use_{};  // By word.
+  std::vector<Partners> partners_{};        // By phrase.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -9,7 +9,6 @@
 
 #include <re2/filtered_re2.h>
 #include <re2/re2.h>
-#include <re2/set.h>
 
 #include <algorithm>
 #include <array>
@@ -85,39 +84,22 @@ class LazyPattern {
   mutable std::optional<RE2> compiled_{};
 };
 
-// All patterns for names of exceptions at once: the names are short.
-class LazySet {
- public:
-  void add(std::string pattern) { patterns_.push_back(std::move(pattern)); }
-  // Empty if one of them is none, or all together are too large.
-  [[nodiscard]] const RE2::Set* get() const {
-    std::call_once(once_, [this] {
-      auto set = std::make_unique<RE2::Set>(pattern_options(), RE2::ANCHOR_BOTH);
-      for (const std::string& pattern : patterns_) {
-        if (set->Add(pattern, nullptr) < 0) return;
-      }
-      if (set->Compile()) compiled_ = std::move(set);
-    });
-    return compiled_.get();
-  }
-
- private:
-  std::vector<std::string> patterns_{};
-  mutable std::once_flag once_{};
-  mutable std::unique_ptr<RE2::Set> compiled_{};
+// Patterns with the filter that says which of them are worth a look.
+struct PatternGroup {
+  std::vector<std::unique_ptr<LazyPattern>> patterns{};
+  std::vector<std::size_t> rules{};  // Index in `patterns` -> index of the rule.
+  PhraseFilter filter{};
 };
 
 }  // namespace
 
 struct RuleBook::Compiled {
   std::vector<Rule> rules{};
-  std::vector<std::unique_ptr<LazyPattern>> guards{};   // One a rule; null: none.
-  std::vector<std::unique_ptr<LazyPattern>> phrases{};  // One pattern each.
-  std::vector<std::size_t> phrase_rules{};              // Index in `phrases` -> index of the rule.
-  std::vector<WrittenWords> known{};  // Words of phrases, in their order; known before.
-  PhraseFilter filter{};
-  LazySet types{};
-  std::vector<std::size_t> type_rules{};
+  std::vector<std::unique_ptr<LazyPattern>> guards{};  // One a rule; null: none.
+  PatternGroup phrases{};
+  PatternGroup types{};
+  std::vector<WrittenWords> known{};  // Words of patterns, in their order; known before.
+  std::size_t next_known = 0;
 
   // Patterns are compiled only to see whether they are any; those whose words are known are.
   Result<void> add(RuleRow row) {
@@ -130,12 +112,7 @@ struct RuleBook::Compiled {
         if (each != nullptr && !each->get().ok()) return bad_pattern(row, each->get().error());
       }
     }
-    if (is_type) {
-      types.add(pattern->text());
-    } else {
-      TRIAGE_TRYV(add_phrase(row, std::move(pattern)));
-    }
-    (is_type ? type_rules : phrase_rules).push_back(rules.size());
+    TRIAGE_TRYV(add_to(is_type ? types : phrases, row, std::move(pattern)));
     rules.push_back(std::move(row.rule));
     guards.push_back(std::move(guard));
     return outcome::success();
@@ -145,26 +122,27 @@ struct RuleBook::Compiled {
     return {Errc::invalid_argument, "rule " + row.rule.id + ": " + problem};
   }
 
-  Result<void> add_phrase(const RuleRow& row, std::unique_ptr<LazyPattern> pattern) {
-    const std::size_t number = phrases.size();
-    if (number == PhraseFilter::most_phrases) return bad_pattern(row, "too many phrases");
-    if (number < known.size() && known[number].id == row.rule.id &&
-        known[number].checksum == crc32c(pattern->text())) {
-      filter.add(known[number].words);
-    } else {
-      const auto needed = words_of_pattern(pattern->text());
-      if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-      filter.add(*needed);
+  Result<void> add_to(PatternGroup& group, const RuleRow& row,
+                      std::unique_ptr<LazyPattern> pattern) {
+    if (group.patterns.size() == PhraseFilter::most_phrases) {
+      return bad_pattern(row, "too many rules of its kind");
     }
-    phrases.push_back(std::move(pattern));
+    if (next_known < known.size() && known[next_known].id == row.rule.id &&
+        known[next_known].checksum == crc32c(pattern->text())) {
+      group.filter.add(std::move(known[next_known++].words));
+    } else {
+      auto needed = words_of_pattern(pattern->text());
+      if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
+      group.filter.add(std::move(*needed));
+    }
+    group.patterns.push_back(std::move(pattern));
+    group.rules.push_back(rules.size());
     return outcome::success();
   }
 
   Result<void> finish() {
-    if (!filter.finish()) return Error{Errc::invalid_argument, "rules: too many words"};
-    const bool checked = known.empty();
-    if (checked && types.get() == nullptr) {
-      return Error{Errc::invalid_argument, "rules: too many exception types"};
+    if (!phrases.filter.finish() || !types.filter.finish()) {
+      return Error{Errc::invalid_argument, "rules: too many words"};
     }
     known = {};
     return outcome::success();
@@ -185,7 +163,7 @@ struct RuleBook::Compiled {
   // The first place in `line` where the phrase holds.
   [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const LazyPattern* guard,
                                                      std::string_view line) const {
-    const RE2& pattern = phrases[phrase]->get();
+    const RE2& pattern = phrases.patterns[phrase]->get();
     const re2::StringPiece whole(line.data(), line.size());  // Abseil's own view in newer RE2.
     std::size_t from = 0;
     for (int place = 0; place < most_places_per_rule && from <= line.size(); ++place) {
@@ -201,8 +179,8 @@ struct RuleBook::Compiled {
 
   void match_phrases(std::string_view line, std::vector<std::size_t>& words,
                      std::vector<RuleHit>& hits) const {
-    filter.for_each_candidate(line, words, [&](std::size_t candidate) {
-      const std::size_t rule = phrase_rules[candidate];
+    phrases.filter.for_each_candidate(line, words, [&](std::size_t candidate) {
+      const std::size_t rule = phrases.rules[candidate];
       // One hit a rule is enough; it also bounds the work on repetitive texts.
       if (std::any_of(hits.begin(), hits.end(),
                       [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
@@ -218,11 +196,11 @@ struct RuleBook::Compiled {
     std::string key = exception_stem(last);
     if (key.empty()) return;
     key.append(" ").append(last);  // Patterns are anchored on "stem Name".
-    std::vector<int> found;
-    if (types.get() == nullptr || !types.get()->Match(key, &found)) return;
-    std::sort(found.begin(), found.end());
-    for (const int i : found)
-      hits.push_back({&rules[type_rules[static_cast<std::size_t>(i)]], name});
+    std::vector<std::size_t> words;
+    types.filter.for_each_candidate(key, words, [&](std::size_t candidate) {
+      if (!RE2::FullMatch(key, types.patterns[candidate]->get())) return;
+      hits.push_back({&rules[types.rules[candidate]], name});
+    });
   }
 
   // Line by line: most lines of a long text have no word that matters.
@@ -282,7 +260,6 @@ std::optional<PhraseWords> words_of_pattern(const std::string& pattern) {
 std::string written_words(const std::vector<RuleRow>& rows) {
   std::string lines;
   for (const RuleRow& row : rows) {
-    if (row.rule.kind == RuleKind::exception_type) continue;
     const std::string pattern = ignoring_case(row.pattern);
     if (auto words = words_of_pattern(pattern)) {
       lines += show_words({row.rule.id, crc32c(pattern), std::move(*words)}) + '\n';

@@ -30,6 +30,10 @@ bool read_hex(std::string_view text, Number& number) {
 }
 
 bool read_spelt(std::string_view text, std::string& word) {
+  if (text.find('%') == std::string_view::npos) {
+    word = text;
+    return !word.empty();
+  }
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
       word += text[i];
@@ -80,6 +84,8 @@ Result<std::vector<WrittenWords>> read_words(std::string_view lines) {
     WrittenWords& written = all.emplace_back();
     written.id = take_until(line, '\t');
     bool good = read_hex(take_until(line, '\t'), written.checksum);
+    const auto words = std::count(line.begin(), line.end(), '\t') + 1;
+    written.words.words.reserve(static_cast<std::size_t>(words));
     while (good && !line.empty()) {
       good = read_word(take_until(line, '\t'), written.words.words.emplace_back());
     }

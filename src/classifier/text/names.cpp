@@ -13,11 +13,10 @@ namespace {
 constexpr std::size_t longest_line = 4096;  // Longer ones are data.
 constexpr std::size_t most_words = 400;
 
-bool is_letter(char c) {
+bool is_letter_byte(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word_byte(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_word_byte(char c) { return is_letter_byte(c) || is_digit(c) || c == '_'; }
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
 struct Word {

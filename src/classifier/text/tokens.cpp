@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/text/tokens.hpp"
 
+#include "base/ascii.hpp"
 #include "classifier/text/file_kinds.hpp"
 
 #include <algorithm>
@@ -25,11 +26,10 @@ constexpr std::size_t longest_quoted_name = 64;
 constexpr std::size_t longest_word = 48;
 
 CharKind kind_of(char c) { return char_kinds[static_cast<unsigned char>(c)]; }
-bool is_letter(char c) { return kind_of(c) >= CharKind::lower; }
-bool is_digit(char c) { return kind_of(c) == CharKind::digit; }
+bool is_token_letter(char c) { return kind_of(c) >= CharKind::lower; }
 bool is_name_char(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' || c == '/' ||
-         c == '@' || c == '$' || c == '*' || c == '#' || c == '+';
+  return is_token_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' ||
+         c == '/' || c == '@' || c == '$' || c == '*' || c == '#' || c == '+';
 }
 
 struct Unit {
@@ -99,7 +99,8 @@ class LineTokenizer {
 
   // 'name', "name" or `name`: masked, and its words kept aside. False if it is no name.
   bool quoted_name(char quote) {
-    const bool after_word = at_ > 0 && (is_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]));
+    const bool after_word =
+        at_ > 0 && (is_token_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]));
     if (after_word && quote == '\'') return false;  // An apostrophe.
     std::size_t end = at_ + 1;
     while (end < line_.size() && end - at_ <= longest_quoted_name && is_name_char(line_[end]))
@@ -111,7 +112,7 @@ class LineTokenizer {
     ++at_;
     line_ = inside;
     while (at_ < line_.size()) {
-      if (is_letter(line_[at_])) {
+      if (is_token_letter(line_[at_])) {
         word(TokenKind::inner);
       } else if (is_digit(line_[at_])) {
         number();
@@ -126,7 +127,8 @@ class LineTokenizer {
 
   // "/usr/lib/x": something with at least two parts.
   bool path() {
-    if (at_ > 0 && (is_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]) || line_[at_ - 1] == '/'))
+    if (at_ > 0 &&
+        (is_token_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]) || line_[at_ - 1] == '/'))
       return false;
     std::size_t end = at_ + 1;
     std::size_t parts = 0;
@@ -153,7 +155,7 @@ class LineTokenizer {
   // "x.h(".
   [[nodiscard]] bool is_extension(std::size_t begin) const {
     if (begin < 2 || line_[begin - 1] != '.') return false;
-    if (!is_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
+    if (!is_token_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
     if (at_ == line_.size()) return true;
     const char next = line_[at_];
     // "x.pas(29,14)" names a place in a file.
@@ -169,7 +171,7 @@ class LineTokenizer {
       ++end;
     }
     const std::size_t digits = end - at_;
-    const bool glued = at_ > 0 && (is_letter(line_[at_ - 1]) || line_[at_ - 1] == '_');
+    const bool glued = at_ > 0 && (is_token_letter(line_[at_ - 1]) || line_[at_ - 1] == '_');
     // 1,234 and 1.5 and 12:30:01 are one number.
     bool broken = false;
     while (end + 1 < line_.size() &&
@@ -185,8 +187,8 @@ class LineTokenizer {
       mark(unit);
       return;
     }
-    if (at_ < line_.size() && is_letter(line_[at_])) {  // 3f2a, 2nd, 4xx: an id.
-      while (at_ < line_.size() && (is_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
+    if (at_ < line_.size() && is_token_letter(line_[at_])) {  // 3f2a, 2nd, 4xx: an id.
+      while (at_ < line_.size() && (is_token_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
       mark(mark_hash("<id>"), TokenKind::number);
       return;
     }
@@ -208,12 +210,12 @@ class LineTokenizer {
     if (begin < line_.size() && line_[begin] == ' ') ++begin;
     std::size_t end = begin;
     char name[16];
-    while (end < line_.size() && end - begin < sizeof name && is_letter(line_[end])) {
+    while (end < line_.size() && end - begin < sizeof name && is_token_letter(line_[end])) {
       const char c = line_[end];
       name[end - begin] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       ++end;
     }
-    if (end == begin || (end < line_.size() && is_letter(line_[end]))) return 0;
+    if (end == begin || (end < line_.size() && is_token_letter(line_[end]))) return 0;
     const std::string_view given(name, end - begin);
     if (begin > at_ && given.size() < 2) return 0;  // "3 s" may be anything.
     for (const Unit& unit : units) {
@@ -235,7 +237,8 @@ class LineTokenizer {
     if (skip == 0 || skip >= rest.size() || !is_digit(rest[skip])) return false;
     std::size_t end = skip;
     while (end < rest.size() && is_digit(rest[end])) ++end;
-    if (end < rest.size() && (rest[end] == '/' || is_letter(rest[end]))) return false;  // A date.
+    if (end < rest.size() && (rest[end] == '/' || is_token_letter(rest[end])))
+      return false;  // A date.
     mark(mark_hash("<n of m>"));
     at_ += end;
     return true;
@@ -318,7 +321,7 @@ class LineTokenizer {
     std::size_t length = 0;
     while (at_ < line_.size()) {
       const bool curly = curly_inside();
-      if (!curly && !is_letter(line_[at_]) && !(length > 0 && apostrophe_inside())) break;
+      if (!curly && !is_token_letter(line_[at_]) && !(length > 0 && apostrophe_inside())) break;
       if (at_ > begin && new_part(begin)) break;
       unsigned char bytes[4] = {'\''};
       const std::size_t taken = curly ? 3 : lowered(at_, bytes);

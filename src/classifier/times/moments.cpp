@@ -25,9 +25,6 @@ constexpr Zone zones[] = {{"z", 0},      {"utc", 0},    {"gmt", 0},    {"pst", -
                           {"mst", -420}, {"mdt", -360}, {"cst", -360}, {"cdt", -300}, {"est", -300},
                           {"edt", -240}, {"cet", 60},   {"cest", 120}, {"jst", 540}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
-
 bool begins_with(std::string_view name, std::string_view word) {
   if (word.size() > name.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i) {

@@ -142,7 +142,7 @@ class EnvelopeReader {
   unsigned hex(std::size_t most) {
     unsigned value = 0;
     for (std::size_t i = 0; i < most && at_ < text_.size() && is_hex(text_[at_]); ++i, ++at_) {
-      const char c = lowered(text_[at_]);
+      const char c = lower(text_[at_]);
       value = value * 16 + static_cast<unsigned>(is_digit(c) ? c - '0' : c - 'a' + 10);
     }
     return value;

@@ -94,7 +94,7 @@ Role role_of(std::string_view key) {
   for (const char c : key) {
     if (c == '_' || c == '-' || c == '@' || c == '.') continue;
     if (length == buffer.size()) return Role::other;
-    buffer[length++] = lowered(c);
+    buffer[length++] = lower(c);
   }
   const std::string_view name(buffer.data(), length);
   for (const KnownKey& known : known_keys) {

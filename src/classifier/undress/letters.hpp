@@ -3,21 +3,19 @@
 // Kinds of characters, and reading a text from left to right. Private to this room.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 
+#include "base/ascii.hpp"
+
 namespace triage::inline v0_1::detail::undressing {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-constexpr bool is_letter(char c) { return is_upper(c) || is_lower(c); }
 constexpr bool is_high(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 constexpr bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 constexpr bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
-constexpr char lowered(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
-constexpr bool is_hex(char c) { return is_digit(c) || (lowered(c) >= 'a' && lowered(c) <= 'f'); }
+constexpr bool is_hex(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
 
 constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -25,9 +23,14 @@ constexpr std::string_view trimmed(std::string_view text) {
   return text;
 }
 constexpr bool same_word(std::string_view a, std::string_view lower_case) {
-  return a.size() == lower_case.size() &&
-         std::equal(a.begin(), a.end(), lower_case.begin(),
-                    [](char x, char y) { return lowered(x) == y; });
+  return a.size() == lower_case.size() && std::equal(a.begin(), a.end(), lower_case.begin(),
+                                                     [](char x, char y) { return lower(x) == y; });
+}
+// `words` are in lower case.
+template <std::size_t Count>
+bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view known) { return same_word(word, known); });
 }
 inline bool has_letter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_high(c); });

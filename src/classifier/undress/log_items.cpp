@@ -295,7 +295,7 @@ bool is_metadata_key(std::string_view key) {
   for (const char c : key) {
     if (!is_word(c) || c == '_') continue;
     if (length == buffer.size()) return false;
-    buffer[length++] = lowered(c);
+    buffer[length++] = lower(c);
   }
   const std::string_view name(buffer.data(), length);
   for (const std::string_view known : {"id",          "requestid",    "reqid",

@@ -32,7 +32,7 @@ std::string_view spelt_key(std::string_view text) {
 }
 
 // One part of a tail: "trace_id=4f…", "Request ID: 4f…", "took 120ms", "attempt 2", "120ms".
-bool is_metadata(std::string_view part) {
+bool is_request_detail(std::string_view part) {
   part = trimmed(part);
   if (part.empty() || part.size() > 140) return false;
   const std::size_t equals = part.find_first_of("=:");
@@ -77,7 +77,7 @@ bool is_exact_time(std::string_view part) {
 // Every part that commas, bars or blanks between pairs divide is metadata.
 bool is_all_metadata(std::string_view inside) {
   inside = trimmed(inside);
-  if (is_metadata(inside)) return true;
+  if (is_request_detail(inside)) return true;
   for (const char mark : {',', ';', '|'}) {
     if (inside.find(mark) == std::string_view::npos) continue;
     std::size_t parts = 0;
@@ -97,7 +97,7 @@ bool is_all_metadata(std::string_view inside) {
     const std::size_t end = std::min(inside.find(' '), inside.size());
     if (end > 0) {
       if (inside.substr(0, end).find('=') == std::string_view::npos ||
-          !is_metadata(inside.substr(0, end))) {
+          !is_request_detail(inside.substr(0, end))) {
         return false;
       }
       ++pairs;
@@ -130,7 +130,7 @@ std::size_t paired_tail(std::string_view text) {
     const std::size_t blank = text.find_last_of(" \t\n", end == 0 ? 0 : end - 1);
     const std::size_t start = blank == std::string_view::npos ? 0 : blank + 1;
     const std::string_view pair = text.substr(start, end - start);
-    if (start == 0 || pair.find('=') == std::string_view::npos || !is_metadata(pair)) break;
+    if (start == 0 || pair.find('=') == std::string_view::npos || !is_request_detail(pair)) break;
     begin = start;
   }
   return begin;

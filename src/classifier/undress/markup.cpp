@@ -63,12 +63,6 @@ constexpr std::array<std::string_view, 41> known_tags{"!doctype",
                                                       "env:envelope",
                                                       "samp"};
 
-template <std::size_t Count>
-bool is_one_of(const std::array<std::string_view, Count>& names, std::string_view name) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view known) { return same_word(name, known); });
-}
-
 std::string_view tag_name(std::string_view text, std::size_t open) {
   std::size_t begin = open + 1;
   if (begin < text.size() && text[begin] == '/') ++begin;
@@ -107,11 +101,11 @@ std::size_t read_entity(std::string_view text, std::string& out) {
     return entity.name.size();
   }
   if (!text.starts_with("&#")) return 0;
-  const bool hex = text.size() > 2 && lowered(text[2]) == 'x';
+  const bool hex = text.size() > 2 && lower(text[2]) == 'x';
   unsigned code = 0;
   std::size_t at = hex ? 3 : 2;
   while (at < text.size() && at < longest_entity && (hex ? is_hex(text[at]) : is_digit(text[at]))) {
-    const char c = lowered(text[at++]);
+    const char c = lower(text[at++]);
     code = code * (hex ? 16 : 10) + static_cast<unsigned>(is_digit(c) ? c - '0' : c - 'a' + 10);
   }
   if (at >= text.size() || text[at] != ';') return 0;

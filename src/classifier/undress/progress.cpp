@@ -26,12 +26,6 @@ constexpr std::array<std::string_view, 12> other_words{
     "retry",   "retrying", "retried",    "again",     "ignored", "ignoring",
     "skipped", "skipping", "continuing", "recovered", "not",     "no"};
 
-template <std::size_t Count>
-bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view known) { return same_word(word, known); });
-}
-
 bool is_number(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
 }

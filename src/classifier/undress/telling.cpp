@@ -133,10 +133,10 @@ constexpr std::array<std::string_view, 49> common_parts{
     "uncaught",     "unexpected", "unhandled", "value",     "worker",      "workflow", "wrap"};
 
 template <std::size_t Count>
-bool is_one_of(const std::array<std::string_view, Count>& words, std::string_view word) {
+bool is_listed(const std::array<std::string_view, Count>& words, std::string_view word) {
   std::array<char, 16> buffer{};
   if (word.size() > buffer.size()) return false;
-  std::transform(word.begin(), word.end(), buffer.begin(), lowered);
+  std::transform(word.begin(), word.end(), buffer.begin(), lower);
   return std::find(words.begin(), words.end(), std::string_view(buffer.data(), word.size())) !=
          words.end();
 }
@@ -168,7 +168,7 @@ bool says_little(std::string_view line) {
     if (word.empty()) continue;
     const bool number = std::all_of(word.begin(), word.end(), is_digit);
     if (number ? is_telling_status(word)
-               : !is_one_of(little_words, word) && !is_common_exception(word)) {
+               : !is_listed(little_words, word) && !is_common_exception(word)) {
       return false;
     }
   }
@@ -182,7 +182,7 @@ bool is_common_exception(std::string_view name) {
   for (std::size_t begin = 0; begin < name.size(); ++parts) {
     std::size_t end = begin + 1;
     while (end < name.size() && !is_upper(name[end]) && name[end] != '_') ++end;
-    if (!is_one_of(common_parts, name.substr(begin, end - begin))) return false;
+    if (!is_listed(common_parts, name.substr(begin, end - begin))) return false;
     begin = end;
     while (begin < name.size() && name[begin] == '_') ++begin;
   }

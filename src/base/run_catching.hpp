@@ -23,7 +23,7 @@ namespace triage::inline v0_1::detail {
 
 // Calls the store; an exception becomes Errc::io.
 template <class Call>
-[[nodiscard]] std::invoke_result_t<Call&> shielded(Call&& call) {
+[[nodiscard]] std::invoke_result_t<Call&> run_catching(Call&& call) {
   try {
     return call();
   } catch (...) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "render/narrative.hpp"
+#include "render/timeline.hpp"
 
 #include "render/output.hpp"
 #include "triage/repair.hpp"
@@ -12,7 +12,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-constexpr std::size_t longest_quote = 200;
+constexpr std::size_t longest_message_quote = 200;
 
 // Bodies come from a file: a field of another type counts as absent.
 template <class T>
@@ -49,8 +49,8 @@ std::string describe_evidence(const Json& body) {
   const Json& first = evidence->front();
   if (!first.is_object()) return {};
   const std::string detail = text_field(first, "detail");
-  return sentence_end(
-      " Why: " + shorten(detail.empty() ? text_field(first, "source") : detail, longest_quote));
+  return sentence_end(" Why: " + shorten(detail.empty() ? text_field(first, "source") : detail,
+                                         longest_message_quote));
 }
 
 std::string describe_failure(const Json& body, const Journal& journal) {
@@ -65,7 +65,7 @@ std::string describe_failure(const Json& body, const Journal& journal) {
   if (const std::string reason = text_field(body, "reason"); !reason.empty()) text += ", " + reason;
   text += "." + describe_evidence(body);
   if (const std::string said = text_field(body, "text"); !said.empty()) {
-    text += " It said: \"" + shorten(said, longest_quote) + "\".";
+    text += " It said: \"" + shorten(said, longest_message_quote) + "\".";
   }
   if (const auto delay = field<std::int64_t>(body, "retry_after_ns", 0); delay > 0) {
     char wait[64];
@@ -77,7 +77,7 @@ std::string describe_failure(const Json& body, const Journal& journal) {
   if (notes != body.end() && notes->is_array()) {
     for (const Json& note : *notes) {
       if (note.is_string()) {
-        text += " Note: " + sentence_end(shorten(note.get<std::string>(), longest_quote));
+        text += " Note: " + sentence_end(shorten(note.get<std::string>(), longest_message_quote));
       }
     }
   }
@@ -96,20 +96,21 @@ std::string decision_text(const Json& body) {
   return (action.empty() ? "" : ": " + action) + (who.empty() ? "" : ", by " + shorten(who, 80));
 }
 
-// Empty for records that are no happening of their own. The journal holds what was before.
+// Empty for records that are no event of their own. The journal holds what was before.
 std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
   switch (kind) {
     case RecordKind::failure_classified: return describe_failure(body, journal);
     case RecordKind::action_taken:
       return sentence_end("The answer was: " +
-                          shorten(text_field(body, "text"), 2 * longest_quote));
+                          shorten(text_field(body, "text"), 2 * longest_message_quote));
     case RecordKind::rolled_back:
       return "Rolled back to " + describe_place(body, journal, "the start of the run") + ".";
     case RecordKind::resumed:
       return "Resumed from " + describe_place(body, journal, "where it stood") + " (" +
              text_field(body, "reason") + decision_text(body) + ").";
     case RecordKind::suspended:
-      return sentence_end("Suspended: " + shorten(text_field(body, "message"), longest_quote));
+      return sentence_end("Suspended: " +
+                          shorten(text_field(body, "message"), longest_message_quote));
     case RecordKind::gap:
       if (body.contains("compacted")) return {};
       if (const auto repaired = body.find("repaired"); repaired != body.end()) {
@@ -119,7 +120,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
              " to " + std::to_string(field<Sequence>(body, "last", 0)) + " were lost.";
     case RecordKind::stopped:
       return sentence_end("The run ended as " + text_field(body, "status") + ": " +
-                          shorten(text_field(body, "detail"), longest_quote));
+                          shorten(text_field(body, "detail"), longest_message_quote));
     case RecordKind::finished:
       return field(body, "degraded", false)
                  ? "The run finished with a substitute answer (degraded)."
@@ -127,7 +128,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::effect_withdrawn:
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
-          "\" was not carried out: " + shorten(text_field(body, "cause"), longest_quote));
+          "\" was not carried out: " + shorten(text_field(body, "cause"), longest_message_quote));
     case RecordKind::forked: {
       const std::string who = text_field(body, "who");
       return sentence_end("Forked from checkpoint " + text_field(body, "parent") +
@@ -142,7 +143,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::compensation_withdrawn:
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
-          "\" could not be undone: " + shorten(text_field(body, "cause"), longest_quote));
+          "\" could not be undone: " + shorten(text_field(body, "cause"), longest_message_quote));
     case RecordKind::run_started:
     case RecordKind::attempt_started:
     case RecordKind::step:
@@ -182,8 +183,8 @@ Json run_json(const RunInfo& run) {
               {"records", run.last}};
 }
 
-Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
-  Narrative told;
+Result<Timeline> read_timeline(const JournalReading& reading, Sequence until) {
+  Timeline told;
   told.journal = Journal(reading.info.id);
   for (const Record& record : reading.records) {
     if (record.seq() > until) break;
@@ -195,7 +196,7 @@ Result<Narrative> narrate(const JournalReading& reading, Sequence until) {
         if (!sentence.empty()) {
           Json fields = body.value();
           fields["kind"] = to_string(record.kind());
-          told.happenings.push_back(
+          told.events.push_back(
               {record.seq(), record.time(), std::move(sentence), std::move(fields)});
         }
       }

@@ -19,21 +19,21 @@ namespace triage::inline v0_1::cli {
 [[nodiscard]] Json run_json(const RunInfo& run);
 
 // One thing that happened to a run beside its steps.
-struct Happening {
+struct TimelineEvent {
   Sequence seq = 0;
   WallTime time{};
   std::string sentence{};  // "Attempt 2 failed at step 7 (fetch): external_fault, …"
   Json fields{};           // The record's kind and body, for programs.
 };
 
-struct Narrative {
+struct Timeline {
   Journal journal{};
-  std::vector<Happening> happenings{};
+  std::vector<TimelineEvent> events{};
 };
 
 // Folds the run and tells its failures, decisions, rollbacks, resumes and its end, oldest first.
 // until: records behind this sequence are left out. Errors: Errc::corrupt.
-[[nodiscard]] Result<Narrative> narrate(const JournalReading& reading, Sequence until);
+[[nodiscard]] Result<Timeline> read_timeline(const JournalReading& reading, Sequence until);
 
 // Tells stderr what is damaged or missing; the status is `unreadable` then, else `done`.
 ExitStatus warn_of_damage(const JournalReading& reading);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// triage experiment: runs what a file describes, under every combination of its factors.
+
+#include "command.hpp"
+#include "experiment_file.hpp"
+#include "open_store.hpp"
+#include "render/experiment_table.hpp"
+#include "render/output.hpp"
+#include "render/progress.hpp"
+#include "store_argument.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/lab/experiment_plots.hpp"
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct ExperimentArguments {
+  std::string file{};
+  std::uint64_t seeds = 0;  // 0: as the file says.
+  int threads = 0;
+  bool csv = false;
+  bool json = false;
+  bool check = false;
+  bool again = false;
+  std::string store{};
+  std::string html{};
+  std::string svg{};
+};
+
+lab::ExperimentOptions options_of(const ExperimentArguments& given,
+                                  const lab::ScriptedExperiment& what) {
+  lab::ExperimentOptions options = what.options();
+  if (given.seeds > 0) options.seeds = given.seeds;
+  options.threads = given.threads;
+  options.name = what.name();
+  options.trial = what.fingerprint();
+  return options;
+}
+
+// Where it is kept how far the experiment is.
+Result<std::shared_ptr<CheckpointStore>> store_of(const ExperimentArguments& given,
+                                                  const lab::ExperimentOptions& options) {
+  const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
+  if (!where) return where.error();
+  TRIAGE_TRY(store, open_store_for_runs(where.value()));
+  if (given.again) {
+    auto erased = store->erase(lab::experiment_run(options));
+    if (!erased && erased.error().code != Errc::not_found) return std::move(erased).error();
+  }
+  return outcome::success(std::move(store));
+}
+
+void tell_resumed(const lab::ExperimentReport& report) {
+  std::uint64_t all = 0;
+  for (const auto& one : report.conditions) all += one.trials;
+  if (report.resumed == all) {
+    warn("this experiment had finished before; --again runs it anew");
+  } else if (report.resumed > 0) {
+    warn("went on after " + std::to_string(report.resumed) + " of " + std::to_string(all) +
+         " trials");
+  }
+}
+
+std::size_t condition_count(const lab::ExperimentOptions& options) {
+  std::size_t count = 1;
+  for (const lab::Factor& factor : options.factors) count *= factor.levels.size();
+  return count;
+}
+
+void print_report(const ExperimentArguments& given, const lab::ExperimentReport& report) {
+  if (given.json) {
+    print_json(report.json());
+  } else if (given.csv) {
+    print(report.csv());
+  } else {
+    print(experiment_tables(report));
+  }
+}
+
+Result<void> write_file(const std::string& path, std::string_view text) {
+  if (path.empty()) return outcome::success();
+  std::ofstream file(path, std::ios::binary | std::ios::app);  // What is there may stay for now.
+  if (file && !text.empty()) {
+    file.close();
+    file.open(path, std::ios::binary | std::ios::trunc);
+    file << text;
+  }
+  file.close();
+  if (!file) return Error{Errc::io, "\"" + printable(path) + "\" cannot be written"};
+  return outcome::success();
+}
+
+// Before anything runs, whether the reports could be written; then the reports.
+Result<void> write_reports(const ExperimentArguments& given, const lab::ScriptedExperiment& what,
+                           const lab::ExperimentReport* report) {
+  if (report == nullptr) {
+    TRIAGE_TRYV(write_file(given.html, {}));
+    return write_file(given.svg, {});
+  }
+  if (!given.html.empty()) {
+    const auto trials = lab::shown_trials(what, *report);
+    TRIAGE_TRYV(write_file(given.html, lab::html_report(what, *report, trials)));
+  }
+  if (!given.svg.empty()) {
+    TRIAGE_TRYV(write_file(given.svg, lab::success_svg(*report)));
+  }
+  return outcome::success();
+}
+
+ExitStatus experiment_of(const ExperimentArguments& given) {
+  const auto what = read_experiment_file(given.file);
+  if (!what) return report(what.error());
+  lab::ExperimentOptions options = options_of(given, what.value());
+  if (given.check) {
+    print(printable(given.file) + " is sound: " + count(condition_count(options), "condition") +
+          ", " + count(options.seeds, "seed") + "\n");
+    return ExitStatus::done;
+  }
+  if (auto writable = write_reports(given, what.value(), nullptr); !writable) {
+    return report(writable.error());
+  }
+  auto store = store_of(given, options);
+  if (!store) return report(store.error());
+  options.store = std::move(store).value();
+  Progress progress(what.value().name(), real_clock());
+  options.on_progress = [&](std::uint64_t done, std::uint64_t all) { progress.tell(done, all); };
+  const auto done =
+      lab::run_experiment([&](const lab::Condition& condition,
+                              std::uint64_t seed) { return what.value().trial(condition, seed); },
+                          options);
+  progress.end();
+  if (!done) return report(done.error());
+  tell_resumed(done.value());
+  print_report(given, done.value());
+  const auto written = write_reports(given, what.value(), &done.value());
+  return written ? ExitStatus::done : report(written.error());
+}
+
+}  // namespace
+
+std::function<ExitStatus()> experiment(CLI::App& arguments) {
+  auto given = std::make_shared<ExperimentArguments>();
+  arguments
+      .add_option("FILE", given->file, "The experiment, in YAML or JSON; - for standard input.")
+      ->required();
+  arguments.add_option("--seeds", given->seeds, "How many, instead of those of the file.")
+      ->check(CLI::PositiveNumber);
+  arguments.add_option("--threads", given->threads, "Default: one for each core.")
+      ->check(CLI::Range(1, 1000));
+  auto* csv = arguments.add_flag("--csv", given->csv, "Print a line of CSV for each condition.");
+  arguments.add_flag("--json", given->json, "Print one JSON document.")->excludes(csv);
+  arguments.add_option("--html", given->html,
+                       "Write a page with charts to this file. It needs no network.");
+  arguments.add_option("--svg", given->svg, "Write a picture of success to this file.");
+  arguments.add_option("--store", given->store, store_help);
+  arguments.add_flag("--again", given->again,
+                     "Forget how far this experiment is, or what it came to, and begin anew.");
+  arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
+  arguments.footer(std::string("Example: triage experiment examples/experiments/routing.yaml\n\n"
+                               "Every condition meets the same seeds. An experiment that was "
+                               "killed goes on when it is\nstarted again. docs/experiments.md says "
+                               "how to write such a file.\n\n") +
+                   exit_status_help());
+  return [given] { return experiment_of(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One job of the scripted agent: what its attempts do, step by step, and what they come to.
+
+#include "draws.hpp"
+#include "scripted_spec.hpp"
+
+#include "triage/attempt.hpp"
+#include "triage/failure.hpp"
+#include "triage/lab/experiment_file.hpp"
+#include "triage/lab/world.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace triage::inline v0_1::lab::detail {
+
+// A trouble as one job has it.
+struct MetTrouble {
+  const Trouble* trouble = nullptr;
+  FailureType type = FailureType::unknown;
+  std::uint64_t step = 1;
+  Failure failure{};
+  bool noticed = false;  // An attempt failed by it.
+  bool over = false;     // An attempt got past it.
+};
+
+// What a job is and has come to, through all lives of its process.
+struct ScriptedJob {
+  ScriptedJob(const ScriptedSetup& setup, std::uint64_t seed, std::uint64_t number);
+
+  const ScriptedSetup& setup;
+  std::uint64_t seed;
+  std::uint64_t number;
+  std::vector<MetTrouble> troubles{};
+  std::vector<TimelineSpan>* spans = nullptr;  // Null: nobody looks.
+  int attempts = 0;
+  std::uint64_t steps = 0;  // Made, by all attempts.
+  std::uint64_t tokens = 0;
+  double usd = 0.0;
+  std::uint64_t effects = 0;
+  Duration began{0};
+  Duration ended{0};
+  bool finished = false;
+  bool correct = false;
+  bool broke = false;  // The next step would have cost more than the budget has.
+};
+
+// One attempt of a job.
+class ScriptedAttempt {
+ public:
+  // over: asked to stop when the budget is spent.
+  ScriptedAttempt(ScriptedJob& job, const World& world, Process& self, Attempt& attempt,
+                  std::stop_source& over)
+      : job_(job), world_(world), self_(self), attempt_(attempt), over_(over) {}
+
+  // The number of right steps: all of them, unless something wrong stayed unnoticed.
+  Result<std::uint64_t> go();
+
+ private:
+  void get_past_troubles();
+  Result<std::uint64_t> walk();
+  Result<std::uint64_t> make_step();
+  Result<void> pay(std::uint64_t times);
+  Result<std::uint64_t> act(const std::string& tool);
+  Result<void> settle_effect();
+  MetTrouble* trouble_here();
+  Error fail_by(MetTrouble& met);
+  void record(const std::string& tool, const MetTrouble* met);
+
+  ScriptedJob& job_;
+  const World& world_;
+  Process& self_;
+  Attempt& attempt_;
+  std::stop_source& over_;
+  std::uint64_t done_ = 0;
+  std::uint64_t right_ = 0;
+  std::uint64_t spoiled_ = 0;  // The step that went wrong without being noticed; 0: none.
+  std::uint64_t spoiler_ = 0;  // Which trouble that was.
+  std::string end_ = "killed";
+};
+
+}  // namespace triage::inline v0_1::lab::detail

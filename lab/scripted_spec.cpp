@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "scripted_spec.hpp"
+
+#include "json_fields.hpp"
+
+#include "triage/detail/try.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/stop.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace triage::inline v0_1::lab::detail {
+namespace {
+
+constexpr std::uint64_t most_steps = 100'000;
+constexpr std::uint64_t most_jobs = 1'000;
+
+std::vector<std::string> trouble_names() {
+  std::vector<std::string> names;
+  for (const FailureType type : all_failure_types) names.emplace_back(to_string(type));
+  return names;
+}
+
+void within(JsonFields& fields, std::string_view key, std::uint64_t& value, std::uint64_t least,
+            std::uint64_t most) {
+  fields.read(key, value);
+  if (value >= least && value <= most) return;
+  fields.refuse(key, " is " + std::to_string(value) + "; allowed is " + std::to_string(least) +
+                         " to " + std::to_string(most));
+}
+
+void share_of(JsonFields& fields, std::string_view key, double& value) {
+  fields.read(key, value);
+  if (value >= 0.0 && value <= 1.0) return;
+  fields.refuse(key, " is " + show(Json(value)) + "; allowed is 0 to 1");
+}
+
+void price_of(JsonFields& fields, std::string_view key, double& value) {
+  fields.read(key, value);
+  if (value >= 0.0 && std::isfinite(value)) return;
+  fields.refuse(key, " is " + show(Json(value)) + "; allowed is 0 or more");
+}
+
+void length_of(JsonFields& fields, std::string_view key, Duration& value) {
+  fields.read(key, value);
+  if (value < Duration::zero()) fields.refuse(key, " is below zero; allowed is 0 or more");
+}
+
+// A table, or one number for all of it.
+Result<HintOdds> odds_from_json(const Json& json, const std::string& path) {
+  HintOdds odds;
+  if (json.is_number()) {
+    const double one = json.get<double>();
+    if (one >= 0.0 && one <= 1.0) {
+      return outcome::success(HintOdds{.right_hint = one, .wrong_hint = one, .no_hint = one});
+    }
+    return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed is 0 to 1"};
+  }
+  JsonFields fields(json, path);
+  share_of(fields, "right_hint", odds.right_hint);
+  share_of(fields, "wrong_hint", odds.wrong_hint);
+  share_of(fields, "no_hint", odds.no_hint);
+  TRIAGE_TRYV(fields.finish());
+  return outcome::success(odds);
+}
+
+Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
+  Trouble trouble;
+  JsonFields fields(json, path);
+  std::vector<std::string> names;
+  if (const Json* one = fields.find("trouble"); one != nullptr && one->is_string()) {
+    names = {one->get<std::string>()};
+  } else {
+    fields.read("trouble", names);
+  }
+  if (names.empty()) fields.refuse("trouble", " has no failure type; allowed is one or more");
+  for (const std::string& name : names) {
+    const auto type = parse_failure_type(name);
+    if (type) {
+      trouble.types.push_back(*type);
+    } else {
+      fields.refuse_name("trouble", name, trouble_names());
+    }
+  }
+  share_of(fields, "share", trouble.share);
+  within(fields, "step", trouble.step, 0, most_steps);
+  within(fields, "noticed_after", trouble.noticed_after, 0, most_steps);
+  within(fields, "repeats", trouble.repeats, 0, most_steps);
+  length_of(fields, "from", trouble.from);
+  if (fields.find("lasts") != nullptr) length_of(fields, "lasts", trouble.lasts.emplace());
+  const Json* recovers = fields.find("recovers");
+  TRIAGE_TRYV(fields.finish());
+  if (recovers != nullptr) {
+    TRIAGE_TRY(odds, odds_from_json(*recovers, path + ".recovers"));
+    trouble.recovers = odds;
+  }
+  return outcome::success(std::move(trouble));
+}
+
+void read_tokens(JsonFields& fields, std::string_view key, ScriptedAgent& agent) {
+  constexpr std::uint64_t most = 1'000'000'000;
+  const bool input = key == "input_tokens";
+  within(fields, key, input ? agent.input_tokens : agent.output_tokens, 0, most);
+}
+
+void read_effect(JsonFields& fields, ScriptedAgent& agent) {
+  static const std::vector<std::pair<std::string, EffectStyle>> styles{
+      {"none", EffectStyle::none},
+      {"bare", EffectStyle::bare},
+      {"wrapped", EffectStyle::wrapped},
+      {"reconciled", EffectStyle::reconciled}};
+  std::string name = "none";
+  fields.read("effect", name);
+  std::vector<std::string> names;
+  for (const auto& [known, style] : styles) {
+    if (known == name) agent.effect = style;
+    names.push_back(known);
+  }
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    fields.refuse_name("effect", name, names);
+  }
+}
+
+}  // namespace
+
+Result<ScriptedAgent> agent_from_json(const Json& json, const std::string& path) {
+  ScriptedAgent agent;
+  JsonFields fields(json, path);
+  within(fields, "steps", agent.steps, 1, most_steps);
+  length_of(fields, "step_time", agent.step_time);
+  read_tokens(fields, "input_tokens", agent);
+  read_tokens(fields, "output_tokens", agent);
+  price_of(fields, "input_price", agent.input_price);
+  price_of(fields, "output_price", agent.output_price);
+  fields.read("tools", agent.tools);
+  within(fields, "jobs", agent.jobs, 1, most_jobs);
+  length_of(fields, "every", agent.every);
+  read_effect(fields, agent);
+  within(fields, "effect_step", agent.effect_step, 1, most_steps);
+  length_of(fields, "restart_after", agent.restart_after);
+  const Json* recovers = fields.find("recovers");
+  TRIAGE_TRYV(fields.finish());
+  if (recovers != nullptr) {
+    TRIAGE_TRY(odds, odds_from_json(*recovers, path + ".recovers"));
+    agent.recovers = odds;
+  }
+  if (agent.effect != EffectStyle::none && agent.effect_step > agent.steps) {
+    return Error{Errc::invalid_argument,
+                 path + ".effect_step is " + std::to_string(agent.effect_step) +
+                     "; allowed is 1 to `steps`, " + std::to_string(agent.steps)};
+  }
+  return outcome::success(std::move(agent));
+}
+
+Result<ScriptedFaults> faults_from_json(const Json& json, const std::string& path) {
+  ScriptedFaults faults;
+  if (!json.is_array()) {
+    return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed is a list"};
+  }
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string place = path + "[" + std::to_string(i) + "]";
+    const Json& rule = json[i];
+    if (!rule.is_object() || rule.contains("fault") == rule.contains("trouble")) {
+      return Error{Errc::invalid_argument,
+                   place + " is " + show(rule) +
+                       "; allowed is an object with either the key fault or the key trouble"};
+    }
+    if (rule.contains("trouble")) {
+      TRIAGE_TRY(trouble, trouble_from_json(rule, place));
+      faults.troubles.push_back(std::move(trouble));
+      continue;
+    }
+    Json alone = Json::object();
+    alone["faults"] = Json::array({rule});
+    auto mix = fault_mix_from_json(alone);
+    if (!mix) {
+      const std::string_view before = ".faults[0]";
+      const std::string& why = mix.error().detail;
+      return Error{mix.error().code,
+                   place + (why.starts_with(before) ? why.substr(before.size()) : ": " + why)};
+    }
+    faults.chaos.rules.push_back(std::move(mix).value().rules.front());
+  }
+  return outcome::success(std::move(faults));
+}
+
+Result<Limits> budget_from_json(const Json& json, const std::string& path) {
+  Limits limits;
+  JsonFields fields(json, path);
+  constexpr std::uint64_t most = 1'000'000;
+  std::uint64_t attempts = static_cast<std::uint64_t>(limits.max_attempts);
+  within(fields, "max_attempts", attempts, 1, most);
+  std::uint64_t per_type = static_cast<std::uint64_t>(limits.max_attempts_per_type);
+  if (json.is_object() && json.contains("max_attempts")) per_type = attempts;
+  within(fields, "max_attempts_per_type", per_type, 1, most);
+  fields.read("max_tokens", limits.max_tokens);
+  price_of(fields, "max_cost_usd", limits.max_cost_usd);
+  length_of(fields, "max_elapsed", limits.max_elapsed);
+  TRIAGE_TRYV(fields.finish());
+  limits.max_attempts = static_cast<int>(attempts);
+  limits.max_attempts_per_type = static_cast<int>(per_type);
+  return outcome::success(limits);
+}
+
+Result<StoreKind> store_from_json(const Json& json, const std::string& path) {
+  if (json == "none") return outcome::success(StoreKind::none);
+  if (json == "deferred") return outcome::success(StoreKind::deferred);
+  if (json == "immediate") return outcome::success(StoreKind::immediate);
+  return Error{Errc::invalid_argument,
+               path + " is " + show(json) + "; allowed are none, deferred, immediate"};
+}
+
+const std::vector<std::string>& baseline_names() {
+  static const std::vector<std::string> names{"none", "blind_retry", "backoff_only"};
+  return names;
+}
+
+std::optional<FailurePolicy> baseline(std::string_view name) {
+  constexpr int as_often_as_limits_allow = std::numeric_limits<int>::max();
+  FailurePolicy policy;
+  if (name == "none") return policy.otherwise(escalate());
+  if (name == "blind_retry") {
+    return policy.otherwise(retry({.max_attempts = as_often_as_limits_allow}));
+  }
+  if (name == "backoff_only") {
+    return policy.otherwise(retry_with_backoff({.max_attempts = as_often_as_limits_allow}));
+  }
+  return std::nullopt;
+}
+
+}  // namespace triage::inline v0_1::lab::detail

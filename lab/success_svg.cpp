@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "triage/lab/experiment_plots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::lab {
+namespace {
+
+// All in units of the picture.
+constexpr double panel_width = 300;
+constexpr double panel_height = 170;
+constexpr double left = 44;   // Of a panel, for its axis.
+constexpr double above = 34;  // For its title.
+constexpr double below = 40;  // For the levels.
+constexpr double line = 18;   // Of the legend.
+constexpr std::size_t most_in_a_row = 3;
+// Distinguishable with colour blindness. Source: M. Okabe, K. Ito, 2008.
+constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                             "#e69f00", "#56b4e9", "#555555"};
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string all;
+  for (const char c : printable(text)) {
+    if (c == '<')
+      all += "&lt;";
+    else if (c == '>')
+      all += "&gt;";
+    else if (c == '&')
+      all += "&amp;";
+    else if (c == '"')
+      all += "&quot;";
+    else
+      all += c;
+  }
+  return all;
+}
+
+std::string text_at(double x, double y, const std::string& text, const char* more) {
+  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">" + escaped(text) +
+         "</text>\n";
+}
+
+std::string line_from(double x1, double y1, double x2, double y2, const std::string& style) {
+  return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) +
+         "\" y2=\"" + number(y2) + "\" " + style + "/>\n";
+}
+
+std::vector<std::string> add_once(std::vector<std::string> known, const std::string& one) {
+  if (std::find(known.begin(), known.end(), one) == known.end()) known.push_back(one);
+  return known;
+}
+
+std::size_t place_of(const std::vector<std::string>& all, const std::string& one) {
+  return static_cast<std::size_t>(std::find(all.begin(), all.end(), one) - all.begin());
+}
+
+// How a condition is shown.
+struct Place {
+  std::string series{};
+  std::string panel{};
+  std::string level{};
+};
+
+Place place_of(const Condition& condition) {
+  const auto& levels = condition.levels();
+  Place place{.series = levels.front().second};
+  if (levels.size() > 1) place.level = levels.back().second;
+  for (std::size_t i = 1; i + 1 < levels.size(); ++i) {
+    place.panel += (place.panel.empty() ? "" : ", ") + levels[i].first + ": " + levels[i].second;
+  }
+  return place;
+}
+
+class Picture {
+ public:
+  explicit Picture(const ExperimentReport& report) : report_(report) {
+    for (const ConditionReport& one : report.conditions) {
+      const Place place = place_of(one.condition);
+      series_ = add_once(std::move(series_), place.series);
+      panels_ = add_once(std::move(panels_), place.panel);
+      levels_ = add_once(std::move(levels_), place.level);
+    }
+  }
+  [[nodiscard]] std::string svg() const;
+
+ private:
+  [[nodiscard]] std::string legend() const;
+  [[nodiscard]] std::string frame(std::size_t panel) const;
+  [[nodiscard]] std::string points(std::size_t series) const;
+  [[nodiscard]] double x_of(std::size_t panel) const {
+    return static_cast<double>(panel % most_in_a_row) * panel_width + left;
+  }
+  [[nodiscard]] double y_of(std::size_t panel, double rate) const {
+    return static_cast<double>(panel / most_in_a_row) * (panel_height + above + below) + top() +
+           above + (1 - rate) * panel_height;
+  }
+  [[nodiscard]] double top() const { return static_cast<double>(series_.size()) * line + 8; }
+  [[nodiscard]] double step() const {
+    return (panel_width - left - 12) / static_cast<double>(levels_.size());
+  }
+
+  const ExperimentReport& report_;
+  std::vector<std::string> series_{};
+  std::vector<std::string> panels_{};
+  std::vector<std::string> levels_{};
+};
+
+std::string Picture::legend() const {
+  std::string svg;
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    const double y = static_cast<double>(i) * line + 14;
+    svg += "<circle cx=\"12\" cy=\"" + number(y - 4) + "\" r=\"4\" fill=\"" +
+           colours[i % colours.size()] + "\"/>\n" + text_at(22, y, series_[i], "");
+  }
+  return svg;
+}
+
+// A panel without its points.
+std::string Picture::frame(std::size_t panel) const {
+  const double x = x_of(panel);
+  std::string svg = text_at(x, y_of(panel, 1) - 12, panels_[panel], " font-weight=\"bold\"");
+  for (int percent = 0; percent <= 100; percent += 25) {
+    const double y = y_of(panel, percent / 100.0);
+    svg += line_from(x, y, x + panel_width - left - 12, y, "stroke=\"#cccccc\"");
+    svg += text_at(x - 6, y + 4, std::to_string(percent) + (percent == 100 ? " %" : ""),
+                   " text-anchor=\"end\"");
+  }
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    svg += text_at(x + (static_cast<double>(i) + 0.5) * step(), y_of(panel, 0) + 16, levels_[i],
+                   " text-anchor=\"middle\"");
+  }
+  const std::string& factor = report_.conditions.front().condition.levels().back().first;
+  if (levels_.size() > 1) {
+    svg += text_at(x + (panel_width - left - 12) / 2, y_of(panel, 0) + 32, factor,
+                   " text-anchor=\"middle\" fill=\"#666666\"");
+  }
+  return svg;
+}
+
+std::string Picture::points(std::size_t series) const {
+  const std::string colour = colours[series % colours.size()];
+  std::string svg;
+  for (const ConditionReport& one : report_.conditions) {
+    const Place place = place_of(one.condition);
+    if (place.series != series_[series]) continue;
+    const std::size_t panel = place_of(panels_, place.panel);
+    // Side by side, so that equal ones can be told apart.
+    const double aside = (static_cast<double>(series) + 0.5) / static_cast<double>(series_.size());
+    const double x =
+        x_of(panel) +
+        (static_cast<double>(place_of(levels_, place.level)) + 0.2 + 0.6 * aside) * step();
+    svg += line_from(x, y_of(panel, one.interval.low), x, y_of(panel, one.interval.high),
+                     "stroke=\"" + colour + "\" stroke-width=\"2\"");
+    svg += "<circle cx=\"" + number(x) + "\" cy=\"" + number(y_of(panel, one.rate)) +
+           "\" r=\"3.5\" fill=\"" + colour + "\"><title>" + escaped(one.condition.text()) + ": " +
+           number(one.rate * 100) + " % (" + number(one.interval.low * 100) + " to " +
+           number(one.interval.high * 100) + ")</title></circle>\n";
+  }
+  return svg;
+}
+
+std::string Picture::svg() const {
+  const std::size_t columns = std::min(panels_.size(), most_in_a_row);
+  const std::size_t rows = (panels_.size() + most_in_a_row - 1) / most_in_a_row;
+  const double width = static_cast<double>(columns) * panel_width + 12;
+  const double height = top() + static_cast<double>(rows) * (panel_height + above + below) + 4;
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) +
+                    " " + number(height) + "\" width=\"" + number(width) +
+                    "\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n" +
+                    "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + legend();
+  for (std::size_t i = 0; i < panels_.size(); ++i) svg += frame(i);
+  for (std::size_t i = 0; i < series_.size(); ++i) svg += points(i);
+  return svg + "</svg>\n";
+}
+
+}  // namespace
+
+std::string success_svg(const ExperimentReport& report) {
+  if (report.conditions.empty()) return {};
+  return Picture(report).svg();
+}
+
+}  // namespace triage::inline v0_1::lab

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// triage experiment, as a user runs it.
+#include "cli/stores.hpp"
+
+#include <fstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+std::string file_with(const TempFolder& folder, const char* name, const std::string& text) {
+  const std::string path = folder.file(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+const char* const coins = R"(experiment: coins
+seeds: 40
+agent: {steps: 3, recovers: 0.5}
+policies: [none, blind_retry]
+faults:
+  - tool trouble: [{trouble: wrong_tool_called, share: 0.5}]
+)";
+
+}  // namespace
+
+TEST_CASE("an experiment prints what became of each policy, with intervals", "[cli]") {
+  const TempFolder folder;
+  const std::string path = file_with(folder, "coins.yaml", coins);
+  const std::string store = folder.file("runs.db");
+  const Printed table = triage_command({"experiment", path, "--store", store});
+  CHECK(table.status == 0);
+  CHECK_THAT(table.out, ContainsSubstring("blind_retry  100.0 % (91.2–100.0)") &&
+                            ContainsSubstring("Differences by seed, with 95 % intervals"));
+  const Printed csv =
+      triage_command({"experiment", path, "--csv", "--seeds", "5", "--store", store});
+  CHECK_THAT(csv.out, ContainsSubstring("policy,trials,successes,rate,rate_low,rate_high,") &&
+                          ContainsSubstring("\nblind_retry,5,5,1,"));
+  const Printed json =
+      triage_command({"experiment", path, "--json", "--threads", "2", "--store", store});
+  CHECK(Json::parse(json.out)["conditions"][1]["successes"] == 40);
+  CHECK_THAT(json.error, ContainsSubstring("had finished before; --again runs it anew"));
+  const Printed anew = triage_command({"experiment", path, "--json", "--again", "--store", store});
+  CHECK(anew.error.empty());
+  CHECK(anew.out == json.out);
+  CHECK(triage_command({"experiment", path, "--check"}).out ==
+        path + " is sound: 2 conditions, 40 seeds\n");
+}
+
+TEST_CASE("an experiment says which file, which line, which key and what is allowed", "[cli]") {
+  const TempFolder folder;
+  const auto error_of = [&](const std::string& text) {
+    const std::string path = file_with(folder, "wrong.yaml", text);
+    const Printed printed = triage_command({"experiment", path});
+    CHECK(printed.status == 2);
+    CHECK(printed.out.empty());
+    return printed.error;
+  };
+  CHECK_THAT(error_of(std::string(coins) + "  - flaky:\n    - {fault: fails, rate: 1.5}\n"),
+             ContainsSubstring("wrong.yaml\": line 8: faults[1].flaky[0].rate is 1.5; allowed is "
+                               "0 to 1"));
+  CHECK_THAT(error_of(std::string(coins) + "mood: good\n"),
+             ContainsSubstring("line 7: mood is not known; allowed are "));
+  CHECK_THAT(error_of("experiment: empty\npolicies: []\n"),
+             ContainsSubstring("line 2: policies is []; allowed is a list of one or more"));
+  file_with(folder, "mine.yaml", "timeout: escalate\nexternal_fault: {strategy: retri}\n");
+  CHECK_THAT(error_of("experiment: policy\npolicies:\n  - none\n  - mine.yaml\n"),
+             ContainsSubstring("line 4: policies[1]: ") &&
+                 ContainsSubstring("mine.yaml\": line 2: external_fault"));
+  CHECK_THAT(error_of("experiment: {\n"), ContainsSubstring("the experiment is no YAML"));
+  const Printed absent = triage_command({"experiment", folder.file("no.yaml")});
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.error, ContainsSubstring("no.yaml"));
+  CHECK(triage_command({"experiment", file_with(folder, "c.yaml", coins), "--csv", "--json"})
+            .status == 2);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Experiments of files: what a simulated agent comes to under each policy, and every mistake named.
+#include "triage/lab/experiment_file.hpp"
+
+#include "support/catch.hpp"
+#include "support/result.hpp"
+
+#include <numeric>
+#include <string>
+
+using namespace triage;
+
+namespace {
+
+Result<lab::ScriptedExperiment> experiment(const char* text) {
+  return lab::experiment_from_json(Json::parse(text), [](const std::string& file) -> Result<Json> {
+    return Error{Errc::not_found, "\"" + file + "\" cannot be opened"};
+  });
+}
+
+lab::ExperimentReport report_of(const char* text) {
+  const auto read = experiment(text);
+  REQUIRE_OK(read);
+  auto report =
+      lab::run_experiment([&](const lab::Condition& condition,
+                              std::uint64_t seed) { return read.value().trial(condition, seed); },
+                          read.value().options());
+  REQUIRE_OK(report);
+  return std::move(report).value();
+}
+
+double figure(const lab::ExperimentReport& report, std::size_t condition, const char* name) {
+  return report.conditions.at(condition).figures.at(name).value;
+}
+
+std::string problem(const char* text) {
+  const auto read = experiment(text);
+  return read ? std::string() : read.error().detail;
+}
+
+}  // namespace
+
+TEST_CASE("an agent without faults does its steps once, at their price", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "calm", "seeds": 3, "policies": ["none"],
+      "agent": {"steps": 10, "step_time": "2s", "input_tokens": 900, "output_tokens": 100,
+                "input_price": 10, "output_price": 10}})");
+  REQUIRE(report.conditions.size() == 1);
+  CHECK(report.conditions[0].rate == 1.0);
+  CHECK(figure(report, 0, "attempts") == 1);
+  CHECK(figure(report, 0, "steps") == 10);
+  CHECK(figure(report, 0, "wasted") == 0);
+  CHECK(figure(report, 0, "seconds") == 20);
+  CHECK(figure(report, 0, "tokens") == 10'000);
+  CHECK(figure(report, 0, "usd") == Approx(0.1));
+  CHECK(figure(report, 0, "correct") == 1);
+}
+
+TEST_CASE("an attempt that is told the right thing gets past its trouble", "[lab][experiment]") {
+  // Certain either way, if only the texts are understood.
+  const auto report = report_of(R"({"experiment": "hints", "seeds": 60,
+      "agent": {"steps": 3, "recovers": {"right_hint": 1, "wrong_hint": 0, "no_hint": 0}},
+      "policies": ["blind_retry", {"told": {"wrong_tool_called": "replan", "default": "escalate"}}],
+      "faults": [{"tool": [{"trouble": "wrong_tool_called", "step": 2}]}]})");
+  CHECK(report.conditions[0].rate == 0.0);
+  CHECK(report.conditions[1].rate > 0.7);
+  REQUIRE(report.differences.size() == 1);
+  CHECK(report.differences[0].interval.low > 0.6);
+}
+
+TEST_CASE("a trouble without memory is got past by chance, in every policy alike",
+          "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "chance", "seeds": 50,
+      "agent": {"recovers": 0.5}, "policies": ["blind_retry", "backoff_only"],
+      "faults": [{"any": [{"trouble": "external_fault", "step": 10}]}]})");
+  CHECK(figure(report, 0, "attempts") == figure(report, 1, "attempts"));
+  CHECK(figure(report, 0, "attempts") > 2);
+  CHECK(figure(report, 0, "wasted") == Approx((figure(report, 0, "attempts") - 1) * 10));
+  CHECK(figure(report, 1, "seconds") > figure(report, 0, "seconds"));
+}
+
+TEST_CASE("no step is begun that a budget could not pay", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "poor", "seeds": 20,
+      "agent": {"recovers": 0, "input_tokens": 1000, "output_tokens": 0, "steps": 4},
+      "policies": ["blind_retry"],
+      "faults": [{"always": [{"trouble": "external_fault", "step": 3}]}],
+      "budgets": [{"small": {"max_tokens": 7500}}, {"smaller": {"max_tokens": 3000}}]})");
+  CHECK(report.conditions[0].rate == 0.0);
+  CHECK(figure(report, 0, "tokens") == 7000);
+  CHECK(figure(report, 1, "tokens") == 3000);
+}
+
+TEST_CASE("an outage ends by itself, and waiting outlasts it", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "outage", "seeds": 20, "agent": {"steps": 5},
+      "policies": ["blind_retry", "backoff_only"],
+      "faults": [{"outage": [{"trouble": "external_fault", "lasts": "20s"}]}]})");
+  CHECK(report.conditions[0].rate == 0.0);
+  CHECK(report.conditions[1].rate > 0.6);
+}
+
+TEST_CASE("an effect under kills happens twice unless it is wrapped", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "kills", "seeds": 100, "compare": "agent.effect",
+      "agent": {"steps": 3, "effect": "bare", "effect_step": 2}, "policies": ["blind_retry"],
+      "faults": [{"kills": [{"fault": "kill", "site": "receipt", "rate": 0.3}]}],
+      "stores": ["immediate"], "vary": {"agent.effect": ["bare", "wrapped", "reconciled"]}})");
+  REQUIRE(report.conditions.size() == 3);
+  CHECK(figure(report, 0, "doubled") > 0.2);
+  CHECK(report.conditions[0].rate == 1.0);
+  CHECK(figure(report, 1, "doubled") == 0);
+  CHECK(report.conditions[1].rate < 0.9);  // Nobody can say whether it happened.
+  CHECK(figure(report, 2, "doubled") == 0);
+  CHECK(report.conditions[2].rate == 1.0);
+}
+
+TEST_CASE("what goes wrong silently is restored from before it, or it stays", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "spoiled", "seeds": 60,
+      "agent": {"steps": 8, "recovers": 1},
+      "policies": [{"latest": {"default": {"strategy": "rollback", "latest": true}}},
+                   {"far": {"default": {"strategy": "rollback", "back": 4}}}],
+      "faults": [{"late": [{"trouble": "external_fault", "step": 3, "noticed_after": 3}]},
+                 {"never": [{"trouble": "external_fault", "step": 3, "noticed_after": 20}]}]})");
+  CHECK(report.conditions[0].rate == 0.0);  // The wrong state is restored again and again.
+  CHECK(report.conditions[2].rate == 1.0);
+  CHECK(figure(report, 3, "correct") == 0.0);
+  CHECK(report.conditions[3].rate == 1.0);  // Nobody noticed.
+}
+
+TEST_CASE("the same seed gives the same sample, whatever ran before", "[lab][experiment]") {
+  const auto read = experiment(R"({"experiment": "same", "seeds": 2, "policies": ["backoff_only"],
+      "agent": {"jobs": 3, "every": "1s"},
+      "faults": [{"all": [{"fault": "fails", "site": "step", "rate": 0.1},
+                          {"fault": "kill", "site": "store", "rate": 0.02}]}]})");
+  REQUIRE_OK(read);
+  const lab::Condition only(0, {{"policy", "backoff_only"}});
+  const auto first = read.value().trial(only, 7);
+  static_cast<void>(read.value().trial(only, 8));
+  const auto again = read.value().trial(only, 7);
+  CHECK(first.figures == again.figures);
+  CHECK(first.figures.count("finished") == 1);
+}
+
+TEST_CASE("a timeline has every attempt of a trial with its end", "[lab][experiment]") {
+  const auto read = experiment(R"({"experiment": "line", "agent": {"steps": 4, "recovers": 1},
+      "policies": ["blind_retry"], "faults": [{"a": [{"trouble": "timeout", "step": 2}]}]})");
+  REQUIRE_OK(read);
+  const auto spans = read.value().timeline(lab::Condition(0, {}), 1);
+  REQUIRE(spans.size() == 2);
+  CHECK(spans[0].end == "timeout");
+  CHECK(spans[0].to == std::chrono::seconds(2));
+  CHECK(spans[1].end == "done");
+  CHECK(spans[1].attempt == 2);
+}
+
+TEST_CASE("a file with a mistake is told the key, its value and what is allowed",
+          "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "x"})") ==
+        "policies is null; allowed is a list of one or more names (none, blind_retry, "
+        "backoff_only, a file) or {name: policy document}");
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": []})"),
+             ContainsSubstring("policies is []; allowed is a list of one or more"));
+  CHECK(problem(R"({"experiment": "x", "policies": ["no"]})") ==
+        "policies[0] is \"no\"; allowed are none, blind_retry, backoff_only, a file (.yaml, .yml, "
+        ".json) and a policy document");
+  CHECK(problem(R"({"experiment": "x", "policies": ["mine.yaml"]})") ==
+        "policies[0]: \"mine.yaml\" cannot be opened");
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": [{"mine": {"timeout": "retri"}}]})"),
+             ContainsSubstring("policies[0].mine.timeout names the strategy \"retri\""));
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"],
+                    "faults": [{"a": [{"fault": "fails", "rate": 1.5}]}]})") ==
+        "faults[0].a[0].rate is 1.5; allowed is 0 to 1");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"],
+                    "faults": [{"a": [{"trouble": "timeout", "share": -1}]}]})") ==
+        "faults[0].a[0].share is -1.0; allowed is 0 to 1");
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "moods": ["good"]})"),
+             ContainsSubstring("moods is not known; allowed are "));
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "vary": {"mood": [1]}})"),
+             ContainsSubstring("vary.mood is no factor; allowed is agent. and a key"));
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "vary": {"agent.step": [1]}})"),
+             ContainsSubstring("vary.agent.step[0]: agent.step is not known"));
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "stores": ["paper"]})") ==
+        "stores[0] is \"paper\"; allowed are none, deferred, immediate");
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "compare": "polcy"})"),
+             ContainsSubstring("compare is \"polcy\"; allowed are policy; did you mean"));
+  // All of them at once.
+  const std::string both = problem(R"({"experiment": "x", "policies": ["none"], "seeds": 0,
+                                       "budgets": [{"a": {"max_attempts": 0}}]})");
+  CHECK_THAT(both, ContainsSubstring("budgets[0].a.max_attempts is 0; allowed is 1 to 1000000\n") &&
+                       ContainsSubstring("seeds is 0; allowed is 1 or more"));
+}

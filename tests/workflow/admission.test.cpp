@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Who may begin: capacities and budgets.
+#include "kit.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// How many are at work at once, at most.
+class Crowd {
+ public:
+  void pass() {
+    const int now = ++inside_;
+    for (int most = most_; now > most && !most_.compare_exchange_weak(most, now);) {}
+    for (int i = 0; i < 20; ++i) std::this_thread::yield();
+    --inside_;
+  }
+  [[nodiscard]] int most() const { return most_; }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<int> most_{0};
+};
+
+std::shared_ptr<Budget> tokens(std::uint64_t most) {
+  auto budget = Budget::create({.max_tokens = most});
+  REQUIRE_OK(budget);
+  return std::move(budget).value();
+}
+
+}  // namespace
+
+TEST_CASE("no more than a workflow's capacity is at work at once, nested executors included",
+          "[workflow][admission]") {
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  Crowd crowd;
+  const auto work = stateless([&](const int& n) {
+    crowd.pass();
+    return n;
+  });
+  WorkflowBuilder inner("inner", {.schedule = schedule});
+  inner.executor("a", work).executor("b", work).start("a").start("b");
+  WorkflowBuilder builder("w", {.schedule = schedule, .capacity = 2});
+  builder.executor("start", [](const int& n) { return n; })
+      .executor("inner", built(inner))
+      .start("start");
+  std::vector<std::string> all{"inner"};
+  for (int i = 0; i < 20; ++i) {
+    all.push_back("w" + std::to_string(i));
+    builder.executor(all.back(), work);
+  }
+  WorkflowRun run(built(builder.fan_out("start", all)), {.threads = 8});
+  REQUIRE_OK(run.run(1));
+  CHECK(run.handler_calls() == 23);
+  CHECK(crowd.most() <= 2);
+}
+
+TEST_CASE("executors that share a capacity take turns, and the others do not wait for them",
+          "[workflow][admission]") {
+  Crowd gpu;
+  Crowd any;
+  WorkflowBuilder builder("w", {.capacity = 6, .capacities = {{"gpu", 1}, {"disk", 2}}});
+  builder.executor("start", [](const int& n) { return n; }).start("start");
+  std::vector<std::string> all;
+  for (int i = 0; i < 30; ++i) {
+    const bool uses_gpu = i % 3 == 0;
+    all.push_back("w" + std::to_string(i));
+    builder.executor(all.back(), stateless([&, uses_gpu](const int& n) {
+                       any.pass();
+                       if (uses_gpu) gpu.pass();
+                       return n;
+                     }),
+                     {.shares = uses_gpu     ? "gpu"
+                                : i % 3 == 1 ? "disk"
+                                             : ""});
+  }
+  WorkflowRun run(built(builder.fan_out("start", all)), {.threads = 8});
+  REQUIRE_OK(run.run(1));
+  CHECK(run.handler_calls() == 31);
+  CHECK(gpu.most() == 1);
+  CHECK(any.most() <= 6);
+}
+
+TEST_CASE("an executor that waits for an answer holds no place", "[workflow][admission]") {
+  const auto graph =
+      built(WorkflowBuilder("w", {.capacity = 1})
+                .port<int>("n")
+                .executor("ask", [](const int&,
+                                    Context& context) { return context.request<int>("n", {}); })
+                .executor("work", [](const int& n) { return n; })
+                .start("ask")
+                .start("work"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  CHECK(run.handler_calls() == 2);
+  REQUIRE_OK(run.answer("ask/1/n/1", 5));
+  REQUIRE_OK(run.resume());
+}
+
+TEST_CASE("tasks of one agent run one after another if it has room for one",
+          "[workflow][admission]") {
+  Crowd crowd;
+  TaskGraph graph("plan");
+  graph.agent(
+      "writer",
+      [&](const TaskInput& task) {
+        crowd.pass();
+        return task.id;
+      },
+      1);
+  for (int i = 0; i < 12; ++i) graph.task({.id = "t" + std::to_string(i)});
+  WorkflowRun run(built(graph), {.threads = 4});
+  REQUIRE_OK(run.run({}));
+  CHECK(crowd.most() == 1);
+}
+
+TEST_CASE("a capacity of nothing, or one that nobody has, is refused", "[workflow][admission]") {
+  const auto with = [](std::map<std::string, std::size_t> capacities) {
+    return WorkflowBuilder("w", {.capacities = std::move(capacities)})
+        .executor("a", [](const int& n) { return n; }, {.shares = "gpu"})
+        .start("a")
+        .build();
+  };
+  CHECK_THAT(with({{"gpu", 0}}).error().detail, ContainsSubstring("\"gpu\" is 0"));
+  CHECK_THAT(with({{"gpus", 1}}).error().detail,
+             ContainsSubstring("\"a\"") && ContainsSubstring("did you mean \"gpus\""));
+}
+
+TEST_CASE("a spent budget lets running work finish and begins nothing more; more of it goes on",
+          "[workflow][admission]") {
+  const auto store = memory();
+  const auto spend = [](const int& n, Context& context) -> Result<int> {
+    auto reserved = context.reserve({.input_tokens = 40});
+    if (!reserved) return reserved.error();
+    reserved.value().settle({.input_tokens = 40});
+    return n + 1;
+  };
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", spend)
+                               .executor("b", spend)
+                               .executor("c", spend)
+                               .executor("d", spend)
+                               .start("a")
+                               .chain({"a", "b", "c", "d"}));
+  const auto small = tokens(80);
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .budget = small});
+  const auto stopped = run.run(1);
+  CHECK_ERRC(Errc::exhausted, stopped);
+  CHECK_THAT(stopped.error().detail, ContainsSubstring("budget is spent"));
+  CHECK(run.handler_calls() == 2);
+  CHECK(small->spent().tokens() == 80);
+  CHECK_ERRC(Errc::exhausted, run.resume());
+  CHECK(run.handler_calls() == 2);
+  WorkflowRun more(graph, {.run_id = "w", .store = store, .budget = tokens(80)});
+  const auto done = more.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 5);
+  CHECK(more.handler_calls() == 2);
+}

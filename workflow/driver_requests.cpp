@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// How a run asks, is answered, and goes on when nobody has answered in time.
+#include "driver.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/operations.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// What was answered is kept in the state, where a branch finds it too.
+Result<void> Driver::load_answers() {
+  if (before_.empty()) return outcome::success();
+  const State::Values& values = *before_.values();
+  const auto from = [&](std::string_view prefix) { return values.lower_bound(prefix); };
+  for (auto one = from(answer_prefix);
+       one != values.end() && one->first.rfind(answer_prefix, 0) == 0; ++one) {
+    if (auto answer = answer_from(*one->second)) {
+      answers_.emplace(one->first.substr(answer_prefix.size()), *std::move(answer));
+    }
+  }
+  for (auto one = from(request_prefix);
+       one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
+    const Asked asked = asked_from(one->first.substr(request_prefix.size()), *one->second);
+    if (answers_.contains(asked.id)) continue;
+    TRIAGE_TRYV(settle_request(asked));
+  }
+  return outcome::success();
+}
+
+// Takes the answer that was sent, or that it has expired, if either is so. An answer and the end
+// of waiting for it are one signal, of which the store takes the first: nobody is told that an
+// answer was taken which the run then ignores.
+Result<bool> Driver::settle_request(const Asked& asked) {
+  const std::string signal = answer_signal(asked.id, timeline_);
+  auto sent = attempt_.received(signal);
+  if (!sent && is_expired(asked, *options_.clock) && options_.store) {
+    auto expired = send_signal(*options_.store, attempt_.run_id(), signal, Json{{"expired", true}});
+    if (!expired && expired.error().code != Errc::conflict) return std::move(expired).error();
+    sent = attempt_.received(signal);
+  }
+  const auto answer = sent ? answer_from(*sent) : std::nullopt;
+  if (!answer) return outcome::success(false);
+  answers_.emplace(asked.id, *answer);
+  const Json settled = answer->expired ? Json{{"expired", true}} : Json{{"value", answer->value}};
+  attempt_.update_state(Json{{std::string(answer_prefix) + asked.id, settled}});
+  if (answer->expired) {
+    checkpoints_.tell({.kind = WorkflowEventKind::request_expired,
+                       .executor = asked.executor,
+                       .request = asked.id});
+  }
+  const auto node = plan_.node_of.find(asked.executor);
+  if (node == plan_.node_of.end()) return outcome::success(true);
+  checkpoints_.recorded(node->second, 0, 0);
+  if (!answer->expired) {
+    checkpoints_.happened(CheckpointTrigger::response_accepted, node->second, 0);
+  }
+  return outcome::success(true);
+}
+
+// Nothing else can run. Those whose request has expired meanwhile go on. True if there are some.
+Result<bool> Driver::go_on_without_answers() {
+  std::vector<Ended> waiting = std::exchange(parked_, {});
+  bool some = false;
+  for (Ended& one : waiting) {
+    bool settled = false;
+    for (const Asked& asked : one.asked) {
+      if (!is_expired(asked, *options_.clock)) continue;
+      TRIAGE_TRY(now, settle_request(asked));
+      settled |= now;
+    }
+    if (settled) {
+      scheduler_.again(one.delivery);
+      begin(std::move(one.delivery));
+    } else {
+      parked_.push_back(std::move(one));
+    }
+    some |= settled;
+  }
+  return outcome::success(some);
+}
+
+void Driver::store_asked(const Ended& ended) {
+  Json patch = Json::object();
+  const State stored = attempt_.state();
+  for (const Asked& asked : ended.asked) {
+    const std::string key = std::string(request_prefix) + asked.id;
+    if (!stored.contains(key)) patch[key] = asked_json(asked);
+  }
+  if (patch.empty()) return;
+  attempt_.update_state(std::move(patch));
+  checkpoints_.recorded(ended.delivery.node, 0, 0);
+  checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
+                        ended.delivery.occurrence);
+}
+
+std::vector<Asked> Driver::asked() const {
+  std::vector<Asked> all;
+  for (const Ended& one : parked_) all.insert(all.end(), one.asked.begin(), one.asked.end());
+  std::sort(all.begin(), all.end(), [](const Asked& a, const Asked& b) { return a.id < b.id; });
+  return all;
+}
+
+Error Driver::waiting() {
+  std::string ids;
+  for (const Asked& one : asked()) ids += (ids.empty() ? "" : ", ") + one.id;
+  return attempt_.fail({.text = "the workflow waits for answers to " + ids,
+                        .type = FailureType::plan_incomplete,
+                        .reason = std::string(pending_reason)});
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Effects on something outside that several executors and branches act on.
+//
+// Each key of a resource has a run of its own below the first origin of the branches, whose only
+// effect is the act: its lease, its journal and its recorded result make that it happens once,
+// whoever asks. An entry of the store's key space names the run that acts on the resource now. It
+// is written by compare-and-set, by a run that holds its own lease: so an entry whose run nobody
+// owns is of one that has ended or died, and the next may take its place. A lock with a lease of
+// its own would need somebody to renew it, and a run that never ends in everybody's lists.
+#include "base/digest.hpp"
+#include "base/run_catching.hpp"
+#include "delivery_call.hpp"
+#include "triage/agent.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+using triage::detail::run_catching;
+
+constexpr std::string_view space = "workflow.resources";
+constexpr std::size_t longest_name = 256;
+constexpr Duration poll_interval = std::chrono::milliseconds(5);
+
+Result<void> check_act(const ResourceAct& act) {
+  if (act.resource.empty() || act.resource.size() > longest_name) {
+    return Error{Errc::invalid_argument, "a resource's name has " +
+                                             std::to_string(act.resource.size()) +
+                                             " bytes; allowed are 1 to 256"};
+  }
+  if (act.options.compensate) {
+    return Error{Errc::invalid_argument,
+                 "effect \"" + printable(act.key) + "\" on resource \"" + printable(act.resource) +
+                     "\" has a compensation, which is not allowed: others may have built on it"};
+  }
+  return outcome::success();
+}
+
+// The turn of one run at a resource.
+class Turn {
+ public:
+  Turn(CheckpointStore& store, std::string resource, RunId own)
+      : store_(store), resource_(std::move(resource)), own_(std::move(own)) {}
+  ~Turn() {
+    if (version_ == 0) return;
+    static_cast<void>(run_catching([&] { return store_.erase_if(space, resource_, version_); }));
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // False: somebody else has it. Errors: the store's.
+  [[nodiscard]] Result<bool> take() {
+    TRIAGE_TRY(holder, run_catching([&] { return store_.get(space, resource_); }));
+    if (holder && holder->bytes != own_) {
+      const auto run = run_catching([&] { return store_.run(holder->bytes); });
+      if (!run && run.error().code != Errc::not_found) return run.error();
+      if (run && run.value().owned) return outcome::success(false);
+    }
+    const std::uint64_t before = holder ? holder->version : 0;
+    auto taken = run_catching([&] { return store_.put_if(space, resource_, before, own_); });
+    if (!taken && taken.error().code == Errc::conflict) return outcome::success(false);
+    if (!taken) return std::move(taken).error();
+    version_ = taken.value();
+    return outcome::success(true);
+  }
+
+ private:
+  CheckpointStore& store_;
+  const std::string resource_;
+  const RunId own_;
+  std::uint64_t version_ = 0;
+};
+
+FailurePolicy fail_at_once() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
+}  // namespace
+
+Result<void> DeliveryCall::rest() {
+  const auto until = deadline();
+  const TimePoint now = around_.clock.now();
+  if (until && now >= *until) {
+    return fail({.text = "executor \"" + node_.path + "\" waited for a resource until its deadline",
+                 .type = FailureType::timeout,
+                 .reason = "deadline"});
+  }
+  if (around_.clock.sleep_until(now + poll_interval, stop_token())) return outcome::success();
+  return Error{Errc::cancelled, "the run was stopped while an executor waited for a resource"};
+}
+
+Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
+  TRIAGE_TRYV(check_act(act));
+  if (!around_.store) {
+    return Error{Errc::unsupported,
+                 "an effect on a resource needs a store that tells all who act "
+                 "on it what has happened; a MemoryStore will do"};
+  }
+  const State state = around_.attempt.state();
+  const Json* origin = state.find(root_key);
+  const RunId root = origin != nullptr ? origin->get<RunId>() : around_.attempt.run_id();
+  const Json resource{{"resource", act.resource}};
+  const Json task{{"resource", act.resource}, {"key", act.key}};
+  const RunId own = inner_run_id(root, show(task));
+  const std::string arguments = act.arguments != nullptr
+                                    ? digest_of(std::make_shared<const Json>(*act.arguments))
+                                    : std::string();
+  std::exception_ptr thrown;
+  std::optional<Error> refused;
+  const std::function<Result<Json>(const Json&, Attempt&)> once =
+      [&](const Json&, Attempt& attempt) -> Result<Json> {
+    Turn turn(*around_.store, inner_run_id(root, show(resource)), own);
+    for (;;) {
+      TRIAGE_TRY(mine, turn.take());
+      if (mine) break;
+      TRIAGE_TRYV(rest());
+    }
+    try {
+      auto done = act.arguments != nullptr
+                      ? attempt.try_effect(act.key, *act.arguments, act.act, act.options)
+                      : attempt.try_effect(act.key, act.act, act.options);
+      if (!done) {
+        refused = done.error();  // Said better than by the run that ends with it.
+        return std::move(done).error();
+      }
+      return Json{{"arguments", arguments}, {"result", std::move(done).value()}};
+    } catch (...) {
+      thrown = std::current_exception();
+      throw;
+    }
+  };
+  const TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent(
+      once, fail_at_once(),
+      {.name = "resource",
+       .store = around_.store,
+       .clock = around_.given_clock,
+       .reconciliations = *around_.reconciliations});
+  bool began_at_once = false;
+  for (;;) {
+    auto done = agent.run_or_resume(own, task, {.run = {.parent = &inner_}, .revive = true});
+    if (thrown) std::rethrow_exception(thrown);
+    if (refused && !done) return *std::move(refused);
+    const bool conflict = !done && done.error().code == Errc::conflict;
+    if ((!done && done.error().code == Errc::busy) ||
+        (conflict && !std::exchange(began_at_once, true))) {  // Somebody else is at it.
+      TRIAGE_TRYV(rest());
+      continue;
+    }
+    if (!done) return std::move(done).error();
+    if (done.value().at("arguments") == arguments) return std::move(done).value().at("result");
+    return Error{Errc::conflict, "effect \"" + printable(act.key) + "\" on resource \"" +
+                                     printable(act.resource) +
+                                     "\" was done with other arguments; give another effect "
+                                     "another key"};
+  }
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
