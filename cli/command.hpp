@@ -38,6 +38,7 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments);
+std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_release(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_show(CLI::App& arguments);
 std::function<ExitStatus()> checkpoint_tree(CLI::App& arguments);

@@ -2,12 +2,14 @@
 // The `triage` command: what it consists of is the table below.
 
 #include "command.hpp"
+#include "open_store.hpp"
 #include "triage/json.hpp"
 #include "triage/version.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <numeric>
 #include <string>
@@ -86,6 +88,7 @@ constexpr std::array commands{
             &workflow_show},
     Command{"checkpoint", "compact", "Takes old checkpoints of a run together.",
             &checkpoint_compact},
+    Command{"checkpoint", "rekey", "Encrypts a store anew with another key.", &checkpoint_rekey},
     Command{"checkpoint", "prune", "Removes old runs.", &checkpoint_prune},
     Command{"checkpoint", "release", "Takes a run away from an owner that hangs or is gone.",
             &checkpoint_release},
@@ -181,12 +184,22 @@ Result<void> check_names(int argc, char** argv) {
                                            meant_command(given) + " There are" + known_commands()};
 }
 
+// Every command that opens a store takes its key the same way: where stores are opened, by name.
+void declare_keys(CLI::App& leaf) {
+  leaf.add_option_function<std::string>(
+      "--key-file", [](const std::string& file) { ::setenv(key_file_variable, file.c_str(), 1); },
+      "The store is encrypted with the key in this file (ID and 64 hexadecimal digits, mode 0600). "
+      "Default: $TRIAGE_KEY_FILE; older keys: $TRIAGE_OLD_KEY_FILES.");
+}
+
 void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatus()>& chosen) {
   for (const Command& command : commands) {
     if (group != command.group) continue;
     CLI::App* leaf = app.add_subcommand(command.name, command.help);
     leaf->footer(exit_status_help());
-    leaf->callback([&chosen, work = command.prepare(*leaf)] { chosen = work; });
+    auto work = command.prepare(*leaf);
+    if (leaf->get_option_no_throw("--store") != nullptr) declare_keys(*leaf);
+    leaf->callback([&chosen, work = std::move(work)] { chosen = work; });
   }
 }
 

@@ -2,15 +2,54 @@
 #include "open_store.hpp"
 
 #include "triage/detail/try.hpp"
+#ifdef TRIAGE_HAS_ENCRYPTED
+#include "triage/stores/encrypted.hpp"
+#endif
 #include "triage/stores/open_store.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <string_view>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
+
+#ifdef TRIAGE_HAS_ENCRYPTED
+// Files that the environment names, with colons between them.
+std::vector<std::string> files_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  std::vector<std::string> files;
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) files.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return files;
+}
+#endif
+
+// Behind the key that --key-file or the environment names; as it is without one.
+Result<std::shared_ptr<CheckpointStore>> with_key(Result<std::shared_ptr<CheckpointStore>> store) {
+  const char* const file = std::getenv(key_file_variable);
+  if (!store || file == nullptr || *file == '\0') return store;
+#ifdef TRIAGE_HAS_ENCRYPTED
+  EncryptionOptions options;
+  TRIAGE_TRY(key, store_key_in_file(file));
+  options.key = std::move(key);
+  for (const std::string& older : files_in(old_key_files_variable)) {
+    TRIAGE_TRY(one, store_key_in_file(older));
+    options.older.push_back(std::move(one));
+  }
+  TRIAGE_TRY(encrypted, EncryptedStore::around(std::move(store).value(), std::move(options)));
+  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(encrypted)));
+#else
+  return Error{Errc::unsupported, "encryption is not built in"};
+#endif
+}
 
 Result<void> check_url(const std::string& url) {
   if (url == ":memory:" || url == "sqlite::memory:" || url == "memory:") {
@@ -25,12 +64,12 @@ Result<void> check_url(const std::string& url) {
 
 Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
-  return v0_1::open_store(url, {.read_only = true});
+  return with_key(v0_1::open_store(url, {.read_only = true}));
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
-  return v0_1::open_store(url);
+  return with_key(v0_1::open_store(url));
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url) {

@@ -15,6 +15,11 @@ inline constexpr const char* store_help =
     "Where the checkpoints are: sqlite:PATH, file:FOLDER, redis://HOST, postgresql://HOST, or just "
     "PATH.";
 
+// Of the environment: the file with the key of the store, which --key-file sets, too; and those
+// with older keys, colons between them. See EncryptedStore.
+inline constexpr const char* key_file_variable = "TRIAGE_KEY_FILE";
+inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
+
 // Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 

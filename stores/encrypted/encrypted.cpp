@@ -72,6 +72,41 @@ class Encrypted final : public EncryptedStore {
     for (std::size_t i = 0; i < which.size(); ++i) batches[which[i]].outcome = passed[i].outcome;
   }
 
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override {
+    auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    if (compacts == nullptr) {
+      return Error{Errc::unsupported,
+                   "the store behind the encryption cannot replace records; memory and SQLite "
+                   "stores can"};
+    }
+    TRIAGE_TRY(sealed, seal(lease.run, instead));
+    return compacts->replace(lease, ranges, sealed);
+  }
+
+  Result<KeyRotation> rotate(std::stop_token stop) override {
+    if (dynamic_cast<CompactsRuns*>(&inner()) == nullptr) return replace({}, {}, {}).error();
+    KeyRotation done;
+    TRIAGE_TRY(all, inner().runs({.limit = 0}));
+    for (const RunInfo& run : all) {
+      const auto before = done.records;
+      const auto rotated = stop.stop_requested() ? Result<bool>(false) : rotate_run(run.id, done);
+      if (!rotated && rotated.error().code != Errc::busy && rotated.error().code != Errc::corrupt &&
+          rotated.error().code != Errc::fenced) {
+        if (rotated.error().code != Errc::not_found) return rotated.error();
+        continue;  // It was erased meanwhile.
+      }
+      if (!rotated || !rotated.value()) done.left.push_back(run.id);
+      if (rotated && rotated.value() && done.records > before) ++done.runs;
+    }
+    for (const OwnSpace space : {OwnSpace::suspensions, OwnSpace::signals, OwnSpace::forks,
+                                 OwnSpace::breakers, OwnSpace::limiters, OwnSpace::retry_budgets}) {
+      if (stop.stop_requested()) break;
+      TRIAGE_TRYV(rotate_values(own_space(space), done));
+    }
+    return outcome::success(std::move(done));
+  }
+
   Result<JournalReading> read(const RunId& run, SequenceRange range) override {
     TRIAGE_TRY(reading, inner().read(run, range));
     std::vector<Record> opened;
@@ -140,6 +175,71 @@ class Encrypted final : public EncryptedStore {
   }
 
  private:
+  static constexpr Sequence at_once = 1'000;
+
+  [[nodiscard]] bool is_newest(const Record& record) const {
+    std::string sealed;
+    record.encode_body(sealed);
+    return sealer_.is_newest(sealed);
+  }
+
+  // The part of a run that lies in `range`, under its lease. False: part of it is damaged.
+  Result<bool> rotate_part(const Lease& lease, SequenceRange range, KeyRotation& done) {
+    TRIAGE_TRY(sealed, inner().read(lease.run, range));
+    TRIAGE_TRY(opened, read(lease.run, range));
+    std::vector<SequenceRange> ranges;
+    std::vector<Record> again;
+    for (std::size_t i = 0, at = 0; i < sealed.records.size() && at < opened.records.size(); ++i) {
+      const Record& record = sealed.records[i];
+      if (opened.records[at].seq() != record.seq()) continue;  // It cannot be opened.
+      if (!is_newest(record)) {
+        ranges.push_back({record.seq(), record.seq()});
+        again.push_back(opened.records[at]);
+      }
+      ++at;
+    }
+    if (!again.empty()) {
+      TRIAGE_TRYV(replace(lease, ranges, again));
+    }
+    done.records += again.size();
+    return opened.damaged.empty();
+  }
+
+  // False: not all of it.
+  Result<bool> rotate_run(const RunId& run, KeyRotation& done) {
+    TRIAGE_TRY(info, inner().run(run));
+    bool newest = true;
+    for (Sequence first = 1; newest && first <= info.last; first += at_once) {
+      TRIAGE_TRY(part, inner().read(run, {first, first + at_once - 1}));
+      newest = std::all_of(part.records.begin(), part.records.end(),
+                           [&](const Record& record) { return is_newest(record); });
+    }
+    if (newest) return true;
+    TRIAGE_TRY(lease, inner().acquire(run));
+    Result<bool> whole = true;
+    for (Sequence first = 1; whole && first <= info.last; first += at_once) {
+      auto part = rotate_part(lease, {first, first + at_once - 1}, done);
+      if (!part || !part.value()) whole = std::move(part);
+      if (whole) static_cast<void>(inner().renew(lease));
+    }
+    static_cast<void>(inner().release(lease));
+    return whole;
+  }
+
+  Result<void> rotate_values(std::string_view space, KeyRotation& done) {
+    TRIAGE_TRY(keys, inner().list(space, ""));
+    for (const std::string& key : keys) {
+      TRIAGE_TRY(stored, inner().get(space, key));
+      if (!stored || sealer_.is_newest(stored->bytes)) continue;
+      const auto opened = get(space, key);
+      if (!opened || !opened.value()) continue;  // Damaged, or gone.
+      const auto put = put_if(space, key, stored->version, opened.value()->bytes);
+      if (!put && put.error().code != Errc::conflict) return put.error();
+      if (put) ++done.values;
+    }
+    return outcome::success();
+  }
+
   Result<std::vector<Record>> seal(const RunId& run, std::span<const Record> records) const {
     std::vector<Record> sealed;
     sealed.reserve(records.size());

@@ -123,6 +123,13 @@ std::string Sealer::seal(std::string_view bytes, std::string_view place) const {
   return out;
 }
 
+bool Sealer::is_newest(std::string_view sealed) const {
+  const Result<Json> map = decode_cbor(sealed);
+  const std::string* const id =
+      map && map.value().is_object() ? text_in(map.value(), "key") : nullptr;
+  return id != nullptr && *id == id_;
+}
+
 Result<std::string> Sealer::open(std::string_view sealed, std::string_view place) {
   const Result<Json> map = decode_cbor(sealed);
   const bool is_map = map && map.value().is_object() && map.value().size() == 2;

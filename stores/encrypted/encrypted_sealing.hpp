@@ -26,6 +26,8 @@ class Sealer {
   // A CBOR map of the key's id and the sealed bytes. `place`: what is authenticated with them. The
   // same bytes in the same place give the same map.
   [[nodiscard]] std::string seal(std::string_view bytes, std::string_view place) const;
+  // Whether it is sealed with the newest key.
+  [[nodiscard]] bool is_newest(std::string_view sealed) const;
   // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
   [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);
 

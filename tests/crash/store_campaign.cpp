@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Harms writers, files and servers of the stores at random, and checks after each fault what must
-// hold. Usage: store_campaign [--minutes M | --rounds N] [--seed S] [--write FILE]
+// hold. Usage: store_campaign [--abort] [--minutes M | --rounds N] [--seed S] [--write FILE]
 #include "store_faults.hpp"
 
 #include <chrono>
@@ -18,7 +18,8 @@ using namespace triage::test;
 
 struct Options {
   double minutes = 0;
-  int rounds = 20;
+  int rounds = 16;
+  bool abort = false;  // At the first violation.
   std::uint64_t seed = 1;
   std::string write{};
 };
@@ -48,6 +49,7 @@ int campaign(const Options& options) {
   StoreFaults faults;
   std::uint64_t round = 0;
   const auto more = [&] {
+    if (options.abort && faults.violations() > 0) return false;
     return options.minutes > 0 ? clock::now() < until
                                : round < static_cast<std::uint64_t>(options.rounds);
   };
@@ -81,7 +83,8 @@ int main(int count, char** arguments) {
                       .far = words[7] == "far"});
   }
   Options options;
-  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+  options.abort = !words.empty() && words.front() == "--abort";
+  for (std::size_t i = options.abort ? 1 : 0; i + 1 < words.size(); i += 2) {
     if (words[i] == "--minutes") options.minutes = std::stod(words[i + 1]);
     if (words[i] == "--rounds") options.rounds = std::stoi(words[i + 1]);
     if (words[i] == "--seed") options.seed = std::stoull(words[i + 1]);

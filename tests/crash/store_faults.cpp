@@ -20,12 +20,8 @@
 extern char** environ;
 
 namespace triage::test {
-namespace {
-
-constexpr auto patience = std::chrono::seconds(5);  // Leases last one.
-constexpr const char* intruder = "of whoever took over";
-
-}  // namespace
+static constexpr auto patience = std::chrono::seconds(5);  // Leases last one.
+static constexpr const char* intruder = "of whoever took over";
 
 struct StoreFaults::Case {
   std::uint64_t seed = 0;
@@ -164,8 +160,16 @@ bool StoreFaults::take(Case& now, const std::string& line) {
   return true;
 }
 
-void StoreFaults::run_to_end(Case& now, Writer& writer) {
-  for (std::string line = writer.line(); !line.empty(); line = writer.line()) take(now, line);
+// Whether it came to its end, or was told that the run is somebody else's.
+bool StoreFaults::run_to_end(Case& now, Writer& writer) {
+  bool knows = false;
+  bool failed = false;
+  for (std::string line = writer.line(); !line.empty(); line = writer.line()) {
+    take(now, line);
+    failed = failed || line.starts_with("E ");
+    knows = knows || line.starts_with("F ") || (line == "D" && !failed);
+  }
+  return knows;
 }
 
 static WriterOrder order_of(const std::string& url, const RunId& run, std::uint64_t seed,
@@ -216,7 +220,8 @@ void StoreFaults::stop_and_take_over(Case& now) {
       violation(now, "the store cannot be opened: " + store.error().detail);
     }
     writer.send(SIGCONT);
-    return run_to_end(now, writer);
+    run_to_end(now, writer);
+    return;
   }
   Result<Lease> lease = store.value()->acquire(now.run);
   const auto until = std::chrono::steady_clock::now() + patience;
@@ -226,7 +231,8 @@ void StoreFaults::stop_and_take_over(Case& now) {
   if (!lease) {
     // On one host a stopped process is alive: only SQLite's operators may take its run away.
     writer.send(SIGCONT);
-    return run_to_end(now, writer);
+    run_to_end(now, writer);
+    return;
   }
   ++takeovers_;
   const auto there = store.value()->run(now.run);
@@ -238,12 +244,12 @@ void StoreFaults::stop_and_take_over(Case& now) {
     return violation(now, "who took over cannot append: " + done.error().detail);
   }
   now.ours.insert(next);
-  const Sequence known = now.acknowledged;
   writer.send(SIGCONT);
   // What was said before the stop may still be in the pipe; a later one than ours is none.
-  run_to_end(now, writer);
+  if (!run_to_end(now, writer))
+    violation(now, "a stale owner is not told that it has lost the run");
   if (now.acknowledged >= next) violation(now, "a stale owner's append was acknowledged");
-  now.acknowledged = std::max(known, next);
+  now.acknowledged = std::max(now.acknowledged, next);
   static_cast<void>(store.value()->release(lease.value()));
 }
 

@@ -48,7 +48,7 @@ class StoreFaults {
   void write_undisturbed(Case& now);
   bool take(Case& now, const std::string& line);
   bool follow(Case& now, Writer& writer, int batches);
-  void run_to_end(Case& now, Writer& writer);
+  bool run_to_end(Case& now, Writer& writer);
   void verify(Case& now);
   void violation(const Case& now, const std::string& what);
 

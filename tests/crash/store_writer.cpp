@@ -150,6 +150,7 @@ int write_run(const WriterOrder& order) {
     say("A " + std::to_string(last));
   }
   static_cast<void>(store.value()->release(lease_held));
+  say("D");
   return 0;
 }
 

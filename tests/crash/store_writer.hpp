@@ -28,8 +28,8 @@ struct WriterOrder {
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_for_campaign(const std::string& url);
 
 // Says on standard output, a line each: "P PID", the process that writes, if it is `far`; "T EPOCH"
-// when it has the run, "A SEQUENCE" when all up to there is acknowledged, "F …" when its lease is
-// lost, "E …" for other errors, after which it tries the same sequences again.
+// when it has the run, "A SEQUENCE" when all up to there is acknowledged, "D" when that was all, "F
+// …" when its lease is lost, "E …" for other errors, after which it tries the same sequences again.
 int write_run(const WriterOrder& order);
 
 }  // namespace triage::test

@@ -2,11 +2,13 @@
 #pragma once
 // Encryption at rest: a decorator of any store, which then never sees a body in clear text.
 
+#include "triage/compaction.hpp"
 #include "triage/forwarding_store.hpp"
 
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,14 @@ struct EncryptionOptions {
   std::function<Result<StoreKey>(const std::string& id)> find{};
 };
 
+// What EncryptedStore::rotate() did.
+struct KeyRotation {
+  std::size_t runs = 0;     // That had something under another key, and have nothing any more.
+  std::size_t records = 0;  // Encrypted anew.
+  std::size_t values = 0;
+  std::vector<RunId> left{};  // Somebody holds them, or they are damaged, or it was stopped before.
+};
+
 // Encrypts the bodies of all records and the values of the key space (XChaCha20-Poly1305). A
 // record's run, sequence, kind and time are authenticated with its body, so a changed or moved
 // record counts as damaged; so does data that is not encrypted or whose key is unknown. Ids,
@@ -43,11 +53,22 @@ struct EncryptionOptions {
 // records give equal bytes, so a repeated append is recognised.
 //
 // Thread-safety: that of the inner store.
-class EncryptedStore : public ForwardingStore {
+class EncryptedStore : public ForwardingStore, public CompactsRuns {
  public:
   // Errors: Errc::invalid_argument (no store; a key with a wrong length or name; duplicate names).
   [[nodiscard]] static Result<std::shared_ptr<EncryptedStore>> around(
       std::shared_ptr<CheckpointStore> inner, EncryptionOptions options);
+
+  // Encrypts with the newest key what is stored under another one: run by run, a thousand records
+  // at a time, while others work. What was begun and not ended goes on where it stopped. Values are
+  // those of the library; one in a space of the user's gets the new key when it is written next. A
+  // value that is changed meanwhile is encrypted by whoever changes it.
+  // Errors: Errc::unsupported (the store behind is no CompactsRuns: memory and SQLite are); those
+  // of the store.
+  [[nodiscard]] virtual Result<KeyRotation> rotate(std::stop_token stop = {}) = 0;
+  // As of the store behind; Errc::unsupported if it is no CompactsRuns.
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override = 0;
 
  protected:
   using ForwardingStore::ForwardingStore;

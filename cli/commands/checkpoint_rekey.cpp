@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// triage checkpoint rekey: encrypts with the newest key what is stored under an older one.
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "render/output.hpp"
+#include "store_argument.hpp"
+#ifdef TRIAGE_HAS_ENCRYPTED
+#include "triage/stores/encrypted.hpp"
+#endif
+
+#include <memory>
+#include <string>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+struct Arguments {
+  StoreArgument where{};
+  bool json = false;
+};
+
+#ifdef TRIAGE_HAS_ENCRYPTED
+ExitStatus tell(const Arguments& given, const std::string& where, const KeyRotation& done) {
+  if (given.json) {
+    print_json(Json{{"store", where},
+                    {"runs", done.runs},
+                    {"records", done.records},
+                    {"values", done.values},
+                    {"left", done.left}});
+  } else {
+    print(count(done.records, "record") + " of " + count(done.runs, "run") + " and " +
+          count(done.values, "value") + " are encrypted anew.\n");
+    for (const RunId& run : done.left) warn("run " + run + " is left: it is in use, or damaged");
+  }
+  return done.left.empty() ? ExitStatus::done : ExitStatus::unreadable;
+}
+
+ExitStatus rekey(const Arguments& given) {
+  const auto meant = meant_store(given.where);
+  if (!meant) return report(meant.error());
+  const auto store = open_store_to_change(meant.value().store);
+  if (!store) return report(store.error());
+  auto* const encrypted = dynamic_cast<EncryptedStore*>(store.value().get());
+  if (encrypted == nullptr) {
+    return report({Errc::invalid_argument,
+                   "name the new key with --key-file, and the old ones in TRIAGE_OLD_KEY_FILES"});
+  }
+  const auto done = encrypted->rotate();
+  if (!done) return report(done.error());
+  return tell(given, without_secrets(meant.value().store), done.value());
+}
+#else
+ExitStatus rekey(const Arguments& /*given*/) {
+  return report({Errc::unsupported, "encryption is not built in"});
+}
+#endif
+
+}  // namespace
+
+std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments) {
+  auto given = std::make_shared<Arguments>();
+  declare_store(arguments, given->where);
+  arguments.add_flag("--json", given->json, "Print one JSON document.");
+  arguments.footer(
+      std::string("Example: TRIAGE_OLD_KEY_FILES=old.key triage checkpoint rekey --key-file "
+                  "new.key\n\n"
+                  "Others may go on working with both keys. Runs that a living process holds are "
+                  "left: call it again\n(exit status 4). SQLite stores only.\n\n") +
+      exit_status_help());
+  return [given] { return rekey(*given); };
+}
+
+}  // namespace triage::inline v0_1::cli

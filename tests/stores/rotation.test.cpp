@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Another key for what is stored already.
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "support/temp_folder.hpp"
+#include "triage/stores/encrypted.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/stores/redacting.hpp"
+#include "triage/stores/sqlite.hpp"
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+StoreKey key(const std::string& id) { return {.id = id, .secret = std::string(32, id.back())}; }
+
+std::shared_ptr<EncryptedStore> with(const std::shared_ptr<CheckpointStore>& inner,
+                                     const std::string& id, std::vector<StoreKey> older = {}) {
+  return EncryptedStore::around(inner, {.key = key(id), .older = std::move(older)}).value();
+}
+
+void leave(CheckpointStore& store, const RunId& run, Sequence records, bool held = false) {
+  std::vector<Record> all;
+  for (Sequence seq = 1; seq <= records; ++seq) {
+    all.emplace_back(seq, RecordKind::state_changed, WallTime{},
+                     std::make_shared<const Json>(Json{{"page", seq}}));
+  }
+  const auto lease = store.start({.id = run}, all);
+  REQUIRE_OK(lease);
+  if (!held) REQUIRE_OK(store.release(lease.value()));
+}
+
+bool is_whole(CheckpointStore& store, const RunId& run, Sequence records) {
+  const auto reading = store.read(run, {});
+  if (!reading || !reading.value().damaged.empty()) return false;
+  if (reading.value().records.size() != records) return false;
+  return reading.value().records.back().body().value() == Json{{"page", records}};
+}
+
+}  // namespace
+
+TEST_CASE("after a rotation everything is under the new key alone", "[rotation]") {
+  const TempFolder folder;
+  const std::shared_ptr<CheckpointStore> inner =
+      GENERATE(false, true) ? SqliteStore::open(folder.file("r.db")).value()
+                            : std::shared_ptr<CheckpointStore>(MemoryStore::create());
+  const auto space = detail::own_space(detail::OwnSpace::signals);
+  {
+    const auto old = with(inner, "k1");
+    leave(*old, "long", 2'500);
+    leave(*old, "short", 3);
+    REQUIRE_OK(old->put_if(space, "short/approved", 0, "yes"));
+  }
+  const auto both = with(inner, "k2", {key("k1")});
+  leave(*both, "new", 2);
+  const auto done = both->rotate();
+  REQUIRE_OK(done);
+  CHECK(done.value().runs == 2);
+  CHECK(done.value().records == 2'503);
+  CHECK(done.value().values == 1);
+  CHECK(done.value().left.empty());
+  const auto alone = with(inner, "k2");
+  CHECK(is_whole(*alone, "long", 2'500));
+  CHECK(is_whole(*alone, "short", 3));
+  CHECK(is_whole(*alone, "new", 2));
+  CHECK(alone->get(space, "short/approved").value()->bytes == "yes");
+  CHECK(both->rotate().value().records == 0);
+  // Whoever has been left with the old key reads nothing, and says so.
+  CHECK(with(inner, "k1")->read("short", {}).value().damaged.size() == 3);
+}
+
+TEST_CASE("a run that somebody holds is left for the next rotation", "[rotation]") {
+  const auto inner = MemoryStore::create();
+  const auto old = with(inner, "k1");
+  leave(*old, "free", 2);
+  const auto lease = old->start(
+      {.id = "held"}, std::vector<Record>{{1, RecordKind::state_changed, WallTime{},
+                                           std::make_shared<const Json>(Json{{"page", 1}})}});
+  REQUIRE_OK(lease);
+  const auto both = with(inner, "k2", {key("k1")});
+  const auto done = both->rotate();
+  REQUIRE_OK(done);
+  CHECK(done.value().left == std::vector<RunId>{"held"});
+  CHECK(done.value().records == 2);
+  REQUIRE_OK(old->release(lease.value()));
+  CHECK(both->rotate().value().left.empty());
+  CHECK(is_whole(*with(inner, "k2"), "held", 1));
+}
+
+TEST_CASE("a rotation that is stopped says what is left, and damage stays damage", "[rotation]") {
+  const auto inner = MemoryStore::create();
+  leave(*with(inner, "k1"), "a", 2);
+  leave(*with(inner, "k9"), "lost", 2);  // Whose key nobody has any more.
+  const auto both = with(inner, "k2", {key("k1")});
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(both->rotate(stop.get_token()).value().left.size() == 2);
+  const auto done = both->rotate();
+  REQUIRE_OK(done);
+  CHECK(done.value().left == std::vector<RunId>{"lost"});
+  CHECK(both->read("lost", {}).value().damaged.size() == 2);
+  CHECK(is_whole(*with(inner, "k2"), "a", 2));
+}
+
+TEST_CASE("only a store that can replace records can have another key", "[rotation]") {
+  const auto redacting = RedactingStore::around(MemoryStore::create(), common_secrets()).value();
+  CHECK(with(redacting, "k1")->rotate().error().code == Errc::unsupported);
+}
+
+TEST_CASE("an encrypted run is compacted without its key getting lost", "[rotation]") {
+  const auto inner = MemoryStore::create();
+  const auto store = with(inner, "k1");
+  std::vector<Record> all{
+      {1, RecordKind::run_started, WallTime{}, std::make_shared<const Json>(Json{{"agent", "a"}})}};
+  for (Sequence seq = 2; seq <= 500; ++seq) {
+    all.emplace_back(seq, RecordKind::state_changed, WallTime{},
+                     std::make_shared<const Json>(Json{{"page", seq}}));
+  }
+  const auto lease = store->start({.id = "r", .agent = "a"}, all);
+  REQUIRE_OK(lease);
+  REQUIRE_OK(compact_held_run(*store, lease.value(), {.max_checkpoints = 1}));
+  CHECK(inner->read("r", {}).value().records.size() < 10);
+  CHECK(store->latest("r").value().state.json() == Json{{"page", 500}});
+}
