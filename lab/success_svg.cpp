@@ -22,13 +22,13 @@ constexpr std::size_t most_in_a_row = 3;
 constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                              "#e69f00", "#56b4e9", "#555555"};
 
-std::string number(double value) {
+std::string svg_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
   return text;
 }
 
-std::string escaped(const std::string& text) {
+std::string xml_escaped(const std::string& text) {
   std::string all;
   for (const char c : printable(text)) {
     if (c == '<')
@@ -46,13 +46,13 @@ std::string escaped(const std::string& text) {
 }
 
 std::string text_at(double x, double y, const std::string& text, const char* more) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">" + escaped(text) +
-         "</text>\n";
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\"" + more + ">" +
+         xml_escaped(text) + "</text>\n";
 }
 
 std::string line_from(double x1, double y1, double x2, double y2, const std::string& style) {
-  return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) +
-         "\" y2=\"" + number(y2) + "\" " + style + "/>\n";
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" " + style + "/>\n";
 }
 
 std::vector<std::string> add_once(std::vector<std::string> known, const std::string& one) {
@@ -119,7 +119,7 @@ std::string Picture::legend() const {
   std::string svg;
   for (std::size_t i = 0; i < series_.size(); ++i) {
     const double y = static_cast<double>(i) * line + 14;
-    svg += "<circle cx=\"12\" cy=\"" + number(y - 4) + "\" r=\"4\" fill=\"" +
+    svg += "<circle cx=\"12\" cy=\"" + svg_number(y - 4) + "\" r=\"4\" fill=\"" +
            colours[i % colours.size()] + "\"/>\n" + text_at(22, y, series_[i], "");
   }
   return svg;
@@ -161,10 +161,10 @@ std::string Picture::points(std::size_t series) const {
         (static_cast<double>(place_of(levels_, place.level)) + 0.2 + 0.6 * aside) * step();
     svg += line_from(x, y_of(panel, one.interval.low), x, y_of(panel, one.interval.high),
                      "stroke=\"" + colour + "\" stroke-width=\"2\"");
-    svg += "<circle cx=\"" + number(x) + "\" cy=\"" + number(y_of(panel, one.rate)) +
-           "\" r=\"3.5\" fill=\"" + colour + "\"><title>" + escaped(one.condition.text()) + ": " +
-           number(one.rate * 100) + " % (" + number(one.interval.low * 100) + " to " +
-           number(one.interval.high * 100) + ")</title></circle>\n";
+    svg += "<circle cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y_of(panel, one.rate)) +
+           "\" r=\"3.5\" fill=\"" + colour + "\"><title>" + xml_escaped(one.condition.text()) +
+           ": " + svg_number(one.rate * 100) + " % (" + svg_number(one.interval.low * 100) +
+           " to " + svg_number(one.interval.high * 100) + ")</title></circle>\n";
   }
   return svg;
 }
@@ -174,8 +174,8 @@ std::string Picture::svg() const {
   const std::size_t rows = (panels_.size() + most_in_a_row - 1) / most_in_a_row;
   const double width = static_cast<double>(columns) * panel_width + 12;
   const double height = top() + static_cast<double>(rows) * (panel_height + above + below) + 4;
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) +
-                    " " + number(height) + "\" width=\"" + number(width) +
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width) +
+                    " " + svg_number(height) + "\" width=\"" + svg_number(width) +
                     "\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n" +
                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + legend();
   for (std::size_t i = 0; i < panels_.size(); ++i) svg += frame(i);
