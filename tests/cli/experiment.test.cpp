@@ -10,7 +10,7 @@ using namespace triage::test;
 
 namespace {
 
-std::string file_with(const TempFolder& folder, const char* name, const std::string& text) {
+std::string experiment_with(const TempFolder& folder, const char* name, const std::string& text) {
   const std::string path = folder.file(name);
   std::ofstream(path) << text;
   return path;
@@ -28,7 +28,7 @@ faults:
 
 TEST_CASE("an experiment prints what became of each policy, with intervals", "[cli]") {
   const TempFolder folder;
-  const std::string path = file_with(folder, "coins.yaml", coins);
+  const std::string path = experiment_with(folder, "coins.yaml", coins);
   const std::string store = folder.file("runs.db");
   const Printed table = triage_command({"experiment", path, "--store", store});
   CHECK(table.status == 0);
@@ -52,7 +52,7 @@ TEST_CASE("an experiment prints what became of each policy, with intervals", "[c
 TEST_CASE("an experiment says which file, which line, which key and what is allowed", "[cli]") {
   const TempFolder folder;
   const auto error_of = [&](const std::string& text) {
-    const std::string path = file_with(folder, "wrong.yaml", text);
+    const std::string path = experiment_with(folder, "wrong.yaml", text);
     const Printed printed = triage_command({"experiment", path});
     CHECK(printed.status == 2);
     CHECK(printed.out.empty());
@@ -65,7 +65,7 @@ TEST_CASE("an experiment says which file, which line, which key and what is allo
              ContainsSubstring("line 7: mood is not known; allowed are "));
   CHECK_THAT(error_of("experiment: empty\npolicies: []\n"),
              ContainsSubstring("line 2: policies is []; allowed is a list of one or more"));
-  file_with(folder, "mine.yaml", "timeout: escalate\nexternal_fault: {strategy: retri}\n");
+  experiment_with(folder, "mine.yaml", "timeout: escalate\nexternal_fault: {strategy: retri}\n");
   CHECK_THAT(error_of("experiment: policy\npolicies:\n  - none\n  - mine.yaml\n"),
              ContainsSubstring("line 4: policies[1]: ") &&
                  ContainsSubstring("mine.yaml\": line 2: external_fault"));
@@ -73,7 +73,7 @@ TEST_CASE("an experiment says which file, which line, which key and what is allo
   const Printed absent = triage_command({"experiment", folder.file("no.yaml")});
   CHECK(absent.status == 1);
   CHECK_THAT(absent.error, ContainsSubstring("no.yaml"));
-  CHECK(triage_command({"experiment", file_with(folder, "c.yaml", coins), "--csv", "--json"})
+  CHECK(triage_command({"experiment", experiment_with(folder, "c.yaml", coins), "--csv", "--json"})
             .status == 2);
 }
 
@@ -99,7 +99,8 @@ TEST_CASE("every ready experiment runs, and is read as it stands in the manual",
 
 TEST_CASE("a report is one page that refers to no other", "[cli]") {
   const TempFolder folder;
-  const std::string path = file_with(folder, "coins.yaml", std::string(coins) + R"(about: A <b> & c.
+  const std::string path =
+      experiment_with(folder, "coins.yaml", std::string(coins) + R"(about: A <b> & c.
 )");
   const std::string page = folder.file("coins.html");
   const std::string picture = folder.file("coins.svg");

@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // Counts in a member; its hook fails while it is told to.
-struct Moody {
+struct MoodyExecutor {
   std::atomic<int>* broken = nullptr;  // 1: save() throws; 2: it gives NaN.
   std::atomic<bool>* works = nullptr;
   int at = 0;  // The only count at which the hook fails; 0: any.
@@ -37,7 +37,9 @@ struct Moody {
     count = saved.get<int>();
     return outcome::success();
   }
-  friend bool operator==(const Moody& a, const Moody& b) { return a.count == b.count; }
+  friend bool operator==(const MoodyExecutor& a, const MoodyExecutor& b) {
+    return a.count == b.count;
+  }
 };
 
 struct Forgetful {
@@ -53,7 +55,7 @@ struct Forgetful {
 };
 
 // 1, 2, 3 to one executor with the hooks.
-Workflow counting(Moody moody) {
+Workflow counting_executor(MoodyExecutor moody) {
   return built(WorkflowBuilder("w")
                    .executor("feed",
                              [](const int& n, Context& context) {
@@ -71,7 +73,7 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
           "[workflow][executors]") {
   const int how = GENERATE(1, 2);
   std::atomic<int> broken{how};
-  const Moody moody{.broken = &broken, .at = 3};
+  const MoodyExecutor moody{.broken = &broken, .at = 3};
   std::mutex mutex;
   std::vector<WorkflowEvent> failed;
   const auto watch = [&](const WorkflowEvent& event) {
@@ -79,7 +81,7 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
     if (event.kind == WorkflowEventKind::checkpoint_save_failed) failed.push_back(event);
   };
   const auto store = memory();
-  WorkflowRun run(counting(moody),
+  WorkflowRun run(counting_executor(moody),
                   {.run_id = "w", .store = store, .threads = 1, .on_event = watch});
   const auto result = run.run(1);
   REQUIRE_OK(result);
@@ -89,21 +91,24 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
   CHECK(failed[0].occurrence == 2);
   CHECK_THAT(failed[0].error->detail, ContainsSubstring(how == 1 ? "no pen" : "save()"));
   // All of it is stored in the end.
-  CHECK(WorkflowRun(counting(moody), {.run_id = "w", .store = store}).resume().value().value() ==
-        6);
+  CHECK(WorkflowRun(counting_executor(moody), {.run_id = "w", .store = store})
+            .resume()
+            .value()
+            .value() == 6);
 }
 
 TEST_CASE("what a hook has not saved is not taken for done", "[workflow][executors]") {
   std::atomic<int> broken{0};
   std::atomic<bool> works{true};
-  const Moody moody{.broken = &broken, .works = &works};
+  const MoodyExecutor moody{.broken = &broken, .works = &works};
   const auto store = memory();
   broken = 1;
   works = false;
-  CHECK_FALSE(WorkflowRun(counting(moody), {.run_id = "w", .store = store}).run(1).has_value());
+  CHECK_FALSE(
+      WorkflowRun(counting_executor(moody), {.run_id = "w", .store = store}).run(1).has_value());
   broken = 0;
   works = true;
-  WorkflowRun again(counting(moody), {.run_id = "w", .store = store});
+  WorkflowRun again(counting_executor(moody), {.run_id = "w", .store = store});
   const auto result = again.resume();
   REQUIRE_OK(result);
   CHECK(result.value().value() == 6);  // Counted from the start, since nothing of it was saved.
@@ -184,14 +189,14 @@ TEST_CASE("an agent is an executor, and its cut-off run goes on where it was",
 }
 
 TEST_CASE("a test finds an executor whose hooks forget something", "[workflow][executors]") {
-  Moody counter;
+  MoodyExecutor counter;
   counter(4);
   REQUIRE_OK(testing::check_roundtrip(counter));
   Forgetful forgetful;
   forgetful(4);
   CHECK_ERRC(Errc::conflict, testing::check_roundtrip(forgetful));
   std::atomic<int> broken{1};
-  CHECK_ERRC(Errc::conflict, testing::check_roundtrip(Moody{.broken = &broken}));
+  CHECK_ERRC(Errc::conflict, testing::check_roundtrip(MoodyExecutor{.broken = &broken}));
   broken = 2;
-  CHECK_ERRC(Errc::invalid_argument, testing::check_roundtrip(Moody{.broken = &broken}));
+  CHECK_ERRC(Errc::invalid_argument, testing::check_roundtrip(MoodyExecutor{.broken = &broken}));
 }

@@ -25,7 +25,7 @@ How previewed(CheckpointStore& store, const std::string& checkpoint, const Fork&
   return how_of(views.value());
 }
 
-std::string last_checkpoint(const WorkflowRun& run) {
+std::string newest_checkpoint(const WorkflowRun& run) {
   const auto all = run.checkpoints();
   REQUIRE_OK(all);
   return to_string(all.value().back().id);
@@ -58,7 +58,7 @@ TEST_CASE("a preview says what reads an edit, what may follow, and what is kept"
   const auto store = memory();
   WorkflowRun run(trip(), {.run_id = "w", .store = store});
   REQUIRE_OK(run.run({{"to", "Rome"}, {"nights", 2}}));
-  const std::string last = last_checkpoint(run);
+  const std::string last = newest_checkpoint(run);
   const How nothing{{"start", "kept"}, {"hotel", "kept"}, {"flight", "kept"}, {"bill", "kept"}};
   CHECK(previewed(*store, last, {}) == nothing);
   CHECK(previewed(*store, last, {.outputs = {{"flight", "by train"}}})["flight"] == "edited");
@@ -84,8 +84,8 @@ TEST_CASE("a branch that is made by the store alone is run by whoever has the wo
   WorkflowRun run(trip(), {.run_id = "w", .store = store});
   REQUIRE_OK(run.run({{"to", "Rome"}, {"nights", 2}}));
   const Fork edits{.label = "longer", .inputs = {{"nights", 3}}, .author = "ann"};
-  REQUIRE_OK(branch_off(store, last_checkpoint(run), "b", edits));
-  CHECK_ERRC(Errc::conflict, branch_off(store, last_checkpoint(run), "c", edits));
+  REQUIRE_OK(branch_off(store, newest_checkpoint(run), "b", edits));
+  CHECK_ERRC(Errc::conflict, branch_off(store, newest_checkpoint(run), "c", edits));
   WorkflowRun branch(trip(), {.run_id = "b", .store = store});
   const auto done = branch.resume();
   REQUIRE_OK(done);
@@ -121,9 +121,9 @@ TEST_CASE("what runs in a branch of a random graph was previewed, and what is ce
     REQUIRE_OK(origin.run({}));
     const std::string edited = "t" + std::to_string(rng() % nodes);
     const Fork edits{.label = "b", .outputs = {{edited, "edited"}}};
-    const How expected = previewed(*store, last_checkpoint(origin), edits);
+    const How expected = previewed(*store, newest_checkpoint(origin), edits);
     WorkflowRun branch(built(graph), {.run_id = "b", .store = store});
-    REQUIRE_OK(branch.fork(last_checkpoint(origin), edits));
+    REQUIRE_OK(branch.fork(newest_checkpoint(origin), edits));
     INFO("round " << round);
     const auto ran = called(branch);
     for (const auto& [executor, how] : expected) {

@@ -23,7 +23,7 @@ Workflow built(const WorkflowBuilder& builder) {
   return std::move(workflow).value();
 }
 
-std::shared_ptr<CheckpointStore> memory() { return std::make_shared<MemoryStore>(); }
+std::shared_ptr<CheckpointStore> memory_store() { return std::make_shared<MemoryStore>(); }
 
 // start → left, right → join.
 Workflow diamond(const std::function<int(const int&)>& left, Schedule schedule) {
@@ -108,7 +108,7 @@ TEST_CASE("a loop goes on until its condition ends it", "[workflow][run]") {
 
 TEST_CASE("a loop that does not end stops at its limit, and goes on with a higher one",
           "[workflow][run]") {
-  const auto store = memory();
+  const auto store = memory_store();
   const auto loop = built(WorkflowBuilder("loop", {.max_supersteps = 10})
                               .executor("count",
                                         [](const int& n, Context& context) {
@@ -142,7 +142,7 @@ TEST_CASE("a failing executor ends the run; resuming it repeats nothing that has
         return n;
       },
       schedule);
-  const auto store = memory();
+  const auto store = memory_store();
   WorkflowRun first(graph, {.run_id = "w", .store = store, .threads = 1});
   const auto failed = first.start_or_resume(1);
   CHECK_ERRC(Errc::escalated, failed);
@@ -157,7 +157,7 @@ TEST_CASE("a failing executor ends the run; resuming it repeats nothing that has
 }
 
 TEST_CASE("a finished run gives its recorded outputs without a single call", "[workflow][run]") {
-  const auto store = memory();
+  const auto store = memory_store();
   const auto graph = diamond([](const int& n) { return n; }, Schedule::supersteps);
   REQUIRE_OK(start_or_resume(graph, "w", 1, store));
   WorkflowRun again(graph, {.run_id = "w", .store = store});
@@ -170,7 +170,7 @@ TEST_CASE("a finished run gives its recorded outputs without a single call", "[w
 
 TEST_CASE("other inputs than the stored ones are a conflict that names the path",
           "[workflow][run]") {
-  const auto store = memory();
+  const auto store = memory_store();
   const auto graph =
       built(WorkflowBuilder("w").executor("a", [](const Json& json) { return json; }).start("a"));
   REQUIRE_OK(start_or_resume(graph, "w", {{"topic", {{"name", "x"}}}}, store));
@@ -180,7 +180,7 @@ TEST_CASE("other inputs than the stored ones are a conflict that names the path"
 }
 
 TEST_CASE("a run of a changed workflow is refused with the parts that differ", "[workflow][run]") {
-  const auto store = memory();
+  const auto store = memory_store();
   const auto version = [](const std::string& number) {
     return built(WorkflowBuilder("w").executor("a", add_one, {.version = number}).start("a"));
   };
@@ -192,7 +192,8 @@ TEST_CASE("a run of a changed workflow is refused with the parts that differ", "
 
 TEST_CASE("resuming a run that nobody has started is not found", "[workflow][run]") {
   const auto graph = diamond([](const int& n) { return n; }, Schedule::supersteps);
-  CHECK_ERRC(Errc::not_found, WorkflowRun(graph, {.run_id = "w", .store = memory()}).resume());
+  CHECK_ERRC(Errc::not_found,
+             WorkflowRun(graph, {.run_id = "w", .store = memory_store()}).resume());
 }
 
 TEST_CASE("a message that no handler takes is an error that names it", "[workflow][run]") {
@@ -218,7 +219,7 @@ TEST_CASE("a fan-out to very many executors is stored in little room", "[workflo
   }
   builder.executor("join", [](const std::vector<int>& all) { return all.size(); });
   const auto graph = built(builder.fan_out("start", names).fan_in(names, "join"));
-  const auto store = memory();
+  const auto store = memory_store();
   REQUIRE_OK(WorkflowRun(graph, {.run_id = "w", .store = store}).run(1));
   const auto state = store->latest("w");
   REQUIRE_OK(state);
@@ -262,7 +263,7 @@ TEST_CASE("an executor's own policy tries its delivery again", "[workflow][run]"
                           }),
                           {.policy = policy})
                 .start("a"));
-  const auto store = GENERATE(false, true) ? memory() : nullptr;
+  const auto store = GENERATE(false, true) ? memory_store() : nullptr;
   const auto result = WorkflowRun(graph, {.store = store}).run(7);
   REQUIRE_OK(result);
   CHECK(result.value().value() == 7);
@@ -271,7 +272,7 @@ TEST_CASE("an executor's own policy tries its delivery again", "[workflow][run]"
 
 TEST_CASE("an effect of an executor is done once, however often the executor is called",
           "[workflow][run]") {
-  const auto store = memory();
+  const auto store = memory_store();
   std::atomic<int> charged{0};
   std::atomic<bool> works{false};
   const auto graph = built(WorkflowBuilder("w")

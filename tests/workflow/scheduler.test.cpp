@@ -21,7 +21,7 @@ namespace {
 
 using Rng = std::mt19937;
 
-std::size_t below(Rng& rng, std::size_t n) { return rng() % n; }
+std::size_t below_in(Rng& rng, std::size_t n) { return rng() % n; }
 
 // What an executor of the tests sends on: a number made of what it got and who it is.
 int sent_by(const std::string& path, const Json& got) {
@@ -30,8 +30,8 @@ int sent_by(const std::string& path, const Json& got) {
 }
 
 // Node i reaches later ones, and now and then an earlier one as long as the number is small.
-Workflow random_graph(Rng& rng, std::size_t nodes, bool cycles,
-                      Schedule schedule = Schedule::supersteps) {
+Workflow graph_to_schedule(Rng& rng, std::size_t nodes, bool cycles,
+                           Schedule schedule = Schedule::supersteps) {
   WorkflowBuilder builder("random", {.schedule = schedule, .max_supersteps = 30});
   const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -39,16 +39,16 @@ Workflow random_graph(Rng& rng, std::size_t nodes, bool cycles,
   }
   builder.start(name(0));
   for (std::size_t i = 1; i < nodes; ++i) {
-    const std::size_t from = below(rng, i);
-    const std::size_t other = below(rng, i);
-    if (i >= 2 && from != other && below(rng, 3) == 0) {
-      const Join join = below(rng, 2) == 0 ? Join::all() : Join::of(1 + below(rng, 2));
+    const std::size_t from = below_in(rng, i);
+    const std::size_t other = below_in(rng, i);
+    if (i >= 2 && from != other && below_in(rng, 3) == 0) {
+      const Join join = below_in(rng, 2) == 0 ? Join::all() : Join::of(1 + below_in(rng, 2));
       builder.fan_in({name(from), name(other)}, name(i), join);
     } else {
       builder.edge(name(from), name(i));
     }
-    if (cycles && below(rng, 5) == 0) {
-      builder.edge(name(i), name(below(rng, i)), when<int>([](int n) { return n % 4 == 0; }),
+    if (cycles && below_in(rng, 5) == 0) {
+      builder.edge(name(i), name(below_in(rng, i)), when<int>([](int n) { return n % 4 == 0; }),
                    {.name = "back" + name(i)});
     }
   }
@@ -71,7 +71,7 @@ Trace run_machine(const Workflow& graph, Rng* rng) {
       if (!scheduler.advance()) break;
       continue;
     }
-    const std::size_t chosen = rng != nullptr ? below(*rng, running.size()) : 0;
+    const std::size_t chosen = rng != nullptr ? below_in(*rng, running.size()) : 0;
     const Delivery delivery = running[chosen];
     running.erase(running.begin() + static_cast<std::ptrdiff_t>(chosen));
     const std::string& path = plan.nodes[delivery.node].path;
@@ -144,7 +144,7 @@ TEST_CASE("random graphs deliver what a plain model says, in whatever order work
   Rng rng(20261122);
   std::size_t deliveries = 0;
   for (int graph = 0; graph < 1000; ++graph) {
-    const Workflow workflow = random_graph(rng, 2 + below(rng, 30), true);
+    const Workflow workflow = graph_to_schedule(rng, 2 + below_in(rng, 30), true);
     const Trace expected = run_model(workflow);
     INFO("graph " << graph);
     REQUIRE(run_machine(workflow, nullptr) == expected);
@@ -158,7 +158,7 @@ TEST_CASE("an eager graph delivers what one of supersteps does, in whatever orde
           "[workflow][scheduler]") {
   Rng rng(20261123);
   for (int graph = 0; graph < 1000; ++graph) {
-    const Workflow workflow = random_graph(rng, 2 + below(rng, 29), false, Schedule::eager);
+    const Workflow workflow = graph_to_schedule(rng, 2 + below_in(rng, 29), false, Schedule::eager);
     const Trace expected = run_model(workflow);
     INFO("graph " << graph);
     for (int order = 0; order < 4; ++order) REQUIRE(run_machine(workflow, &rng) == expected);
@@ -170,13 +170,13 @@ TEST_CASE("an eager graph delivers the same in whatever order work is settled",
   Rng rng(7);
   for (int graph = 0; graph < 300; ++graph) {
     WorkflowBuilder builder("eager", {.schedule = Schedule::eager});
-    const std::size_t nodes = 2 + below(rng, 60);
+    const std::size_t nodes = 2 + below_in(rng, 60);
     const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
     for (std::size_t i = 0; i < nodes; ++i) {
       builder.executor(name(i), [](const Json& json) { return json; });
       if (i == 0) continue;
       std::set<std::string> from;
-      for (std::size_t k = 0; k < 1 + below(rng, 4); ++k) from.insert(name(below(rng, i)));
+      for (std::size_t k = 0; k < 1 + below_in(rng, 4); ++k) from.insert(name(below_in(rng, i)));
       if (from.size() == 1) {
         builder.edge(*from.begin(), name(i));
       } else {

@@ -32,7 +32,7 @@ std::map<std::string, TaskView> views(const TaskGraph& graph, const WorkflowRun&
   return by_id;
 }
 
-void check_refused(const TaskGraph& graph, const std::string& says) {
+void check_graph_refused(const TaskGraph& graph, const std::string& says) {
   const auto workflow = graph.build();
   CHECK_ERRC(Errc::invalid_argument, workflow);
   CHECK_THAT(workflow.error().detail, ContainsSubstring(says));
@@ -139,14 +139,14 @@ TEST_CASE("a plan is JSON, and comes back as it was", "[workflow][tasks]") {
 
 TEST_CASE("circles, unknown tasks and strangers are refused before anything runs",
           "[workflow][tasks]") {
-  check_refused(telling()
-                    .task({.id = "a", .depends_on = {"c"}})
-                    .task({.id = "b", .depends_on = {"a"}})
-                    .task({.id = "c", .depends_on = {"b"}}),
-                "a -> c -> b -> a");
-  check_refused(telling().task({.id = "a", .depends_on = {"a"}}), "itself");
-  check_refused(telling().task({.id = "a", .depends_on = {"bb"}}), "\"bb\"");
-  check_refused(telling().task({.id = "a"}).task({.id = "a"}), "twice");
-  check_refused(telling().task({.id = "a", .assignee = "tellar"}), "did you mean \"teller\"");
-  check_refused(telling(), "no tasks");
+  check_graph_refused(telling()
+                          .task({.id = "a", .depends_on = {"c"}})
+                          .task({.id = "b", .depends_on = {"a"}})
+                          .task({.id = "c", .depends_on = {"b"}}),
+                      "a -> c -> b -> a");
+  check_graph_refused(telling().task({.id = "a", .depends_on = {"a"}}), "itself");
+  check_graph_refused(telling().task({.id = "a", .depends_on = {"bb"}}), "\"bb\"");
+  check_graph_refused(telling().task({.id = "a"}).task({.id = "a"}), "twice");
+  check_graph_refused(telling().task({.id = "a", .assignee = "tellar"}), "did you mean \"teller\"");
+  check_graph_refused(telling(), "no tasks");
 }
