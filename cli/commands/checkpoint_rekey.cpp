@@ -15,13 +15,14 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct Arguments {
+struct CheckpointRekeyArguments {
   StoreArgument where{};
   bool json = false;
 };
 
 #ifdef TRIAGE_HAS_ENCRYPTED
-ExitStatus tell(const Arguments& given, const std::string& where, const KeyRotation& done) {
+ExitStatus tell_rotation(const CheckpointRekeyArguments& given, const std::string& where,
+                         const KeyRotation& done) {
   if (given.json) {
     print_json(Json{{"store", where},
                     {"runs", done.runs},
@@ -36,7 +37,7 @@ ExitStatus tell(const Arguments& given, const std::string& where, const KeyRotat
   return done.left.empty() ? ExitStatus::done : ExitStatus::unreadable;
 }
 
-ExitStatus rekey(const Arguments& given) {
+ExitStatus rekey(const CheckpointRekeyArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store_to_change(meant.value().store);
@@ -48,10 +49,10 @@ ExitStatus rekey(const Arguments& given) {
   }
   const auto done = encrypted->rotate();
   if (!done) return report(done.error());
-  return tell(given, without_secrets(meant.value().store), done.value());
+  return tell_rotation(given, without_secrets(meant.value().store), done.value());
 }
 #else
-ExitStatus rekey(const Arguments& /*given*/) {
+ExitStatus rekey(const CheckpointRekeyArguments& /*given*/) {
   return report({Errc::unsupported, "encryption is not built in"});
 }
 #endif
@@ -59,7 +60,7 @@ ExitStatus rekey(const Arguments& /*given*/) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments) {
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<CheckpointRekeyArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
