@@ -14,14 +14,14 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct CompactArguments {
+struct CheckpointCompactArguments {
   StoreArgument where{};
   std::size_t keep = 100;
   std::string younger_than{};
   bool json = false;
 };
 
-Result<CompactionRule> compaction_rule_of(const CompactArguments& given) {
+Result<CompactionRule> compaction_rule_of(const CheckpointCompactArguments& given) {
   CompactionRule rule{.max_checkpoints = given.keep};
   if (given.younger_than.empty()) return outcome::success(rule);
   const auto age = parse_duration(given.younger_than);
@@ -31,14 +31,14 @@ Result<CompactionRule> compaction_rule_of(const CompactArguments& given) {
   return outcome::success(rule);
 }
 
-Result<Compaction> compact(const CompactArguments& given, const StoreAndRun& meant) {
+Result<Compaction> compact(const CheckpointCompactArguments& given, const StoreAndRun& meant) {
   TRIAGE_TRY(rule, compaction_rule_of(given));
   TRIAGE_TRY(store, open_store_to_change(meant.store));
   TRIAGE_TRY(run, in_full(*store, meant.run));
   return compact_run(*store, run, rule);
 }
 
-ExitStatus compact_and_tell(const CompactArguments& given) {
+ExitStatus compact_and_tell(const CheckpointCompactArguments& given) {
   const auto meant = meant_run(given.where);
   if (!meant) return report(meant.error());
   const auto done = compact(given, meant.value());
@@ -61,7 +61,7 @@ ExitStatus compact_and_tell(const CompactArguments& given) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
-  auto given = std::make_shared<CompactArguments>();
+  auto given = std::make_shared<CheckpointCompactArguments>();
   declare_store(arguments, given->where, "The run.");
   arguments
       .add_option("--keep", given->keep,

@@ -15,13 +15,13 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-struct RekeyArguments {
+struct CheckpointRekeyArguments {
   StoreArgument where{};
   bool json = false;
 };
 
 #ifdef TRIAGE_HAS_ENCRYPTED
-ExitStatus tell_progress(const RekeyArguments& given, const std::string& where,
+ExitStatus tell_rotation(const CheckpointRekeyArguments& given, const std::string& where,
                          const KeyRotation& done) {
   if (given.json) {
     print_json(Json{{"store", where},
@@ -37,7 +37,7 @@ ExitStatus tell_progress(const RekeyArguments& given, const std::string& where,
   return done.left.empty() ? ExitStatus::done : ExitStatus::unreadable;
 }
 
-ExitStatus rekey(const RekeyArguments& given) {
+ExitStatus rekey(const CheckpointRekeyArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store_to_change(meant.value().store);
@@ -49,10 +49,10 @@ ExitStatus rekey(const RekeyArguments& given) {
   }
   const auto done = encrypted->rotate();
   if (!done) return report(done.error());
-  return tell_progress(given, without_secrets(meant.value().store), done.value());
+  return tell_rotation(given, without_secrets(meant.value().store), done.value());
 }
 #else
-ExitStatus rekey(const RekeyArguments& /*given*/) {
+ExitStatus rekey(const CheckpointRekeyArguments& /*given*/) {
   return report({Errc::unsupported, "encryption is not built in"});
 }
 #endif
@@ -60,7 +60,7 @@ ExitStatus rekey(const RekeyArguments& /*given*/) {
 }  // namespace
 
 std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments) {
-  auto given = std::make_shared<RekeyArguments>();
+  auto given = std::make_shared<CheckpointRekeyArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
