@@ -28,11 +28,11 @@ namespace {
 using namespace workflow;
 
 struct Counts {
-  long graphs = 40;
-  long rehydrated = 4;
-  long kills = 20;
-  long races = 40;
-  long answers = 500;
+  long graphs = 15;
+  long rehydrated = 2;
+  long kills = 10;
+  long races = 20;
+  long answers = 300;
   unsigned seed = 1;
 };
 
