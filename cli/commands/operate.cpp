@@ -56,7 +56,7 @@ void declare(CLI::App& arguments, OperateArguments& given, bool records_who = tr
 }
 
 // Null if nothing was given.
-Result<Json> value_of(const OperateArguments& given, const char* what) {
+Result<Json> signal_value(const OperateArguments& given, const char* what) {
   if (given.value.empty()) return Json();
   Json value = Json::parse(given.value, nullptr, false);
   if (!value.is_discarded()) return value;
@@ -78,7 +78,7 @@ ExitStatus tell_done(const OperateArguments& given, const Result<void>& done,
 }
 
 ExitStatus send(const OperateArguments& given) {
-  auto value = value_of(given, "VALUE");
+  auto value = signal_value(given, "VALUE");
   if (!value) return report(value.error());
   const auto meant = find(given);
   if (!meant) return report(meant.error());
@@ -122,7 +122,7 @@ Result<Settlement> settlement_of(const OperateArguments& given, const RunInfo& r
     return Error{Errc::invalid_argument,
                  "OUTCOME is \"" + printable(given.outcome) + "\"; allowed are done and not-done"};
   }
-  TRIAGE_TRY(value, value_of(given, "RESULT"));
+  TRIAGE_TRY(value, signal_value(given, "RESULT"));
   Settlement found{.happened = given.outcome == "done", .result = std::move(value)};
   if (found.happened && run.agent == supervise::agent_name) {
     TRIAGE_TRY(result, supervised_result(found.result));

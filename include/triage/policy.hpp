@@ -32,8 +32,8 @@ struct Limits;         // limits.hpp
 struct RollbackTarget {
   enum class Kind : std::uint8_t {
     last_good,   // The newest intact checkpoint before the step blamed for the failure. A further
-                 // default rollback of the run that would restore a used target goes one further
-                 // back.
+                 // default rollback of the run that would restore a used target, or one made since
+                 // after as many steps, goes one further back.
     latest,      // The newest checkpoint, even at the failure itself.
     label,       // The newest checkpoint with this label.
     checkpoint,  // This checkpoint id.

@@ -7,6 +7,7 @@
 #include "triage/detail/call.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -209,6 +210,21 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   }
 }
 
+namespace {
+
+// A default rollback has led there, or to where the run had come as far before it was made: what
+// went wrong in front of that would only be met again.
+bool has_been_tried(const Journal& journal, const Journal::Position& candidate) {
+  const std::set<Sequence>& used = journal.rolled_back_to();
+  return used.contains(candidate.seq) ||
+         std::any_of(used.begin(), used.lower_bound(candidate.seq), [&](Sequence target) {
+           const auto before = journal.find(target);
+           return before && journal.positions()[*before].steps == candidate.steps;
+         });
+}
+
+}  // namespace
+
 std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std::string* problem) {
   const Journal& journal = data_->journal;
   const auto& branch = journal.branch();
@@ -240,8 +256,7 @@ std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std:
     case RollbackTarget::Kind::last_good: break;
   }
   for (std::size_t i = branch.size(); i-- > 0;) {
-    const Journal::Position& candidate = positions[branch[i]];
-    if (!candidate.failed && !journal.rolled_back_to().contains(candidate.seq) &&
+    if (!positions[branch[i]].failed && !has_been_tried(journal, positions[branch[i]]) &&
         !journal.claims_undone(branch[i])) {
       return branch[i];
     }

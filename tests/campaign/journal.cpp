@@ -252,6 +252,13 @@ int Facts::settle(const Fact& answer, int durable) {
   return durable;
 }
 
+bool Facts::has_been_tried(const Position& position) const {
+  return std::any_of(positions.begin(), positions.end(), [&](const Position& other) {
+    return other.used && (other.at == position.at ||
+                          (other.at < position.at && other.steps.count == position.steps.count));
+  });
+}
+
 bool Facts::is_tainted(const Position& position) const {
   return std::any_of(undone_.begin(), undone_.end(), [&](const Undone& undone) {
     return undone.intended < position.at && position.at < undone.at;

@@ -129,6 +129,8 @@ class Facts {
 
   // An effect was undone although the position contains it.
   [[nodiscard]] bool is_tainted(const Position& position) const;
+  // Whether a default rollback led there, or to an older one after as many steps.
+  [[nodiscard]] bool has_been_tried(const Position& position) const;
   // Where a run goes on whose effects were undone: index of a position, -1: the start; -2: where
   // it stands.
   [[nodiscard]] int before_undone() const;

@@ -90,7 +90,7 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     case Rule::Target::last_good:
       for (auto at = branch.rbegin(); at != branch.rend() && target < 0; ++at) {
         const Position& position = facts.positions[static_cast<std::size_t>(*at)];
-        if (!position.failed && !position.used) target = *at;
+        if (!position.failed && !facts.has_been_tried(position)) target = *at;
       }
       break;
     case Rule::Target::latest: target = branch.empty() ? -1 : branch.back(); break;

@@ -112,6 +112,31 @@ TEST_CASE("rule 3: default rollbacks go to the last good checkpoint, then one fu
   CHECK_THAT(result.error().detail, ContainsSubstring("rollback is not possible"));
 }
 
+TEST_CASE("rule 3: default rollbacks get behind a mistake that is noticed several steps later",
+          "[rules]") {
+  Kit kit;
+  const bool stored = GENERATE(true, false);
+  const std::size_t noticed_after = GENERATE(1U, 4U, 7U);
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        for (std::size_t step = attempt.trajectory().size(); step < 12; ++step) {
+          const bool wrong =
+              step == 2 ? attempt.number() == 1 : attempt.state().json().value("wrong", false);
+          if (step == 2) attempt.update_state({{"wrong", wrong}});
+          if (wrong && step == 2 + noticed_after) {
+            attempt.record_step({.action = "check", .error = "it is wrong"});
+            throw std::runtime_error("timeout");
+          }
+          attempt.record_step({.action = "step"});
+        }
+        return attempt.number();
+      },
+      answers({RecoveryAction::rollback()}), stored ? kit.options() : kit.bare()};
+  const auto result = agent.run("x", {.limits = Limits{.max_attempts = 20}});
+  REQUIRE_OK(result);
+  CHECK(result.value() <= static_cast<int>(noticed_after) + 2);
+}
+
 TEST_CASE("rule 3: a rollback with nothing left starts over only where that is allowed",
           "[rules]") {
   Kit kit;
