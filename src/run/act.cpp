@@ -212,15 +212,14 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
 
 namespace {
 
-// A default rollback has led there, or to where the run had come as far before it was made: what
-// went wrong in front of that would only be met again.
+// A default rollback has led there, or to an older one after as many steps: what went wrong before
+// that would only be met again.
 bool has_been_tried(const Journal& journal, const Journal::Position& candidate) {
   const std::set<Sequence>& used = journal.rolled_back_to();
-  return used.contains(candidate.seq) ||
-         std::any_of(used.begin(), used.lower_bound(candidate.seq), [&](Sequence target) {
-           const auto before = journal.find(target);
-           return before && journal.positions()[*before].steps == candidate.steps;
-         });
+  return std::any_of(used.begin(), used.upper_bound(candidate.seq), [&](Sequence target) {
+    const auto position = journal.find(target);
+    return position && journal.positions()[*position].steps == candidate.steps;
+  });
 }
 
 }  // namespace
