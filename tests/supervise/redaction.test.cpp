@@ -114,7 +114,8 @@ TEST_CASE("what an effect printed and what a program keeps comes back as it was"
   CHECK(show(shown).find(token) == std::string::npos);
 }
 
-TEST_CASE("--redact none stores what was said, also when the run goes on", "[redaction]") {
+TEST_CASE("what a program says is stored as it is with --redact none, also when the run goes on",
+          "[redaction]") {
   const Workshop shop;
   const std::string program =
       shop.script("p", "echo 'HTTP 429 with " + token + ", retry after 0.01 seconds' >&2\nexit 1");
