@@ -351,10 +351,11 @@ bool unwrap_envelope(std::string& text) {
     text = std::move(*inside);
     return true;
   }
+  const std::string_view whole = text;
   std::size_t tried = 0;
-  for (std::size_t at = text.find_first_of("{[");
-       at != std::string::npos && tried < most_candidates; at = text.find_first_of("{[", at + 1)) {
-    if (!may_begin(text, at)) continue;
+  for (std::size_t at = std::min(whole.find('{'), whole.find('['));
+       at < whole.size() && tried < most_candidates; ++at) {
+    if ((whole[at] != '{' && whole[at] != '[') || !may_begin(whole, at)) continue;
     ++tried;
     if (unwrap_at(text, at)) return true;
   }

@@ -136,17 +136,34 @@ std::size_t paired_tail(std::string_view text) {
   return begin;
 }
 
+// The last place of a mark, found by the rarest of its characters: most texts have none of them.
+struct TailMark {
+  std::string_view text;
+  std::size_t rarest;
+};
+std::size_t last_place_of(const TailMark& mark, std::string_view text) {
+  const char rare = mark.text[mark.rarest];
+  if (text.size() < mark.text.size() || text.find(rare) == std::string_view::npos) {
+    return std::string_view::npos;
+  }
+  for (std::size_t at = text.size() - mark.text.size() + 1; at-- > 0;) {
+    if (text[at + mark.rarest] == rare && text.substr(at).starts_with(mark.text)) return at;
+  }
+  return std::string_view::npos;
+}
+
 // "… | request id 4f…", "… - took 120ms", "…; trace: 4f…", "…. Request ID: 4f…"
 std::size_t marked_tail(std::string_view text) {
   const std::string_view near = text.substr(text.size() - std::min(text.size(), longest_tail));
   const std::size_t before = text.size() - near.size();
-  for (const std::string_view mark :
-       {" | ", " - ", " -- ", "; ", ". ", ", ", "\n", " \xE2\x80\x94 "}) {
-    const std::size_t found = near.rfind(mark);
+  constexpr TailMark marks[] = {{" | ", 1}, {" - ", 1}, {" -- ", 1}, {"; ", 0},
+                                {". ", 0},  {", ", 0},  {"\n", 0},   {" \xE2\x80\x94 ", 1}};
+  for (const TailMark& mark : marks) {
+    const std::size_t found = last_place_of(mark, near);
     if (found == std::string_view::npos || before + found == 0) continue;
-    const std::string_view part = near.substr(found + mark.size());
+    const std::string_view part = near.substr(found + mark.text.size());
     const bool word_only = part.find_first_of("=:0123456789") == std::string_view::npos;
-    if (!word_only && is_all_metadata(part)) return before + found + (mark == ". " ? 1 : 0);
+    if (!word_only && is_all_metadata(part)) return before + found + (mark.text == ". " ? 1 : 0);
   }
   return text.size();
 }
