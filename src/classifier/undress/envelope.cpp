@@ -111,14 +111,21 @@ class EnvelopeReader {
   std::string string() {
     const char quote = text_[at_++];
     std::string out;
-    while (at_ < text_.size() && text_[at_] != quote) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
+    while (true) {
+      const std::size_t plain = at_;
+      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
+             text_[at_] != '\n') {
         ++at_;
+      }
+      out += text_.substr(plain, at_ - plain);
+      if (at_ >= text_.size() || text_[at_] == quote) break;
+      const char c = text_[at_++];
+      if (c == '\n') {
+        out += ' ';  // JSON has no line ends inside strings: somebody broke the line.
+      } else if (at_ < text_.size()) {
         escaped(out);
       } else {
-        // JSON has no line ends inside strings: somebody broke the line.
-        out += text_[at_] == '\n' ? ' ' : text_[at_];
-        ++at_;
+        out += c;  // The text was cut off behind a backslash.
       }
     }
     if (at_ < text_.size()) ++at_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -143,11 +144,13 @@ struct TailMark {
 };
 std::size_t last_place_of(const TailMark& mark, std::string_view text) {
   const char rare = mark.text[mark.rarest];
-  if (text.size() < mark.text.size() || text.find(rare) == std::string_view::npos) {
-    return std::string_view::npos;
-  }
-  for (std::size_t at = text.size() - mark.text.size() + 1; at-- > 0;) {
-    if (text[at + mark.rarest] == rare && text.substr(at).starts_with(mark.text)) return at;
+  std::string_view before = text;
+  while (const void* found = ::memrchr(before.data(), rare, before.size())) {
+    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    if (at >= mark.rarest && text.substr(at - mark.rarest).starts_with(mark.text)) {
+      return at - mark.rarest;
+    }
+    before = text.substr(0, at);
   }
   return std::string_view::npos;
 }
