@@ -168,7 +168,7 @@ Result<void> read_headers(const Json& headers, Failure& failure) {
   if (!headers.is_array()) return refused("headers", "is neither an object nor an array of pairs");
   for (const Json& pair : headers) {
     if (!pair.is_array() || pair.size() != 2)
-      return refused("headers", "has an entry that is no pair");
+      return refused("headers", "has an entry that is not a pair");
     failure.headers.emplace_back(as_text(pair[0]), as_text(pair[1]));
   }
   return outcome::success();
@@ -327,7 +327,7 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
 
 Result<AgentContract> read_contract_text(const std::string& text) {
   const Json given = Json::parse(text, nullptr, false);
-  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is no JSON object"};
+  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is not a JSON object"};
   TRIAGE_TRY(read, read_reported_failure(show(Json{{"contract", given}})));
   if (!read.contract.output_schema.empty()) {
     return Error{Errc::invalid_argument,

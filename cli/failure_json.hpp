@@ -28,7 +28,7 @@ struct KnownContract {
 // Reads the fields error, exception_type, http_status, json_rpc_code, grpc_status, headers, steps,
 // task, contract and result of one JSON object; others are ignored, and null counts as absent.
 // Codes may be strings that begin with the number, a gRPC status its name. Bytes that are not UTF-8
-// and halves of surrogate pairs become U+FFFD. Errors: Errc::invalid_argument for what is no JSON
+// and halves of surrogate pairs become U+FFFD. Errors: Errc::invalid_argument for what is not JSON
 // object, is nested deeper than max_json_depth, or has a field of the wrong type; the text names
 // the field.
 [[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,

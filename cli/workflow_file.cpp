@@ -72,7 +72,7 @@ class Reader {
                   const std::vector<std::string>& allowed) {
     for (auto one = object.begin(); one != object.end(); ++one) {
       if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
-      problem(below(path, printable(one.key())) + " is no known key" + allowed_are(allowed));
+      problem(below(path, printable(one.key())) + " is not a known key" + allowed_are(allowed));
     }
   }
 
@@ -355,7 +355,7 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
   const Json document = Json::parse(text.begin(), text.end(), nullptr, false);
   if (document.is_discarded()) {
     return Error{Errc::invalid_argument,
-                 "the workflow is no JSON, and this build of triage reads no YAML"};
+                 "the workflow is not JSON, and this build of triage reads no YAML"};
   }
   TRIAGE_TRYV(check(document));
 #endif

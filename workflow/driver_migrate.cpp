@@ -21,7 +21,7 @@ Result<ExecutorState> changed_by(const MigrationSpec& step, ExecutorState state)
   } catch (const std::exception& e) {
     return Error{Errc::conflict, e.what()};
   } catch (...) {
-    return Error{Errc::conflict, "an exception that is no std::exception"};
+    return Error{Errc::conflict, "an exception that is not a std::exception"};
   }
 }
 
@@ -67,7 +67,7 @@ Result<void> Driver::migrate(const Delivery& next) {
   for (const MigrationSpec* step : way) {
     Result<ExecutorState> changed = changed_by(*step, std::move(state));
     if (!changed || !changed.value().state.is_object()) {
-      const std::string why = changed ? "state is no object" : changed.error().detail;
+      const std::string why = changed ? "state is not an object" : changed.error().detail;
       return Error{Errc::conflict,
                    "executor \"" + node.path + "\" could not be migrated from version " +
                        printable(step->from) + " to " + printable(step->to) + ": " + why};

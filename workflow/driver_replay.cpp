@@ -67,7 +67,7 @@ void Driver::take_instead(Ended& ended) {
   } catch (const std::exception& e) {
     error.detail = e.what();
   } catch (...) {
-    error.detail = "an exception that is no std::exception";
+    error.detail = "an exception that is not a std::exception";
   }
   if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
   try {

@@ -25,7 +25,7 @@ Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   const Json& start = journal.start();
   Json task = start.is_object() ? start.value("task", Json()) : Json();
   if (!task.is_object() || !task.contains("parts") || !task.contains("inputs")) {
-    return Error{Errc::conflict, "run \"" + run + "\" is no run of a workflow"};
+    return Error{Errc::conflict, "run \"" + run + "\" is not a run of a workflow"};
   }
   return outcome::success(std::move(task));
 }

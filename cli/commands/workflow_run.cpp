@@ -56,7 +56,7 @@ Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& fi
         known += (known.empty() ? "" : ", ") + key.key();
       }
       return Error{Errc::invalid_argument, "--input " + printable(one.key()) +
-                                               " is no input of the file; allowed are those "
+                                               " is not an input of the file; allowed are those "
                                                "under \"inputs\": " +
                                                (known.empty() ? "none" : known)};
     }

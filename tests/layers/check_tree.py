@@ -99,7 +99,7 @@ def may_include(file, header):
         return None
     # The lab stands above all plug-ins: only what is put together at the very top knows it.
     if re.match(r"(include/triage/)?lab/", file):
-        return "the lab is no part of it" if header == "triage" else None
+        return "the lab is not part of it" if header == "triage" else None
     if header.startswith("lab/") and not re.match(r"(cli|examples|tests|bench)/", file):
         return "nothing below the lab knows it"
     floor = FLOOR_OF.get(header, MECHANISM + 1)

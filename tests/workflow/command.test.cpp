@@ -161,7 +161,7 @@ tasks:
 )");
   const Printed printed = place.run(file);
   CHECK(printed.status == 5);
-  CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("no JSON"));
+  CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("not JSON"));
 }
 
 TEST_CASE("a bad workflow file is refused with file, line, key, value and what is allowed",
@@ -190,7 +190,7 @@ tasks:
         "line 4: agents.one.command is []; allowed is a program",
         "line 4: agents.one.timeout is \"soon\"; allowed is a duration",
         "line 6: agents.two.url is \"ftp://x\"; allowed is one that begins with http",
-        "line 7: agents.two.modell is no known key; allowed are url, model",
+        "line 7: agents.two.modell is not a known key; allowed are url, model",
         "line 5: agents.two: the key \"model\" is missing",
         "line 8: agents.three has both a command and a url; allowed is one",
         "line 11: tasks[0].description is 7; allowed is a text",
@@ -208,7 +208,7 @@ tasks:
 )");
   CHECK_THAT(place.run(circle).error,
              ContainsSubstring("circle.yaml: line 3: tasks: ") && ContainsSubstring("circle: "));
-  CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is no YAML"));
+  CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is not YAML"));
   CHECK_THAT(place.run(place.write("list.yaml", "[1]")).error, ContainsSubstring("not an object"));
   CHECK(place.run(place.file("missing.yaml")).status == 1);
 }
@@ -357,7 +357,7 @@ edges:
   const Printed printed = place.run(file);
   CHECK(printed.status == 2);
   for (const char* expected :
-       {"executors[0].agent is \"c\"; allowed are a, b", "executors[1].task is no known key",
+       {"executors[0].agent is \"c\"; allowed are a, b", "executors[1].task is not a known key",
         "edges[0] leads from several to several", "edges[1].join is \"some\"; allowed are all",
         "edges[2].when is 1; allowed from one", "the key \"from\" is missing",
         "the key \"start\" is missing"}) {
