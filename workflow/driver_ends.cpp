@@ -66,7 +66,7 @@ AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore
           .version = "workflow",
           .store = std::move(store),
           .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
-          .write_mode = WriteMode::immediate,
+          .write_mode = WriteMode::background,
           .on_store_error = OnStoreError::degrade};
 }
 
@@ -161,7 +161,7 @@ Error Driver::failed_tasks() const {
 bool Driver::may_begin() {
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
-  spent_ = !options_.budget->reserve(Usage{.input_tokens = 1}).has_value();
+  if (!options_.budget->reserve(Usage{.input_tokens = 1}).has_value()) spent_ = true;
   return !spent_;
 }
 

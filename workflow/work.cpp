@@ -66,6 +66,11 @@ void Work::serve() {
   }
 }
 
+bool Work::has_jobs() const {
+  const std::scoped_lock lock(mutex_);
+  return !jobs_.empty();
+}
+
 void Work::help() {
   std::unique_lock lock(mutex_);
   if (!jobs_.empty()) {

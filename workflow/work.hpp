@@ -25,6 +25,7 @@ class Work {
   Work& operator=(const Work&) = delete;
 
   void add(std::function<void()> job);
+  [[nodiscard]] bool has_jobs() const;  // That nobody has begun.
   // Runs a job or waits until one has ended, if any is left.
   void help();
 
@@ -34,7 +35,7 @@ class Work {
 
   const std::size_t most_;
   const std::shared_ptr<Threads> given_;
-  std::mutex mutex_{};
+  mutable std::mutex mutex_{};
   std::condition_variable more_{};
   std::condition_variable done_{};
   std::deque<std::function<void()>> jobs_{};
