@@ -2,6 +2,7 @@
 #include "driver.hpp"
 #include "base/digest.hpp"
 #include "compatible.hpp"
+#include "lending_clock.hpp"
 #include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
@@ -30,7 +31,8 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {
   around_.reconciliations = options_.reconciliations;
-  around_.given_clock = options_.clock;
+  lending_ = std::make_shared<LendingClock>(options_.clock, work_);
+  around_.given_clock = lending_;
 }
 
 namespace {

@@ -172,8 +172,9 @@ class Driver {
   std::atomic<bool> spent_{false};     // Nothing more begins.
   bool verify_ = false;                // Some of what is stored may not be true any more.
   std::mutex mutex_{};
-  std::vector<Ended> ended_{};  // By workers; under mutex_.
-  Work work_;                   // Last: its jobs see all of the above.
+  std::vector<Ended> ended_{};        // By workers; under mutex_.
+  std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
+  Work work_;                         // Last: its jobs see all of the above.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -96,7 +96,7 @@ void Driver::call_under_policy(Ended& ended) {
                                   .version = own.version,
                                   .store = options_.store,
                                   .limits = own.limits.value_or(Limits{}),
-                                  .clock = options_.clock});
+                                  .clock = lending_});
   const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
   std::size_t answered = 0;
   for (auto one = answers_.lower_bound(prefix);
