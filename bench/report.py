@@ -67,6 +67,8 @@ ROWS = [
     at_most("first classification of a process: \"HTTP 503 Service Unavailable\"", "≤ 2 ms", "first_failure/text", "p50_ms", 2,
             "ms", "heap_mb", "heap {} MB"),
     at_most("… a status without text", "≤ 2 ms", "first_failure/code", "p50_ms", 2, "ms", "heap_mb", "heap {} MB"),
+    at_most("… of 1 KB in colours, a log line, JSON and a traceback", "≤ 15 µs (p50)", "classify_dressed",
+            "p50_us", 15, "µs"),
     at_most("classification of a 10 MB failure", "≤ 200 ms", "classify_10_mb", "slowest_ms", 200, "ms"),
     *[at_most("`record_step`, 1 KB moved in, auto-checkpoint, memory" + f": run of {n:,} steps", "≤ 0.2 µs",
               f"record_step/{n}", "each_ns", 200, "ns", "vector_ns", "a vector {} ns")
