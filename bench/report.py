@@ -114,6 +114,8 @@ ROWS = [
             "each_us", 2, "µs"),
     at_most("… beside a bare pool of two threads with one queue", "≤ 1.5 ×", "workflow_delivery", "ratio", 1.5, "×",
             "bare_us", "bare {} µs a job"),
+    at_most("… beside one that waits for each superstep, as a workflow does", "≤ 1.5 ×", "workflow_delivery", "stepped_ratio", 1.5, "×",
+            "stepped_us", "bare {} µs a job"),
     at_most("workflow of 10,000 executors: built, run and stored on SQLite", "≤ 1 s", "workflow_nodes", "all_ms", 1000, "ms"),
     at_most("… resumed behind 10,000 deliveries, until the first executor", "≤ 50 ms", "workflow_resume", "ms", 50, "ms"),
     at_least("… its records through the store, in the same groups", "≥ 0.8 of raw INSERTs", "workflow_appends", "ratio",

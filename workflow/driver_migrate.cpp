@@ -2,11 +2,14 @@
 // Private state that an earlier version of an executor has left behind.
 #include "compatible.hpp"
 #include "driver.hpp"
+#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
+
 namespace {
 
 Json as_json(const std::map<std::string, JsonPtr>& values) {
@@ -83,6 +86,7 @@ Result<void> Driver::migrate(const Delivery& next) {
   options_.known_parts[part] = body_.fingerprint().at(part);
   attempt_.update_state(Json{{std::string(migrated_prefix) + node.path, migrated},
                              {std::string(parts_key), options_.known_parts}});
+  store_now(attempt_);
   migrated_.insert_or_assign(next.node, migrated);
   return take_migrated(after, migrated);
 }
