@@ -2,6 +2,7 @@
 #include "failure_json.hpp"
 
 #include "code_text.hpp"
+#include "failure_format.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
@@ -307,6 +308,7 @@ std::string dump(const nlohmann::ordered_json& json) {
 
 Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContract* known) {
   TRIAGE_TRY(object, parse_line(line));
+  TRIAGE_TRYV(check_format(object));
   ReportedFailure reported;
   reported.failure.text = as_text(member(object, "error"));
   reported.failure.exception_type = as_text(member(object, "exception_type"));
@@ -322,6 +324,7 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
     if (known != nullptr) *known = {contract, reported.contract};
   }
   reported.result = member(object, "result");
+  reported.remarks = remarks_on_format(object);
   return outcome::success(std::move(reported));
 }
 

@@ -137,7 +137,7 @@ tasks:
 )");
   const Printed printed = place.run(file);
   CHECK(printed.status == 5);
-  CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("not JSON"));
+  CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("no JSON"));
 }
 
 TEST_CASE("a bad workflow file is refused with file, line, key, value and what is allowed",
