@@ -11,18 +11,19 @@ namespace {
 constexpr int rounds = 301;
 constexpr long calls = 10'000;
 
-[[gnu::noinline]] int work(int number) {
+// Gives a Result, as what is called through chaos mostly does: inlined into the loop, the bare call
+// would have none.
+[[gnu::noinline]] Result<int> work(int number) {
   asm volatile("" ::: "memory");
   return number + 1;
 }
 
-// The bare call gives a Result too, so that only the chaos differs.
 template <class Kind>
 void chaotic_call(benchmark::State& state, const Kind& chaos) {
   int number = 1;
   benchmark::DoNotOptimize(number);
   long sum = 0;
-  const auto call = [&]() -> Result<int> { return work(number); };
+  const auto call = [&] { return work(number); };
   for (auto _ : state) {
     const auto [bare, behind] = by_turns(
         rounds, [&] { return nanoseconds_each(calls, [&] { sum += call().assume_value(); }); },

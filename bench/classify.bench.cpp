@@ -127,6 +127,37 @@ BENCHMARK(classify_1_kb_by_rules)->Name("classify_1_kb")->Iterations(1);
 void classify_1_kb_by_all(benchmark::State& state) { classify_1_kb(state, *default_classifier()); }
 BENCHMARK(classify_1_kb_by_all)->Iterations(1);
 
+// A coloured log line around an answer in JSON around a traceback.
+std::string dressed(std::size_t size) {
+  std::string trace = "Traceback (most recent call last):\n";
+  const std::string frame =
+      "  File \"/srv/agent/tools/search.py\", line 88, in invoke\n    return "
+      "self.client.get(url)\n";
+  const std::string words =
+      "agent.errors.ToolError: the search service could not be reached: rate limit exceeded";
+  while (trace.size() + frame.size() + words.size() + 220 <= size) trace += frame;
+  const Json body{{"error", {{"message", trace + words}, {"code", nullptr}}}};
+  return "2026-03-04T10:11:12.123Z \x1b[31mERROR\x1b[0m [worker-3] agent.runner - " + body.dump() +
+         " request_id=4f2a91bc duration=120ms";
+}
+
+void classify_dressed(benchmark::State& state) {
+  constexpr int times = 5'000;
+  const Trajectory none;
+  const Failure failure{.text = dressed(1'024)};
+  for (auto _ : state) {
+    std::vector<double> each;
+    for (int i = 0; i < times; ++i) {
+      const auto begin = Clock::now();
+      benchmark::DoNotOptimize(
+          default_classifier()->classify({.failure = failure, .trajectory = none}));
+      each.push_back(seconds_since(begin) * 1e6);
+    }
+    state.counters["p50_us"] = median(std::move(each));
+  }
+}
+BENCHMARK(classify_dressed)->Iterations(1);
+
 void classify_10_mb(benchmark::State& state) {
   Classifier& classifier = *default_classifier();
   const Trajectory none;

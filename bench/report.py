@@ -72,6 +72,8 @@ ROWS = [
     at_most("first classification of a process: \"HTTP 503 Service Unavailable\"", "≤ 2 ms", "first_failure/text", "p50_ms", 2,
             "ms", "heap_mb", "heap {} MB"),
     at_most("… a status without text", "≤ 2 ms", "first_failure/code", "p50_ms", 2, "ms", "heap_mb", "heap {} MB"),
+    at_most("… of 1 KB in colours, a log line, JSON and a traceback", "≤ 15 µs (p50)", "classify_dressed",
+            "p50_us", 15, "µs"),
     at_most("classification of a 10 MB failure", "≤ 200 ms", "classify_10_mb", "slowest_ms", 200, "ms"),
     *[at_most("`record_step`, 1 KB moved in, auto-checkpoint, memory" + f": run of {n:,} steps", "≤ 0.2 µs",
               f"record_step/{n}", "each_ns", 200, "ns", "vector_ns", "a vector {} ns")
@@ -117,6 +119,8 @@ ROWS = [
             "each_us", 2, "µs"),
     at_most("… beside a bare pool of two threads with one queue", "≤ 1.5 ×", "workflow_delivery", "ratio", 1.5, "×",
             "bare_us", "bare {} µs a job"),
+    at_most("… beside one that waits for each superstep, as a workflow does", "≤ 1.5 ×", "workflow_delivery", "stepped_ratio", 1.5, "×",
+            "stepped_us", "bare {} µs a job"),
     at_most("workflow of 10,000 executors: built, run and stored on SQLite", "≤ 1 s", "workflow_nodes", "all_ms", 1000, "ms"),
     at_most("… resumed behind 10,000 deliveries, until the first executor", "≤ 50 ms", "workflow_resume", "ms", 50, "ms"),
     at_least("… its records through the store, in the same groups", "≥ 0.8 of raw INSERTs", "workflow_appends", "ratio",

@@ -2,6 +2,7 @@
 #include "failure_json.hpp"
 
 #include "code_text.hpp"
+#include "failure_format.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
@@ -168,7 +169,7 @@ Result<void> read_headers(const Json& headers, Failure& failure) {
   if (!headers.is_array()) return refused("headers", "is neither an object nor an array of pairs");
   for (const Json& pair : headers) {
     if (!pair.is_array() || pair.size() != 2)
-      return refused("headers", "has an entry that is no pair");
+      return refused("headers", "has an entry that is not a pair");
     failure.headers.emplace_back(as_text(pair[0]), as_text(pair[1]));
   }
   return outcome::success();
@@ -307,6 +308,7 @@ std::string dump(const nlohmann::ordered_json& json) {
 
 Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContract* known) {
   TRIAGE_TRY(object, parse_line(line));
+  TRIAGE_TRYV(check_format(object));
   ReportedFailure reported;
   reported.failure.text = as_text(member(object, "error"));
   reported.failure.exception_type = as_text(member(object, "exception_type"));
@@ -322,12 +324,13 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
     if (known != nullptr) *known = {contract, reported.contract};
   }
   reported.result = member(object, "result");
+  reported.remarks = remarks_on_format(object);
   return outcome::success(std::move(reported));
 }
 
 Result<AgentContract> read_contract_text(const std::string& text) {
   const Json given = Json::parse(text, nullptr, false);
-  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is no JSON object"};
+  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is not a JSON object"};
   TRIAGE_TRY(read, read_reported_failure(show(Json{{"contract", given}})));
   if (!read.contract.output_schema.empty()) {
     return Error{Errc::invalid_argument,

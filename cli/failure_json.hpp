@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 
@@ -15,7 +16,8 @@ struct ReportedFailure {
   Trajectory trajectory{};
   std::string task{};
   AgentContract contract{};
-  Json result{};  // Null if the callable returned none.
+  Json result{};                       // Null if the callable returned none.
+  std::vector<std::string> remarks{};  // Parts that were not understood, in sentences.
 };
 
 // The contract that was read last. Compiling schemas costs more than a classification, and lines
@@ -27,10 +29,11 @@ struct KnownContract {
 
 // Reads the fields error, exception_type, http_status, json_rpc_code, grpc_status, headers, steps,
 // task, contract and result of one JSON object; others are ignored, and null counts as absent.
+// Steps and contracts with none of their fields give a remark.
 // Codes may be strings that begin with the number, a gRPC status its name. Bytes that are not UTF-8
-// and halves of surrogate pairs become U+FFFD. Errors: Errc::invalid_argument for what is no JSON
-// object, is nested deeper than max_json_depth, or has a field of the wrong type; the text names
-// the field.
+// and halves of surrogate pairs become U+FFFD. Errors: Errc::invalid_argument for what is not
+// a JSON object, is nested deeper than max_json_depth, has none of the fields but others, or has a
+// field of the wrong type; the text names the field.
 [[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,
                                                             KnownContract* known = nullptr);
 

@@ -17,7 +17,7 @@ Result<Json> read_adapter_text(std::string_view text) {
   Json document = Json::parse(text.begin(), text.end(), nullptr, false);
   if (!document.is_discarded()) return outcome::success(std::move(document));
   return Error{Errc::invalid_argument,
-               "the adapter is no JSON, and this build of triage reads no YAML; "
+               "the adapter is not JSON, and this build of triage reads no YAML; "
                "--adapter generic goes without one"};
 #endif
 }

@@ -81,7 +81,7 @@ Result<Json> SupervisorClient::hear() {
   }
   const Json answer = Json::parse(waiting_.substr(0, end), nullptr, false);
   waiting_.erase(0, end + 1);
-  if (!answer.is_object()) return Error{Errc::io, "the supervisor's answer is no JSON object"};
+  if (!answer.is_object()) return Error{Errc::io, "the supervisor's answer is not a JSON object"};
   if (answer.value("ok", Json()) == true) return answer;
   const Json text = answer.value("error", Json());
   return Error{code_of(answer), text.is_string() ? text.get<std::string>() : show(answer)};

@@ -23,9 +23,8 @@ struct Told {
   Json inputs = Json::object();
 };
 
-Told told(const TaskInput& task, const Json& defaults, const Context& context) {
+Told told(const std::string& text, const Json& defaults, const Context& context) {
   Told all;
-  const std::string& text = task.description;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = text.find("{{", at);
     const std::size_t end = begin == std::string::npos ? begin : text.find("}}", begin);
@@ -50,7 +49,7 @@ Told told(const TaskInput& task, const Json& defaults, const Context& context) {
 
 Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const Json& defaults,
                          const TaskInput& task, Context& context) {
-  const Told what = told(task, defaults, context);
+  const Told what = told(task.description, defaults, context);
   Json before = Json::object();
   for (const auto& one : task.context) before[one.task] = one.output;
   const Json in{{"task", task.id},
@@ -119,7 +118,7 @@ Result<Json> content_of(const std::string& body, Context& context) {
 
 Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const TaskInput& task,
                           Context& context) {
-  const Told what = told(task, defaults, context);
+  const Told what = told(task.description, defaults, context);
   TRIAGE_TRYV(triage::detail::init_http());
   triage::detail::HttpPost request{
       .url = spec.url + "/chat/completions",
@@ -161,6 +160,10 @@ Result<void> check_key(const std::string& name, const AgentSpec& spec) {
 #endif
 
 }  // namespace
+
+std::string with_inputs(const std::string& text, const Json& defaults, const Context& context) {
+  return told(text, defaults, context).description;
+}
 
 Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder) {
   AgentWorks works;

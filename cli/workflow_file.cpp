@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "workflow_file.hpp"
 
+#include "document_reader.hpp"
 #include "read_policy.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/policies/duration.hpp"
 
 #ifdef TRIAGE_HAS_YAML
 #include "triage/policies/yaml.hpp"
@@ -17,16 +17,8 @@ namespace {
 
 constexpr int most_attempts = 1'000;
 constexpr int most_tokens = 1'000'000;
-constexpr int most_supersteps = 1'000'000;
 
-std::string allowed_are(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "; allowed are " : ", ") + name;
-  return printable(all);
-}
-
-// Reads a document and gathers what is wrong with it, a line each.
-class Reader {
+class Reader : public DocumentReader {
  public:
   WorkflowFile read(const Json& document) {
     WorkflowFile file;
@@ -48,83 +40,16 @@ class Reader {
     if (!file.inputs.is_object()) problem("inputs is " + brief(file.inputs) + object_wanted);
     read_agents(document, file);
     if (graph) {
-      read_graph(document, file);
+      std::vector<std::string> agents;
+      for (const auto& [name, spec] : file.agents) agents.push_back(name);
+      file.graph = read_graph(*this, document, agents);
     } else {
       read_tasks(document, file);
     }
     return file;
   }
 
-  [[nodiscard]] const std::string& problems() const noexcept { return problems_; }
-
  private:
-  static constexpr const char* object_wanted = "; allowed is an object";
-
-  static std::string brief(const Json& value) { return show(value).substr(0, 100); }
-
-  void problem(const std::string& what) { problems_ += (problems_.empty() ? "" : "\n") + what; }
-
-  static std::string below(const std::string& path, const std::string& key) {
-    return path.empty() ? key : path + "." + key;
-  }
-
-  void check_keys(const Json& object, const std::string& path,
-                  const std::vector<std::string>& allowed) {
-    for (auto one = object.begin(); one != object.end(); ++one) {
-      if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
-      problem(below(path, printable(one.key())) + " is no known key" + allowed_are(allowed));
-    }
-  }
-
-  std::string text(const Json& object, const std::string& path, const char* key, bool needed) {
-    const auto found = object.find(key);
-    if (found == object.end() && !needed) return {};
-    if (found == object.end()) {
-      problem((path.empty() ? "" : path + ": ") + std::string("the key \"") + key +
-              "\" is missing; allowed is a text");
-      return {};
-    }
-    if (found->is_string() && !(needed && found->get_ref<const std::string&>().empty())) {
-      return found->get<std::string>();
-    }
-    problem(below(path, key) + " is " + brief(*found) + "; allowed is a text");
-    return {};
-  }
-
-  int number(const Json& object, const std::string& path, const char* key, int least, int most,
-             int otherwise) {
-    const auto found = object.find(key);
-    if (found == object.end()) return otherwise;
-    if (found->is_number_integer() && *found >= least && *found <= most) return found->get<int>();
-    problem(below(path, key) + " is " + brief(*found) + "; allowed is " + std::to_string(least) +
-            " to " + std::to_string(most));
-    return otherwise;
-  }
-
-  Duration duration(const Json& object, const std::string& path, Duration otherwise) {
-    const auto found = object.find("timeout");
-    if (found == object.end()) return otherwise;
-    const auto read = found->is_string() ? parse_duration(found->get_ref<const std::string&>())
-                                         : Result<Duration>(Error{Errc::invalid_argument, ""});
-    if (read && read.value() > Duration::zero()) return read.value();
-    problem(below(path, "timeout") + " is " + brief(*found) +
-            "; allowed is a duration above 0 such as 30s or 5m");
-    return otherwise;
-  }
-
-  std::vector<std::string> texts(const Json& object, const std::string& path, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end()) return {};
-    std::vector<std::string> all;
-    bool right = found->is_array();
-    for (std::size_t i = 0; right && i < found->size(); ++i) {
-      right = (*found)[i].is_string();
-      if (right) all.push_back((*found)[i].get<std::string>());
-    }
-    if (!right) problem(below(path, key) + " is " + brief(*found) + "; allowed is a list of texts");
-    return all;
-  }
-
   void read_agents(const Json& document, WorkflowFile& file) {
     const auto agents = document.find("agents");
     if (agents == document.end() || !agents->is_object() || agents->empty()) {
@@ -154,7 +79,7 @@ class Reader {
       if (json["command"] == Json::array()) {
         problem(path + ".command is []; allowed is a program and its arguments");
       }
-      spec.timeout = duration(json, path, std::chrono::minutes(10));
+      spec.timeout = duration(json, path, "timeout", std::chrono::minutes(10));
     } else {
       check_keys(json, path, {"url", "model", "key_env", "system", "max_tokens", "timeout"});
       spec.url = text(json, path, "url", false);
@@ -168,96 +93,9 @@ class Reader {
       spec.key_env = text(json, path, "key_env", false);
       spec.system = text(json, path, "system", false);
       spec.max_tokens = number(json, path, "max_tokens", 1, most_tokens, 0);
-      spec.timeout = duration(json, path, std::chrono::minutes(2));
+      spec.timeout = duration(json, path, "timeout", std::chrono::minutes(2));
     }
     return spec;
-  }
-
-  template <class T>
-  T one_of(const Json& object, const std::string& path, const char* key,
-           const std::vector<std::pair<std::string, T>>& values) {
-    const auto found = object.find(key);
-    if (found == object.end()) return values.front().second;
-    std::vector<std::string> names;
-    for (const auto& [name, value] : values) {
-      if (*found == name) return value;
-      names.push_back(name);
-    }
-    problem(below(path, key) + " is " + brief(*found) + allowed_are(names));
-    return values.front().second;
-  }
-
-  // A text, or a list of them.
-  std::vector<std::string> names(const Json& object, const std::string& path, const char* key) {
-    const auto found = object.find(key);
-    if (found != object.end() && found->is_string()) return {found->get<std::string>()};
-    std::vector<std::string> all = texts(object, path, key);
-    if (found == object.end() || *found == Json::array()) {
-      problem((path.empty() ? "" : path + ": ") + std::string("the key \"") + key +
-              "\" is missing or empty; allowed is an executor, or a list of them");
-    }
-    return all;
-  }
-
-  workflow::Join join_of(const Json& object, const std::string& path) {
-    const Json join = object.value("join", Json("all"));
-    if (join == "all") return workflow::Join::all();
-    if (join == "any") return workflow::Join::any();
-    if (join.is_number_integer() && join > 0) return workflow::Join::of(join.get<std::size_t>());
-    problem(below(path, "join") + " is " + brief(join) +
-            "; allowed are all, any, a number above 0");
-    return {};
-  }
-
-  // Each object of a list.
-  template <class Take>
-  void each(const Json& document, const char* key, const Take& take) {
-    const auto list = document.find(key);
-    if (list == document.end()) return;
-    if (!list->is_array()) return problem(key + (" is " + brief(*list)) + "; allowed is a list");
-    for (std::size_t i = 0; i < list->size(); ++i) {
-      const std::string path = key + ("[" + std::to_string(i) + "]");
-      if ((*list)[i].is_object()) {
-        take((*list)[i], path);
-      } else {
-        problem(path + " is " + brief((*list)[i]) + object_wanted);
-      }
-    }
-  }
-
-  void read_graph(const Json& document, WorkflowFile& file) {
-    std::vector<std::string> agents;
-    for (const auto& [name, spec] : file.agents) agents.push_back(name);
-    file.graph.start = names(document, "", "start");
-    file.graph.max_supersteps = number(document, "", "max_supersteps", 1, most_supersteps, 100);
-    each(document, "executors", [&](const Json& json, const std::string& path) {
-      check_keys(json, path, {"id", "description", "agent"});
-      FileExecutor one{.id = text(json, path, "id", true),
-                       .description = text(json, path, "description", false),
-                       .agent = text(json, path, "agent", agents.size() > 1)};
-      if (one.agent.empty() && agents.size() == 1) one.agent = agents.front();
-      if (!one.agent.empty() && !file.agents.contains(one.agent)) {
-        problem(path + ".agent is \"" + printable(one.agent) + "\"" + allowed_are(agents));
-      }
-      file.graph.executors.push_back(std::move(one));
-    });
-    each(document, "edges", [&](const Json& json, const std::string& path) {
-      check_keys(json, path, {"from", "to", "when", "join"});
-      FileEdge edge{.from = names(json, path, "from"),
-                    .to = names(json, path, "to"),
-                    .when = json.value("when", Json()),
-                    .join = join_of(json, path)};
-      if (edge.from.size() > 1 && edge.to.size() > 1) {
-        problem(path + " leads from several to several; allowed is one of both");
-      }
-      if (!edge.when.is_null() && edge.from.size() + edge.to.size() > 2) {
-        problem(path + ".when is " + brief(edge.when) + "; allowed from one executor to one");
-      }
-      if (json.contains("join") && edge.from.size() < 2) {
-        problem(path + ".join is " + brief(json["join"]) + "; allowed from several executors");
-      }
-      file.graph.edges.push_back(std::move(edge));
-    });
   }
 
   void read_tasks(const Json& document, WorkflowFile& file) {
@@ -326,8 +164,6 @@ class Reader {
       }
     }
   }
-
-  std::string problems_{};
 };
 
 }  // namespace
@@ -355,7 +191,7 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
   const Json document = Json::parse(text.begin(), text.end(), nullptr, false);
   if (document.is_discarded()) {
     return Error{Errc::invalid_argument,
-                 "the workflow is no JSON, and this build of triage reads no YAML"};
+                 "the workflow is not JSON, and this build of triage reads no YAML"};
   }
   TRIAGE_TRYV(check(document));
 #endif

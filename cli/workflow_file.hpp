@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +37,18 @@ struct FileEdge {
   Json when{};  // Null: all messages. An object: those that have these values; else: equal ones.
   workflow::Join join{};
 };
+struct FileGraph;
+// Work of an agent; or a question to somebody outside; or a graph of its own.
 struct FileExecutor {
   std::string id{};
   std::string description{};
   std::string agent{};
   std::string version{};
+  std::string ask{};                // With {{key}} for inputs; empty: no question.
+  std::string answer{};             // What it must be: json, text, number or boolean.
+  Duration expires{0};              // After the question was asked; 0: never.
+  std::optional<Json> otherwise{};  // Sent if nobody answers in time; nothing: that is a failure.
+  std::shared_ptr<FileGraph> inside{};
 };
 struct FileGraph {
   std::vector<FileExecutor> executors{};
@@ -57,6 +66,11 @@ struct WorkflowFile {
   Json inputs{};  // An object: what tasks can refer to as {{key}}, with what they are if not given.
 };
 
+class DocumentReader;
+// The executors and edges of a document. What is wrong is told to the reader.
+[[nodiscard]] FileGraph read_graph(DocumentReader& reader, const Json& document,
+                                   const std::vector<std::string>& agents);
+
 // Errors: Errc::invalid_argument, one line for each problem: the path of the key, its value and
 // what is allowed, with its line in the file if it is YAML.
 [[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text);
@@ -73,6 +87,10 @@ using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
 // What runs the commands and calls the endpoints, by agent. folder: of the commands. Errors:
 // Errc::not_found for a key that is missing.
 [[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder);
+
+// A text with the inputs in it that it names as {{key}}: those of the run, else `defaults`.
+[[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,
+                                      const workflow::Context& context);
 
 // The tasks of a file that has tasks.
 [[nodiscard]] workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works);

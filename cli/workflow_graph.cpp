@@ -2,9 +2,14 @@
 // From a workflow file to a workflow.
 #include "workflow_file.hpp"
 
+#include "triage/detail/try.hpp"
 #include "triage/policies/retry.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -38,20 +43,66 @@ auto handler_of(const FileExecutor& executor, AgentWork work) {
       });
 }
 
-// In the fingerprint of a task: another command or model makes another executor. FNV-1a with 64
-// bits, since only accidents are to be noticed.
-std::string version_of(const std::string& description, const AgentSpec& agent, int attempts) {
+// What an answer must convert to, by the name of the port.
+template <class Answer>
+std::optional<Json> ask(const FileExecutor& executor, const Json& question, Context& context) {
+  if (executor.expires == Duration::zero()) {
+    return Json(context.request<Answer>(executor.answer, question));
+  }
+  const auto until = real_clock()->wall_now() +
+                     std::chrono::duration_cast<std::chrono::milliseconds>(executor.expires);
+  if (!executor.otherwise) {
+    return Json(context.request<Answer>(executor.answer, question, {.expires = until}));
+  }
+  const auto answer = context.try_request<Answer>(executor.answer, question, {.expires = until});
+  return answer ? Json(*answer) : *executor.otherwise;
+}
+
+auto question_of(const FileExecutor& executor, const Json& defaults) {
+  return workflow::stateless([executor, defaults](const Json& message,
+                                                  Context& context) -> Result<Json> {
+    Json question{{"question", with_inputs(executor.ask, defaults, context)}};
+    if (!message.is_null()) question["message"] = message;
+    const auto answer = executor.answer == "text" ? ask<std::string>(executor, question, context)
+                        : executor.answer == "number"  ? ask<double>(executor, question, context)
+                        : executor.answer == "boolean" ? ask<bool>(executor, question, context)
+                                                       : ask<Json>(executor, question, context);
+    return outcome::success(*answer);
+  });
+}
+
+// FNV-1a with 64 bits, since only accidents are to be noticed.
+std::string hash_of(const Json& json) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;
-  for (const char byte : show(Json{{"description", description},
-                                   {"command", agent.command},
-                                   {"url", agent.url},
-                                   {"model", agent.model},
-                                   {"system", agent.system},
-                                   {"max_tokens", agent.max_tokens},
-                                   {"attempts", attempts}})) {
+  for (const char byte : show(json)) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
   }
   return std::to_string(hash);
+}
+
+// In the fingerprint of a task: another command or model makes another executor.
+std::string version_of(const std::string& description, const AgentSpec& agent, int attempts) {
+  return hash_of({{"description", description},
+                  {"command", agent.command},
+                  {"url", agent.url},
+                  {"model", agent.model},
+                  {"system", agent.system},
+                  {"max_tokens", agent.max_tokens},
+                  {"attempts", attempts}});
+}
+
+void complete(const WorkflowFile& file, FileGraph& graph) {
+  for (FileExecutor& one : graph.executors) {
+    if (one.inside) {
+      complete(file, *one.inside);
+    } else if (!one.ask.empty()) {
+      Json said{{"ask", one.ask}, {"answer", one.answer}, {"expires", one.expires.count()}};
+      if (one.otherwise) said["otherwise"] = *one.otherwise;
+      one.version = hash_of(said);
+    } else {
+      one.version = version_of(one.description, file.agents.find(one.agent)->second, file.attempts);
+    }
+  }
 }
 
 }  // namespace
@@ -67,10 +118,7 @@ void complete(WorkflowFile& file) {
     task.version = version_of(task.description, agent, file.attempts);
     task.timeout = agent.timeout;
   }
-  for (FileExecutor& one : file.graph.executors) {
-    const AgentSpec& agent = file.agents.find(one.agent)->second;
-    one.version = version_of(one.description, agent, file.attempts);
-  }
+  complete(file, file.graph);
 }
 
 workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works) {
@@ -80,35 +128,73 @@ workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works) 
   return graph;
 }
 
-Result<workflow::Workflow> workflow_of(const WorkflowFile& file, const AgentWorks& works) {
-  WorkflowBuilder builder(file.id,
-                          {.max_supersteps = file.graph.max_supersteps, .deliver_inputs = false});
-  for (const FileExecutor& one : file.graph.executors) {
-    const AgentSpec& agent = file.agents.find(one.agent)->second;
-    ExecutorOptions options{.version = one.version, .timeout = agent.timeout};
-    if (file.attempts > 1) {
-      options.policy.emplace();
-      options.policy->otherwise(retry({.max_attempts = file.attempts}));
-    }
-    builder.executor(one.id, handler_of(one, works.find(one.agent)->second), std::move(options));
+namespace {
+
+void add_edge(WorkflowBuilder& builder, const FileEdge& edge) {
+  if (edge.from.size() > 1) {
+    builder.fan_in(edge.from, edge.to.front(), edge.join);
+  } else if (edge.to.size() > 1) {
+    builder.fan_out(edge.from.front(), edge.to);
+  } else if (edge.when.is_null()) {
+    builder.edge(edge.from.front(), edge.to.front());
+  } else {
+    // Several may lead to one executor, by what is said; another condition is another edge.
+    const std::string said = show(edge.when);
+    builder.edge(edge.from.front(), edge.to.front(), condition_of(edge.when),
+                 {.name = edge.from.front() + "->" + edge.to.front() + " " + said.substr(0, 64),
+                  .version = said});
   }
-  for (const std::string& start : file.graph.start) builder.start(start);
-  for (const FileEdge& edge : file.graph.edges) {
-    if (edge.from.size() > 1) {
-      builder.fan_in(edge.from, edge.to.front(), edge.join);
-    } else if (edge.to.size() > 1) {
-      builder.fan_out(edge.from.front(), edge.to);
-    } else if (edge.when.is_null()) {
-      builder.edge(edge.from.front(), edge.to.front());
-    } else {
-      // Several may lead to one executor, by what is said; another condition is another edge.
-      const std::string said = show(edge.when);
-      builder.edge(edge.from.front(), edge.to.front(), condition_of(edge.when),
-                   {.name = edge.from.front() + "->" + edge.to.front() + " " + said.substr(0, 64),
-                    .version = said});
-    }
+}
+
+Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
+                          const WorkflowFile& file, const AgentWorks& works);
+
+Result<workflow::Workflow> built(WorkflowBuilder builder, const FileGraph& graph,
+                                 const WorkflowFile& file, const AgentWorks& works) {
+  const auto asks = [&](const char* answer) {
+    return std::any_of(graph.executors.begin(), graph.executors.end(),
+                       [&](const FileExecutor& one) { return one.answer == answer; });
+  };
+  if (asks("json")) builder.port<Json>("json");
+  if (asks("text")) builder.port<std::string>("text");
+  if (asks("number")) builder.port<double>("number");
+  if (asks("boolean")) builder.port<bool>("boolean");
+  for (const FileExecutor& one : graph.executors) {
+    TRIAGE_TRYV(add_executor(builder, one, file, works));
   }
+  for (const std::string& start : graph.start) builder.start(start);
+  for (const FileEdge& edge : graph.edges) add_edge(builder, edge);
   return builder.build();
+}
+
+Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
+                          const WorkflowFile& file, const AgentWorks& works) {
+  if (one.inside) {
+    auto inside = built(WorkflowBuilder(one.id), *one.inside, file, works);
+    if (!inside) return Error{inside.error().code, one.id + ": " + inside.error().detail};
+    builder.executor(one.id, std::move(inside).value());
+    return outcome::success();
+  }
+  if (!one.ask.empty()) {
+    builder.executor(one.id, question_of(one, file.inputs), {.version = one.version});
+    return outcome::success();
+  }
+  const AgentSpec& agent = file.agents.find(one.agent)->second;
+  ExecutorOptions options{.version = one.version, .timeout = agent.timeout};
+  if (file.attempts > 1) {
+    options.policy.emplace();
+    options.policy->otherwise(retry({.max_attempts = file.attempts}));
+  }
+  builder.executor(one.id, handler_of(one, works.find(one.agent)->second), std::move(options));
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<workflow::Workflow> workflow_of(const WorkflowFile& file, const AgentWorks& works) {
+  return built(WorkflowBuilder(
+                   file.id, {.max_supersteps = file.graph.max_supersteps, .deliver_inputs = false}),
+               file.graph, file, works);
 }
 
 }  // namespace triage::inline v0_1::cli

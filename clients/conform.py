@@ -53,7 +53,7 @@ class Stand:
             except ValueError:
                 message = None
             if not isinstance(message, dict):
-                self.wrong.append(f"a line is no JSON object: {line!r}")
+                self.wrong.append(f"a line is not a JSON object: {line!r}")
                 continue
             self.lines.append(message)
             for answer in self.reply(message):

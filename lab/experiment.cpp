@@ -158,7 +158,7 @@ Result<Sample> Runner::sample_of(const Condition& condition, std::uint64_t seed)
   } catch (const std::exception& e) {
     return Error{Errc::aborted, where() + "the trial threw: " + e.what()};
   } catch (...) {
-    return Error{Errc::aborted, where() + "the trial threw something that is no std::exception"};
+    return Error{Errc::aborted, where() + "the trial threw something that is not a std::exception"};
   }
 }
 

@@ -211,7 +211,7 @@ void Reader::read_section(const char* key, const char* factor_name, const char* 
 void Reader::read_varied(const std::string& key, const Json& values) {
   const std::string path = "vary." + key;
   if (!key.starts_with("agent.")) {
-    return problem(path + " is no factor; allowed is agent. and a key of the agent, such as " +
+    return problem(path + " is not a factor; allowed is agent. and a key of the agent, such as " +
                    "agent.recovers.right_hint; policies, faults, budgets and stores have keys of "
                    "their own");
   }
@@ -227,7 +227,7 @@ void Reader::read_varied(const std::string& key, const Json& values) {
     try {
       changed[Json::json_pointer(pointer)] = value;
     } catch (const Json::exception&) {
-      return problem(path + " is no key of the agent");
+      return problem(path + " is not a key of the agent");
     }
     const auto tried = detail::agent_from_json(changed, "agent");
     if (!tried) {

@@ -76,7 +76,7 @@ Result<HttpMessage> read_head(const Socket& socket, const Patience& patience, st
                       .headers = text.substr(line + 2, end - line)};
   text.erase(0, end + head_end.size());
   if (message.first_line.find("HTTP/1.") == std::string::npos) {
-    return Error{Errc::invalid_argument, "it is no HTTP/1.1"};
+    return Error{Errc::invalid_argument, "it is not HTTP/1.1"};
   }
   return outcome::success(std::move(message));
 }

@@ -40,7 +40,7 @@ RecoveryAction ask(const FailurePolicy& policy, const FailureContext& context) {
   } catch (const std::exception& e) {
     return RecoveryAction::escalate(std::string("the strategy threw: ") + e.what());
   } catch (...) {
-    return RecoveryAction::escalate("the strategy threw something that is no std::exception");
+    return RecoveryAction::escalate("the strategy threw something that is not a std::exception");
   }
 }
 

@@ -53,7 +53,7 @@ void WorldState::live(Incarnation& life) {
   } catch (const std::exception& e) {
     violated("no body throws", process.name + ": " + e.what());
   } catch (...) {
-    violated("no body throws", process.name + ": something that is no std::exception");
+    violated("no body throws", process.name + ": something that is not a std::exception");
   }
   process.living = nullptr;
   scheduler_.trace(process.name, "ended");

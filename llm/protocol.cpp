@@ -37,7 +37,7 @@ Json anthropic_body(const LlmOptions& options, const Prompt& prompt) {
           {"tool_choice", {{"type", "tool"}, {"name", answer_name}}}};
 }
 
-// The value of a key; null if there is none, or `json` is no object.
+// The value of a key; null if there is none, or `json` is not an object.
 const Json& at(const Json& json, const char* key) {
   static const Json none;
   if (!json.is_object()) return none;
@@ -66,7 +66,7 @@ std::optional<Usage> read_usage(const Json& usage, const char* input, const char
 LlmReading no_answer(std::string problem) { return {.problem = std::move(problem)}; }
 
 LlmReading read_answer(const Json& json) {
-  if (!json.is_object()) return no_answer("the answer is no JSON object");
+  if (!json.is_object()) return no_answer("the answer is not a JSON object");
   const Json& type = at(json, "type");
   const Json& confidence = at(json, "confidence");
   if (!type.is_string()) return no_answer("the answer names no type");
@@ -118,7 +118,7 @@ LlmRequest make_request(const LlmOptions& options, const Prompt& prompt) {
 
 LlmReading read_response(LlmProtocol protocol, std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_object()) return no_answer("the response is no JSON object");
+  if (!json.is_object()) return no_answer("the response is not a JSON object");
   const bool openai = protocol == LlmProtocol::openai;
   LlmReading reading = openai ? read_openai(json) : read_anthropic(json);
   reading.usage = openai ? read_usage(at(json, "usage"), "prompt_tokens", "completion_tokens")

@@ -40,7 +40,7 @@ Result<Usage> usage_from_json(const Json& fields) {
 
 Result<Step> step_from_json(const Json& fields) {
   if (fields.is_string()) return Step{.action = fields.get<std::string>()};
-  if (!fields.is_object()) return refused("step is no object");
+  if (!fields.is_object()) return refused("step is not an object");
   Step step;
   const char* at = "";
   const auto given = [&](const char* key) {
@@ -162,7 +162,7 @@ void Protocol::take_line(const SpeakerPtr& speaker, std::string_view line, bool 
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   if (too_long) return trouble("it has more than 16 MB");
   const Json message = Json::parse(line.begin(), line.end(), nullptr, false);
-  if (!message.is_object()) return trouble("it is no JSON object");
+  if (!message.is_object()) return trouble("it is not a JSON object");
   const Json id = message.value("id", Json());
   Json answer{{"ok", true}};
   bool later = false;
@@ -213,7 +213,7 @@ Result<void> Protocol::take_record(const Json& message) {
     known = true;
   }
   if (message.contains("state")) {
-    if (!message["state"].is_object()) return refused("state is no object");
+    if (!message["state"].is_object()) return refused("state is not an object");
     attempt_.update_state(message["state"]);
     known = true;
   }
@@ -223,7 +223,7 @@ Result<void> Protocol::take_record(const Json& message) {
     known = true;
   }
   if (message.contains("checkpoint")) {
-    if (!message["checkpoint"].is_string()) return refused("checkpoint is no text");
+    if (!message["checkpoint"].is_string()) return refused("checkpoint is not text");
     const auto& label = message["checkpoint"].get_ref<const std::string&>();
     if (label.starts_with("triage/")) return refused("labels that begin with triage/ are taken");
     TRIAGE_TRYV(attempt_.checkpoint(label));

@@ -25,7 +25,7 @@ Result<WallTime> moment_of(const Json& seconds, const char* what) {
   constexpr double latest = 253'402'300'799.0;  // The end of the year 9999.
   const double value = seconds.is_number() ? seconds.get<double>() : -1.0;
   if (!(value >= 0.0 && value <= latest)) {
-    return not_possible(std::string(what) + " is no time: seconds since 1970");
+    return not_possible(std::string(what) + " is not a time: seconds since 1970");
   }
   return WallTime(std::chrono::milliseconds(std::llround(value * 1000.0)));
 }

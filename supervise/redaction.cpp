@@ -20,7 +20,7 @@ Result<Pattern> compile(const std::string& pattern) {
   auto compiled = std::make_shared<const re2::RE2>(pattern, options);
   if (compiled->ok()) return outcome::success(Pattern(std::move(compiled)));
   return Error{Errc::invalid_argument, "the pattern of secrets \"" + printable(pattern) +
-                                           "\" is no RE2 expression: " + compiled->error()};
+                                           "\" is not an RE2 expression: " + compiled->error()};
 }
 
 // A pattern with a group means the group's text, one without means all that it matches.

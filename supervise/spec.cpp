@@ -51,7 +51,7 @@ Result<RunBudget> parse_budget(std::string_view text) {
     if (fits) continue;
     return Error{Errc::invalid_argument,
                  "\"" + printable(part) +
-                     "\" is no part of a budget; allowed are tokens=N, "
+                     "\" is not part of a budget; allowed are tokens=N, "
                      "usd=N, calls=N and time=LENGTH, as in tokens=200000,time=2h"};
   }
   return outcome::success(budget);
@@ -137,7 +137,7 @@ Result<RunSpec> spec_from_json(const Json& task) {
     spec.command.clear();
   }
   if (spec.command.empty()) {
-    return Error{Errc::corrupt, "the task of this run is no command of `triage run`"};
+    return Error{Errc::corrupt, "the task of this run is not a command of `triage run`"};
   }
   return outcome::success(std::move(spec));
 }

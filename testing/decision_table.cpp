@@ -66,7 +66,7 @@ std::string mismatch(const DecisionRow& row, const FailurePolicy& policy) {
            "; got an exception: " + printable(e.what());
   } catch (...) {
     return where + "expected " + std::string(to_string(row.expect.action)) +
-           "; got an exception that is no std::exception";
+           "; got an exception that is not a std::exception";
   }
 }
 

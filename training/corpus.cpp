@@ -52,7 +52,7 @@ class Reader {
     for (std::size_t number = 1; std::getline(file, line); ++number) {
       const std::string place = path.filename().string() + ":" + std::to_string(number);
       const Json json = Json::parse(line, nullptr, false);
-      if (!json.is_object()) return bad(place, "is no JSON object");
+      if (!json.is_object()) return bad(place, "is not a JSON object");
       try {
         const std::string problem = add(json, place);
         if (!problem.empty()) return bad(place, problem);

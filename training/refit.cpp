@@ -54,7 +54,8 @@ struct Opinions {
 
 struct Course {
   Lesson corpus{};
-  Lesson corrections{};  // Its "origins" are wordings: a word that several of them have is no name.
+  Lesson
+      corrections{};  // Its "origins" are wordings: a word that several of them have is not a name.
   std::vector<std::size_t> origin_of_correction{};  // Of each wording.
   std::size_t folds = 0;
   unsigned threads = 1;

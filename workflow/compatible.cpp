@@ -71,14 +71,23 @@ const Json& known_parts(const Json& started_with, const State& state) {
   return newer != nullptr && newer->is_object() ? *newer : started_with;
 }
 
-// Both are in the order of their keys.
-bool same_parts(const Json& known, const std::map<std::string, std::string>& parts) {
+bool same_parts(const Json& known, const Workflow& workflow) {
+  if (known.is_string()) {
+    return known.get_ref<const std::string&>() == workflow.body()->fingerprint_text();
+  }
+  const auto& parts = workflow.fingerprint();
   if (!known.is_object() || known.size() != parts.size()) return false;
-  auto part = parts.begin();
+  auto part = parts.begin();  // Both are in the order of their keys.
   for (auto one = known.begin(); one != known.end(); ++one, ++part) {
     if (one.key() != part->first || *one != part->second) return false;
   }
   return true;
+}
+
+Json parts_object(const Json& known) {
+  Json parts = known;
+  if (known.is_string()) parts = Json::parse(known.get_ref<const std::string&>(), nullptr, false);
+  return parts.is_object() ? parts : Json(Json::object());
 }
 
 std::string version_in(const Json& parts, const std::string& path) {
@@ -106,9 +115,10 @@ std::vector<const MigrationSpec*> migrations(const PlanNode& node, const std::st
 
 Result<void> check_parts(const RunId& run, const Json& started_with, const State& state,
                          const Workflow& workflow) {
-  const Json& known = known_parts(started_with, state);
+  const Json& stored = known_parts(started_with, state);
+  if (same_parts(stored, workflow)) return outcome::success();
+  const Json known = parts_object(stored);
   const auto& parts = workflow.fingerprint();
-  if (same_parts(known, parts)) return outcome::success();
   const Plan& plan = workflow.body()->plan();
   const Activated activated = activated_in(state);
   std::string differing;

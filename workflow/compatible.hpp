@@ -18,10 +18,11 @@ inline constexpr std::string_view parts_key = "triage/parts";
 // the parts that forbid it.
 [[nodiscard]] Result<void> check_parts(const RunId& run, const Json& started_with,
                                        const State& state, const Workflow& workflow);
-// The parts that a run went on with last.
+// The parts that a run went on with last: an object, or one in a text.
 [[nodiscard]] const Json& known_parts(const Json& started_with, const State& state);
-// Without making JSON of a fingerprint, which has a part for each executor and edge.
-[[nodiscard]] bool same_parts(const Json& known, const std::map<std::string, std::string>& parts);
+[[nodiscard]] bool same_parts(const Json& known, const Workflow& workflow);
+// As an object; empty if it makes no sense.
+[[nodiscard]] Json parts_object(const Json& known);
 // The version that an executor's part of a fingerprint tells.
 [[nodiscard]] std::string version_in(const Json& parts, const std::string& path);
 // What leads from one version of an executor to another, in order; nothing if something is missing.

@@ -38,7 +38,7 @@ Result<TaskGraph> Crew::graph() const {
       for (const std::string& one : *task.context) {
         if (std::find(before.begin(), before.end(), one) == before.end()) {
           return wrong_task(task.id, "has the context \"" + printable(one) +
-                                         "\", which is no task that comes before it");
+                                         "\", which is not a task that comes before it");
         }
         if (task.async && std::find(open.begin(), open.end(), one) != open.end()) {
           return wrong_task(task.id, "is async, and so is \"" + printable(one) +

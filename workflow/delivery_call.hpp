@@ -32,7 +32,7 @@ struct Surroundings {
   bool refuses_effects = false;
   Json rolled_back{};  // Since which attempt, if the run was rolled back as a whole.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
-  std::shared_ptr<Clock> given_clock{};  // The same, for runs below this one.
+  std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };
 
 // Errors: Errc::invalid_argument, naming the resource.

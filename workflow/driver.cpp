@@ -2,12 +2,16 @@
 #include "driver.hpp"
 #include "base/digest.hpp"
 #include "compatible.hpp"
+#include "lending_clock.hpp"
+#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
+
 Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
                Attempt& attempt, const DriverOptions& options)
     : body_(body),
@@ -18,6 +22,8 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       values_(plan_, body.spec().options.schedule),
       scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
       policies_(policies),
+      stop_(attempt.stop_token()),
+      stores_soon_(options.store && options.store->capabilities().background_appends),
       checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
                    options.on_event),
       around_{body,     inputs,       attempt,       *options_.clock,     values_,
@@ -25,7 +31,8 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {
   around_.reconciliations = options_.reconciliations;
-  around_.given_clock = options_.clock;
+  lending_ = std::make_shared<LendingClock>(options_.clock, work_);
+  around_.given_clock = lending_;
 }
 
 namespace {
@@ -72,7 +79,9 @@ Result<void> Driver::load() {
     if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
   });
   compare_resources();
-  return load_answers();
+  TRIAGE_TRYV(load_answers());
+  store_now(attempt_);
+  return outcome::success();
 }
 
 Result<Json> Driver::run(Driven& driven) {
@@ -84,8 +93,7 @@ Result<Json> Driver::run(Driven& driven) {
     work_.help();
     if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
   }
-  if (attempt_.stop_token().stop_requested())
-    checkpoints_.happened(CheckpointTrigger::terminate_signal);
+  if (stop_.stop_requested()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
   driven.asked = asked();
   driven.deliveries = std::move(views_);
@@ -95,7 +103,7 @@ Result<Json> Driver::run(Driven& driven) {
   }
   if (!failed_.empty()) return first_failure(driven);
   if (spent_) return budget_spent();
-  if (attempt_.stop_token().stop_requested() && scheduler_.waiting() > 0) {
+  if (stop_.stop_requested() && scheduler_.waiting() + scheduler_.left() > 0) {
     return Error{Errc::cancelled, "the workflow was stopped"};
   }
   if (!parked_.empty()) return waiting();
@@ -107,7 +115,7 @@ Result<Json> Driver::run(Driven& driven) {
 
 Result<void> Driver::drive() {
   for (;;) {
-    while (failed_.empty() && !spent_ && !attempt_.stop_token().stop_requested()) {
+    while (failed_.empty() && !spent_ && !stop_.stop_requested()) {
       auto delivery = scheduler_.next();
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
@@ -126,10 +134,12 @@ Result<void> Driver::drive() {
     }
     if (scheduler_.running() > 0) {
       work_.help();
-      TRIAGE_TRYV(collect());
+      if (!gathers()) {
+        TRIAGE_TRYV(collect());
+      }
       continue;
     }
-    if (!failed_.empty() || spent_ || attempt_.stop_token().stop_requested()) break;
+    if (!failed_.empty() || spent_ || stop_.stop_requested()) break;
     if (scheduler_.left() > 0) {
       TRIAGE_TRY(some, go_on_without_answers());
       if (some) continue;
@@ -137,6 +147,7 @@ Result<void> Driver::drive() {
     }
     TRIAGE_TRYV(values_.commit());
     superstep_ended();
+    store_now(attempt_);  // Nothing begins with what could get lost.
     if (!scheduler_.advance()) break;
   }
   return outcome::success();
@@ -144,15 +155,13 @@ Result<void> Driver::drive() {
 
 void Driver::begin(Delivery delivery) {
   called_.push_back(delivery.node);
-  if (options_.on_event) {
-    checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
-                       .executor = plan_.nodes[delivery.node].path,
-                       .occurrence = delivery.occurrence,
-                       .superstep = delivery.superstep});
-  }
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
-    perform(ended);
+    if (stop_.stop_requested() || !may_begin()) {  // Since it was put in line.
+      ended.status = Status::not_begun;
+    } else {
+      perform(ended);
+    }
     const std::scoped_lock lock(mutex_);
     ended_.push_back(std::move(ended));
   });
@@ -160,6 +169,12 @@ void Driver::begin(Delivery delivery) {
 
 void Driver::perform(Ended& ended) {
   ended.unsaved.reset();
+  if (options_.on_event) {
+    checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
+                       .executor = plan_.nodes[ended.delivery.node].path,
+                       .occurrence = ended.delivery.occurrence,
+                       .superstep = ended.delivery.superstep});
+  }
   checkpoints_.happened(CheckpointTrigger::task_started, ended.delivery.node,
                         ended.delivery.occurrence);
   const ExecutorOptions& own = plan_.nodes[ended.delivery.node].spec->options;
@@ -216,12 +231,28 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
   }
 }
 
+// The store's thread writes what has ended meanwhile, however long the next one takes. Who watches
+// is told of each as soon as it is stored.
+bool Driver::gathers() const {
+  return !options_.on_event && body_.spec().options.schedule == Schedule::supersteps &&
+         work_.has_jobs();
+}
+
+// Of what ends together in a superstep, nothing is needed before all of it is stored, but for
+// executors that have more to do in it.
+bool Driver::is_awaited(const std::vector<Ended>& ended) const {
+  return options_.on_event || body_.spec().options.schedule == Schedule::eager ||
+         std::any_of(ended.begin(), ended.end(),
+                     [&](const Ended& one) { return scheduler_.has_more(one.delivery.node); });
+}
+
 Result<void> Driver::collect() {
   std::vector<Ended> ended;
   {
     const std::scoped_lock lock(mutex_);
     ended.swap(ended_);
   }
+  if (is_awaited(ended)) store_now(attempt_);
   Result<void> settled = outcome::success();
   for (Ended& one : ended) {
     Result<void> done = settle(std::move(one));
@@ -234,6 +265,7 @@ Result<void> Driver::collect() {
 Result<void> Driver::settle(Ended ended) {
   const Delivery& delivery = ended.delivery;
   if (ended.status != Status::done) scheduler_.leave(delivery);
+  if (ended.status == Status::not_begun) return outcome::success();
   if (ended.status == Status::parked) {
     if (!options_.store) {
       return Error{Errc::unsupported, "executor \"" + plan_.nodes[delivery.node].path +

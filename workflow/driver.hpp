@@ -82,7 +82,7 @@ class Driver {
   [[nodiscard]] Result<Json> run(Driven& driven);
 
  private:
-  enum class Status : std::uint8_t { done, parked, failed };
+  enum class Status : std::uint8_t { done, parked, failed, not_begun };
   struct Ended {
     Delivery delivery{};
     Status status = Status::done;
@@ -131,6 +131,9 @@ class Driver {
   void ask_hook(Ended& ended, const Instance& instance);
   void store_withheld();
   void superstep_ended();
+  // Whether ended deliveries may wait until others have ended, and be stored together.
+  [[nodiscard]] bool gathers() const;
+  [[nodiscard]] bool is_awaited(const std::vector<Ended>& ended) const;
   [[nodiscard]] Result<void> collect();
   [[nodiscard]] Result<void> settle(Ended ended);
   [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
@@ -154,6 +157,8 @@ class Driver {
   Values values_;
   Scheduler scheduler_;
   const Policies& policies_;
+  const std::stop_token stop_;
+  const bool stores_soon_;  // What is recorded gets into the store without waiting for it.
   Checkpointer checkpoints_;
   Surroundings around_;
   std::vector<Kept> kept_;
@@ -164,11 +169,12 @@ class Driver {
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
-  bool spent_ = false;                 // Nothing more begins.
+  std::atomic<bool> spent_{false};     // Nothing more begins.
   bool verify_ = false;                // Some of what is stored may not be true any more.
   std::mutex mutex_{};
-  std::vector<Ended> ended_{};  // By workers; under mutex_.
-  Work work_;                   // Last: its jobs see all of the above.
+  std::vector<Ended> ended_{};        // By workers; under mutex_.
+  std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
+  Work work_;                         // Last: its jobs see all of the above.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

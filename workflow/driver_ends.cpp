@@ -66,7 +66,7 @@ AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore
           .version = "workflow",
           .store = std::move(store),
           .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
-          .write_mode = WriteMode::immediate,
+          .write_mode = WriteMode::background,
           .on_store_error = OnStoreError::degrade};
 }
 
@@ -96,7 +96,7 @@ void Driver::call_under_policy(Ended& ended) {
                                   .version = own.version,
                                   .store = options_.store,
                                   .limits = own.limits.value_or(Limits{}),
-                                  .clock = options_.clock});
+                                  .clock = lending_});
   const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
   std::size_t answered = 0;
   for (auto one = answers_.lower_bound(prefix);
@@ -161,7 +161,7 @@ Error Driver::failed_tasks() const {
 bool Driver::may_begin() {
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
-  spent_ = !options_.budget->reserve(Usage{.input_tokens = 1}).has_value();
+  if (!options_.budget->reserve(Usage{.input_tokens = 1}).has_value()) spent_ = true;
   return !spent_;
 }
 

@@ -2,11 +2,14 @@
 // Private state that an earlier version of an executor has left behind.
 #include "compatible.hpp"
 #include "driver.hpp"
+#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
+
 namespace {
 
 Json as_json(const std::map<std::string, JsonPtr>& values) {
@@ -21,7 +24,7 @@ Result<ExecutorState> changed_by(const MigrationSpec& step, ExecutorState state)
   } catch (const std::exception& e) {
     return Error{Errc::conflict, e.what()};
   } catch (...) {
-    return Error{Errc::conflict, "an exception that is no std::exception"};
+    return Error{Errc::conflict, "an exception that is not a std::exception"};
   }
 }
 
@@ -67,7 +70,7 @@ Result<void> Driver::migrate(const Delivery& next) {
   for (const MigrationSpec* step : way) {
     Result<ExecutorState> changed = changed_by(*step, std::move(state));
     if (!changed || !changed.value().state.is_object()) {
-      const std::string why = changed ? "state is no object" : changed.error().detail;
+      const std::string why = changed ? "state is not an object" : changed.error().detail;
       return Error{Errc::conflict,
                    "executor \"" + node.path + "\" could not be migrated from version " +
                        printable(step->from) + " to " + printable(step->to) + ": " + why};
@@ -83,6 +86,7 @@ Result<void> Driver::migrate(const Delivery& next) {
   options_.known_parts[part] = body_.fingerprint().at(part);
   attempt_.update_state(Json{{std::string(migrated_prefix) + node.path, migrated},
                              {std::string(parts_key), options_.known_parts}});
+  store_now(attempt_);
   migrated_.insert_or_assign(next.node, migrated);
   return take_migrated(after, migrated);
 }

@@ -2,11 +2,13 @@
 // What is taken from the store instead of being run, and what is put there.
 #include "driver.hpp"
 #include "router.hpp"
+#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
 
 // What has finished is not run again, unless something that it has read is not what it was. True
 // if this was taken from the store.
@@ -67,7 +69,7 @@ void Driver::take_instead(Ended& ended) {
   } catch (const std::exception& e) {
     error.detail = e.what();
   } catch (...) {
-    error.detail = "an exception that is no std::exception";
+    error.detail = "an exception that is not a std::exception";
   }
   if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
   try {
@@ -175,9 +177,11 @@ void Driver::store_ended(const Ended& ended) {
   const auto happened = [&](CheckpointTrigger trigger) {
     checkpoints_.happened(trigger, node, ended.delivery.occurrence);
   };
-  if (ended.status == Status::parked) return store_asked(ended);
   const bool failed = ended.thrown != nullptr || ended.error.has_value();
+  if (ended.status == Status::parked) store_asked(ended);
   if (ended.status == Status::done) store_finished(ended);
+  if (!stores_soon_) store_now(attempt_);
+  if (ended.status == Status::parked) return;
   happened(failed ? CheckpointTrigger::task_failed : CheckpointTrigger::task_completed);
   if (ended.patched && !failed) happened(CheckpointTrigger::plan_patched);
 }

@@ -41,16 +41,23 @@ Result<Sent> sent_from(const Plan& plan, const Parts& parts, const Json& json) {
   return outcome::success(std::move(sent));
 }
 
+// The elements of a list; none if it is missing.
+const Json::array_t& list_in(const Json& stored, const char* key) {
+  static const Json::array_t none;
+  const auto found = stored.find(key);
+  return found == stored.end() ? none : found->get_ref<const Json::array_t&>();
+}
+
 Result<Finished> parse(const Plan& plan, const Parts& parts, const Json& stored) {
   Finished finished{.input = stored.value("in", std::string())};
-  for (const Json& one : stored.value("sent", Json::array())) {
+  for (const Json& one : list_in(stored, "sent")) {
     TRIAGE_TRY(sent, sent_from(plan, parts, one));
     finished.sent.push_back(std::move(sent));
   }
-  for (const Json& one : stored.value("out", Json::array())) {
+  for (const Json& one : list_in(stored, "out")) {
     finished.outputs.push_back(message_from(parts, one));
   }
-  for (const Json& one : stored.value("wrote", Json::array())) {
+  for (const Json& one : list_in(stored, "wrote")) {
     finished.writes.push_back(
         {one.at(0).get<std::string>(), one.at(1).get<std::string>(),
          std::make_shared<const Json>(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2))});
@@ -65,7 +72,7 @@ Result<Finished> parse(const Plan& plan, const Parts& parts, const Json& stored)
   finished.failed = stored.value("failed", std::string());
   finished.edited = stored.value("edited", false);
   finished.superstep = stored.value("step", 0);
-  const Json from = stored.value("from", Json::array());
+  const Json::array_t& from = list_in(stored, "from");
   for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
     finished.from.emplace_back(from[i].get<std::string>(), from[i + 1].get<int>());
   }

@@ -32,9 +32,10 @@ Result<Workflow> Flow::build() const {
       for (const std::string& name : trigger.names) {
         const bool is_method = methods.contains(name);
         if (!is_method && routers.empty()) {
-          return Error{Errc::invalid_argument,
-                       "method \"" + printable(method.id) + "\" listens for \"" + printable(name) +
-                           "\", which is no method, and there is no router to give it as a label"};
+          return Error{
+              Errc::invalid_argument,
+              "method \"" + printable(method.id) + "\" listens for \"" + printable(name) +
+                  "\", which is not a method, and there is no router to give it as a label"};
         }
         if (!trigger.all || trigger.names.size() == 1) {
           if (is_method) {

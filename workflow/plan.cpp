@@ -2,6 +2,7 @@
 #include "plan.hpp"
 #include "base/digest.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -21,6 +22,20 @@ std::string short_digest(const std::string& text) {
   return triage::detail::digest(text).substr(0, 16);
 }
 
+// As JSON writes a text.
+void add_quoted(const std::string& text, std::string& out) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char letter) {
+    return letter >= ' ' && letter <= '~' && letter != '"' && letter != '\\';
+  });
+  if (!plain) {
+    out += show(Json(text));
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
 }  // namespace
 
 WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
@@ -31,6 +46,14 @@ WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
   }
   share_capacities();
   print(spec_, "");
+  fingerprint_text_ = "{";
+  for (const auto& [part, mark] : fingerprint_) {
+    if (fingerprint_text_.size() > 1) fingerprint_text_ += ',';
+    add_quoted(part, fingerprint_text_);
+    fingerprint_text_ += ':';
+    add_quoted(mark, fingerprint_text_);
+  }
+  fingerprint_text_ += '}';
 }
 
 // Nodes first: edges may lead to workflows that come later.

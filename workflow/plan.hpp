@@ -60,6 +60,8 @@ class WorkflowBody {
   [[nodiscard]] const std::map<std::string, std::string>& fingerprint() const noexcept {
     return fingerprint_;
   }
+  // The same as a JSON object in a text, which is stored, read and compared as a whole.
+  [[nodiscard]] const std::string& fingerprint_text() const noexcept { return fingerprint_text_; }
 
  private:
   void lay_out(const WorkflowSpec& spec, std::size_t scope);
@@ -70,6 +72,7 @@ class WorkflowBody {
   WorkflowSpec spec_;
   Plan plan_{};
   std::map<std::string, std::string> fingerprint_{};
+  std::string fingerprint_text_{};
 };
 
 // Gives each executor its migrations. Errors: see WorkflowBuilder::build.

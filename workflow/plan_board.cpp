@@ -99,7 +99,7 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
 
 Result<void> PlanBoard::apply(const Json& patch) {
   if (!patch.is_object())
-    return wrong_patch("it is no object but a " + std::string(patch.type_name()));
+    return wrong_patch("it is not an object but a " + std::string(patch.type_name()));
   Tasks tasks = tasks_;
   std::vector<std::string> order = order_;
   for (const Json& task : patch.value("add", Json::array())) {
@@ -122,7 +122,7 @@ Result<void> PlanBoard::apply(const Json& patch) {
     tasks[id]["assignee"] = agent;
   }
   for (const Json& one : patch.value("supersede", Json::array())) {
-    if (!one.is_string()) return wrong_patch("what is superseded is no name: " + show(one));
+    if (!one.is_string()) return wrong_patch("what is superseded is not a name: " + show(one));
     const auto id = one.get<std::string>();
     TRIAGE_TRYV(pending(id));
     tasks[id]["status"] = "skipped";

@@ -85,7 +85,9 @@ Result<void> DeliveryCall::rest() {
                  .type = FailureType::timeout,
                  .reason = "deadline"});
   }
-  if (around_.clock.sleep_until(now + resource_poll, stop_token())) return outcome::success();
+  if (around_.given_clock->sleep_until(now + resource_poll, stop_token())) {
+    return outcome::success();
+  }
   return Error{Errc::cancelled, "the run was stopped while an executor waited for a resource"};
 }
 

@@ -63,6 +63,8 @@ class Scheduler {
   void start(const Message& inputs);
   // A delivery that may run now; its node runs nothing else until it is settled.
   [[nodiscard]] std::optional<Delivery> next();
+  // More waits for this node than what it is busy with.
+  [[nodiscard]] bool has_more(std::size_t node) const { return !nodes_[node].queue.empty(); }
   // It has finished and sent this.
   void settle(const Delivery& delivery, std::vector<Sent> sent);
   // It will not be settled any more in this run of the machine; nothing more of its node comes.

@@ -25,7 +25,7 @@ Result<Json> stored_task(CheckpointStore& store, const RunId& run) {
   const Json& start = journal.start();
   Json task = start.is_object() ? start.value("task", Json()) : Json();
   if (!task.is_object() || !task.contains("parts") || !task.contains("inputs")) {
-    return Error{Errc::conflict, "run \"" + run + "\" is no run of a workflow"};
+    return Error{Errc::conflict, "run \"" + run + "\" is not a run of a workflow"};
   }
   return outcome::success(std::move(task));
 }
@@ -70,7 +70,7 @@ std::string first_difference(const Json& one, const Json& other) {
 Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
                                const Json* inputs, bool force) {
   TRIAGE_TRY(task, stored_task(store, run));
-  if (!force && !same_parts(task.at("parts"), workflow.fingerprint())) {
+  if (!force && !same_parts(task.at("parts"), workflow)) {
     TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
     TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
   }

@@ -17,8 +17,8 @@ namespace triage::inline v0_1::workflow::detail {
 [[nodiscard]] Result<void> check_stored_task(CheckpointStore& store, const RunId& run,
                                              const Workflow& workflow, const Json* inputs,
                                              bool force);
-// {"inputs", "parts"} of a run's start. Errors: Errc::not_found; Errc::conflict, it is no run of a
-// workflow; the store's.
+// {"inputs", "parts"} of a run's start. Errors: Errc::not_found; Errc::conflict, it is not a run of
+// a workflow; the store's.
 [[nodiscard]] Result<Json> stored_task(CheckpointStore& store, const RunId& run);
 // The state of a checkpoint that this workflow may go on from. Errors: the same.
 [[nodiscard]] Result<State> state_to_begin_with(CheckpointStore& store,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -40,18 +41,46 @@ void Work::add(std::function<void()> job) {
   const std::scoped_lock lock(mutex_);
   jobs_.push_back(std::move(job));
   // The driver takes one itself.
-  if (jobs_.size() > idle_ + 1 && threads_.size() < most_) {
+  if (jobs_.size() > idle_ + 1) {
+    grow();
+  } else if (idle_ > 0) {
+    more_.notify_one();
+  }
+}
+
+bool Work::has_room() const noexcept { return running_ < most_ + lent_; }
+
+void Work::grow() {
+  if (threads_.size() < std::min(most_ + lent_, most_threads)) {
     threads_.emplace_back([this] { serve(); });
   } else if (idle_ > 0) {
     more_.notify_one();
   }
 }
 
+void Work::lend() {
+  if (given_) return;
+  const std::scoped_lock lock(mutex_);
+  ++lent_;
+  if (jobs_.empty()) return;
+  if (idle_ > 0) {
+    more_.notify_one();
+  } else {
+    grow();
+  }
+}
+
+void Work::take_back() {
+  if (given_) return;
+  const std::scoped_lock lock(mutex_);
+  --lent_;
+}
+
 void Work::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    more_.wait(lock, [&] { return closing_ || !jobs_.empty(); });
+    more_.wait(lock, [&] { return closing_ || (!jobs_.empty() && has_room()); });
     --idle_;
     if (jobs_.empty()) return;
     const std::function<void()> job = std::move(jobs_.front());
@@ -64,6 +93,11 @@ void Work::serve() {
     ++news_;
     done_.notify_one();
   }
+}
+
+bool Work::has_jobs() const {
+  const std::scoped_lock lock(mutex_);
+  return !jobs_.empty();
 }
 
 void Work::help() {

@@ -54,7 +54,7 @@ Result<Json> read_json(const std::string& path) {
     TRIAGE_TRYV(check_json(json, "\"" + printable(path) + "\""));
     return outcome::success(std::move(json));
   } catch (const Json::exception& e) {
-    return Error{Errc::invalid_argument, "\"" + printable(path) + "\" is no JSON: " + e.what()};
+    return Error{Errc::invalid_argument, "\"" + printable(path) + "\" is not JSON: " + e.what()};
   }
 }
 

@@ -226,7 +226,7 @@ Result<Shown> gather(const ShowArguments& arguments) {
   shown.checkpoint = std::move(checkpoint);
   std::string& label = shown.checkpoint.info.label;
   label = shown_label(label, arguments.all);
-  if (id.sequence != 0) {  // What came later is no part of this checkpoint.
+  if (id.sequence != 0) {  // What came later is not part of this checkpoint.
     TRIAGE_TRY(until, read_timeline(shown.reading, id.sequence));
     shown.timeline = std::move(until);
   }

@@ -197,7 +197,7 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
   arguments.add_option("--run", given->run, "Only this run.");
   arguments.add_flag("--repair", given->repair,
                      "Set aside what is damaged or missing: it stays where it is, is never used, "
-                     "and is no finding any more.");
+                     "and is not a finding any more.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
       std::string("Example: triage checkpoint verify --repair\n\n"

@@ -21,12 +21,16 @@ bool blank(std::string_view line) {
 }
 
 std::string answer(const ReportedFailure& reported, Classifier& classifier) {
-  return classification_line(
+  Classification found =
       classifier.classify({.failure = reported.failure,
                            .trajectory = reported.trajectory,
                            .task = reported.task,
                            .contract = reported.contract.empty() ? nullptr : &reported.contract,
-                           .result = reported.result.is_null() ? nullptr : &reported.result}));
+                           .result = reported.result.is_null() ? nullptr : &reported.result});
+  for (const std::string& remark : reported.remarks) {
+    found.evidence.push_back({.source = "input", .detail = remark});
+  }
+  return classification_line(found);
 }
 
 ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
@@ -68,9 +72,9 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
           "fields\n"
           "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\").\n"
           "Prints one a line: type, reason, confidence, retry_after_s, critical_step and, with\n"
-          "one, critical_step_confidence, evidence. A line that cannot be read gives an object "
-          "with\n"
-          "error and line; the rest is classified, and the exit status is 4. Blank lines are "
+          "one, critical_step_confidence, evidence. A line that cannot be read, or has none of\n"
+          "these fields, gives an object with error and line; the rest is classified, and the exit "
+          "status is 4. Blank lines are "
           "skipped.\n\n") +
       exit_status_help());
   auto model_file = std::make_shared<std::string>();

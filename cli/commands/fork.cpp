@@ -58,7 +58,7 @@ Result<Json> branch_off(const RunSession& session, const std::vector<std::string
   return agent.fork(checkpoint, options);
 }
 
-// Empty: it is no run of a workflow.
+// Empty: it is not a run of a workflow.
 Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) {
   const auto url =
       given.session.store.empty() ? make_default_store() : Result<std::string>(given.session.store);
@@ -68,8 +68,8 @@ Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) 
   if (!is_workflow_run(*store, checkpoint)) {
     if (!given.dry_run && given.inputs.empty() && given.outputs.empty()) return std::nullopt;
     return Error{Errc::invalid_argument,
-                 "--input, --output and --dry-run are for runs of workflows; \"" +
-                     printable(checkpoint) + "\" is none"};
+                 "--input, --output and --dry-run are for runs of workflows, and \"" +
+                     printable(checkpoint) + "\" is of another run"};
   }
   if (!given.command.empty()) {
     return Error{Errc::invalid_argument,

@@ -61,7 +61,7 @@ Result<Json> signal_value(const OperateArguments& given, const char* what) {
   Json value = Json::parse(given.value, nullptr, false);
   if (!value.is_discarded()) return value;
   return Error{Errc::invalid_argument, std::string(what) +
-                                           " is no JSON: " + shorten(given.value, 60) +
+                                           " is not JSON: " + shorten(given.value, 60) +
                                            "; a text stands in quotes: '\"yes\"'"};
 }
 

@@ -32,6 +32,7 @@ struct WorkflowRunArguments {
   std::string store{};
   std::string run{};
   std::vector<std::string> inputs{};
+  std::vector<std::string> answers{};
   std::size_t threads = 4;
   bool json = false;
   bool check = false;
@@ -56,7 +57,7 @@ Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& fi
         known += (known.empty() ? "" : ", ") + key.key();
       }
       return Error{Errc::invalid_argument, "--input " + printable(one.key()) +
-                                               " is no input of the file; allowed are those "
+                                               " is not an input of the file; allowed are those "
                                                "under \"inputs\": " +
                                                (known.empty() ? "none" : known)};
     }
@@ -113,7 +114,27 @@ void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_j
   print(table.text());
 }
 
-void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& run, bool as_json) {
+// What somebody is to answer before the run goes on.
+Json requests_json(const std::vector<workflow::PendingRequest>& pending) {
+  Json all = Json::array();
+  for (const workflow::PendingRequest& one : pending) {
+    Json json{{"id", one.id}, {"answer", one.port}, {"asks", one.payload}};
+    if (one.expires) json["expires_ms"] = one.expires->time_since_epoch().count();
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+void print_requests(const std::vector<workflow::PendingRequest>& pending) {
+  Table table({"REQUEST", "ANSWER", "ASKS"});
+  for (const workflow::PendingRequest& one : pending) {
+    table.add({one.id, one.port, shorten(show(one.payload), longest_shown_output)});
+  }
+  print(table.text());
+}
+
+void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& run,
+                   const std::vector<workflow::PendingRequest>& pending, bool as_json) {
   Json json = Json::array();
   Table table({"EXECUTOR", "OUTPUT"});
   if (done) {
@@ -122,8 +143,21 @@ void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& ru
       table.add({one.executor, shorten(show(one.value), longest_shown_output)});
     }
   }
-  if (as_json) return print_json({{"run", run}, {"outputs", std::move(json)}});
+  if (as_json) {
+    return print_json(
+        {{"run", run}, {"outputs", std::move(json)}, {"requests", requests_json(pending)}});
+  }
   if (done) print(table.text());
+  if (!pending.empty()) print_requests(pending);
+}
+
+Result<void> give_answers(const WorkflowRunArguments& given, workflow::WorkflowRun& run) {
+  if (given.answers.empty()) return outcome::success();
+  TRIAGE_TRY(answers, object_of(given.answers));
+  for (auto one = answers.begin(); one != answers.end(); ++one) {
+    TRIAGE_TRYV(run.answer(one.key(), *one));
+  }
+  return outcome::success();
 }
 
 ExitStatus run_file(const WorkflowRunArguments& given) {
@@ -146,15 +180,19 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   workflow::WorkflowRun run(
       *prepared.value().workflow,
       {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event});
+  if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
   const auto done = run.start_or_resume(prepared.value().inputs);
   if (!prepared.value().has_tasks()) {
-    print_outputs(done, id, given.json);
+    const auto pending = run.pending_requests();
+    print_outputs(done, id, pending ? pending.value() : std::vector<workflow::PendingRequest>(),
+                  given.json);
   } else if (const auto tasks = prepared.value().graph.tasks(run)) {
     print_tasks(tasks.value(), id, given.json);
   }
   if (done) return ExitStatus::done;
   std::cerr << "triage: to go on: triage workflow run " << printable(given.file) << " --run "
-            << printable(id) << '\n';
+            << printable(id)
+            << (done.error().code == Errc::suspended ? " --answer REQUEST=VALUE\n" : "\n");
   return report(done.error());
 }
 
@@ -170,6 +208,10 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
                        "finished.");
   arguments
       .add_option("--input", given->inputs, "KEY=VALUE for {{KEY}} in descriptions; repeatable.")
+      ->allow_extra_args(false);
+  arguments
+      .add_option("--answer", given->answers,
+                  "REQUEST=VALUE answers what an executor of the stored run has asked; repeatable.")
       ->allow_extra_args(false);
   arguments.add_option("--threads", given->threads, "How many tasks run at once, 1 to 256.")
       ->check(CLI::Range(1, 256));

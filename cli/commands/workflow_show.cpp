@@ -38,7 +38,7 @@ Result<ShownWorkflow> gather_workflow(const StoreAndRun& meant) {
   TRIAGE_TRY(view, workflow::inspect(*store, meant.run));
   TRIAGE_TRY(run, store->run(view.id.run));
   TRIAGE_TRY(events, workflow::events(*store, view.id.run));
-  // What came later is no part of this checkpoint.
+  // What came later is not part of this checkpoint.
   if (meant.run.find('@') != std::string::npos) {
     std::erase_if(events,
                   [&](const WorkflowEvent& one) { return one.sequence > view.id.sequence; });

@@ -10,7 +10,7 @@ namespace triage::inline v0_1 {
 [[nodiscard]] const std::error_category& exit_status_category() noexcept;
 
 // For Failure::code. status: as a shell gives it, 0 to 255, that is 128 and the number of the
-// signal for a program that a signal ended. 0 is no error.
+// signal for a program that a signal ended. 0 is not an error.
 //
 // The default classifier hears the statuses of shells and of the kernel (124, 126, 127, 134 to 137,
 // 139); the others mean what a program likes, and are only recorded. Thread-safety: any thread.

@@ -150,7 +150,7 @@ Result<WallTime> parse_wall_time(std::string_view text) {
   constexpr std::string_view shape = "dddd-dd-ddTdd:dd:dd";
   const Error refused{Errc::invalid_argument,
                       "\"" + printable(text.substr(0, 80)) +
-                          "\" is no time; allowed is UTC in the form \"2026-12-24T18:00:00Z\""};
+                          "\" is not a time; allowed is UTC in the form \"2026-12-24T18:00:00Z\""};
   if (text.size() < shape.size() + 1) return refused;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != 'd' && text[i] != shape[i]) return refused;

@@ -136,7 +136,7 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
   std::string problems;
   for (const auto& [name, arguments] : section.items()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      detail::add_problems(problems, "gates." + printable(name) + " is no gate" +
+      detail::add_problems(problems, "gates." + printable(name) + " is not a gate" +
                                          detail::allowed_names(printable(name), names));
     }
   }

@@ -31,7 +31,7 @@ constexpr std::string_view form =
 Error refused(std::string_view text) {
   constexpr std::size_t longest_shown = 80;
   return {Errc::invalid_argument, "\"" + printable(text.substr(0, longest_shown)) +
-                                      "\" is no duration" + std::string(form)};
+                                      "\" is not a duration" + std::string(form)};
 }
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -115,7 +115,7 @@ Result<Duration> duration_from_seconds(double seconds) {
   // 2^63 as a double; every smaller double fits an int64.
   if (!(nanoseconds >= 0.0) || !(nanoseconds < 0x1p63)) {
     return Error{Errc::invalid_argument,
-                 show(Json(seconds)) + " is no number of seconds; allowed is 0 to 9223372036"};
+                 show(Json(seconds)) + " is not a number of seconds; allowed is 0 to 9223372036"};
   }
   return Duration(static_cast<std::int64_t>(std::round(nanoseconds)));
 }

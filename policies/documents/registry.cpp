@@ -188,7 +188,7 @@ Result<nlohmann::json> json_from_text(std::string_view text) {
     return Error{Errc::invalid_argument, "the policy document " + bad.why};
   } catch (const Json::exception& e) {
     return Error{Errc::invalid_argument,
-                 std::string("the policy document is no JSON: ") + printable(e.what())};
+                 std::string("the policy document is not JSON: ") + printable(e.what())};
   }
 }
 

@@ -70,7 +70,7 @@ class Converter {
     Json object = Json::object();
     for (const auto& entry : node) {
       const int line = entry.first.Mark().line + 1;
-      if (!entry.first.IsScalar()) throw BadYaml{line, "has a key that is no text"};
+      if (!entry.first.IsScalar()) throw BadYaml{line, "has a key that is not text"};
       const std::string& key = entry.first.Scalar();
       if (object.contains(key)) {
         throw BadYaml{line, "has the key \"" + printable(key) +
@@ -133,7 +133,8 @@ Result<Json> convert_text(std::string_view text, std::string_view what, Converte
   } catch (const BadYaml& bad) {
     return at_line(bad.line, std::string(what) + " " + bad.why);
   } catch (const YAML::Exception& error) {
-    return at_line(error.mark.line + 1, std::string(what) + " is no YAML: " + printable(error.msg));
+    return at_line(error.mark.line + 1,
+                   std::string(what) + " is not YAML: " + printable(error.msg));
   }
 }
 

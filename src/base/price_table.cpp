@@ -35,7 +35,7 @@ Result<double> number_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    return Error{Errc::invalid_argument, "\"" + printable(text) + "\" is no number"};
+    return Error{Errc::invalid_argument, "\"" + printable(text) + "\" is not a number"};
   }
   return outcome::success(value);
 }

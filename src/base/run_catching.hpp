@@ -17,7 +17,7 @@ namespace triage::inline v0_1::detail {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 

@@ -215,10 +215,32 @@ const Finding* precise_code_of(const Findings& findings, bool names_too) {
   });
 }
 
+// A name that means one thing, where nothing else that was found says anything else: no code, no
+// phrase, no remark that the work goes on.
+const Finding* undisputed_exception(const Findings& findings) {
+  constexpr double precise_name = 0.88;
+  constexpr double precise_with_words = 0.8;
+  const Finding* found = nullptr;
+  bool words_agree = false;
+  for (const Finding& finding : findings.list) {
+    if (finding.evidence.confidence < least_confidence) continue;
+    if (found != nullptr && finding.evidence.suggests != found->evidence.suggests) return nullptr;
+    if (finding.kind == FindingKind::text) words_agree = true;
+    const bool is_reported = finding.kind == FindingKind::exception_type && !finding.named_in_text;
+    if (found == nullptr || is_reported) found = &finding;
+  }
+  if (found == nullptr || found->kind != FindingKind::exception_type || found->named_in_text ||
+      !words_may_say(found->evidence.suggests, findings)) {
+    return nullptr;
+  }
+  return found->evidence.confidence >= (words_agree ? precise_with_words : precise_name) ? found
+                                                                                         : nullptr;
+}
+
 // What decides where the model does not.
 const Finding* precise_finding(const Findings& findings, const ModelOpinion& opinion) {
-  const Finding* code = precise_code_of(findings, names_count(opinion));
-  if (code != nullptr || opinion.words > 0) return code;
+  if (const Finding* code = precise_code_of(findings, names_count(opinion))) return code;
+  if (opinion.words > 0) return undisputed_exception(findings);
   return precise_finding(findings.list, [&](const Finding& finding) {
     return finding.kind == FindingKind::exception_type && !finding.named_in_text &&
            words_may_say(finding.evidence.suggests, findings);

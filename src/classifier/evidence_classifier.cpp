@@ -3,6 +3,7 @@
 #include "classifier/blame/critical_step.hpp"
 #include "classifier/classify.hpp"
 #include "classifier/text/text_model.hpp"
+#include "classifier/undress/ending.hpp"
 
 #include "triage/detail/try.hpp"
 
@@ -83,17 +84,57 @@ struct EvidenceClassifier::Body {
   std::string refused{};
   InputPool inputs{};
 
-  Classification classify(const ClassifierInput& input) {
-    detail::Findings findings;
-    if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
-    detail::find_hints(input, findings);
-    const std::optional<Duration> wait_in_text = findings.wait_in_text;
+  detail::ModelOpinion opinion_on(const ClassifierInput& input, const detail::Findings& findings) {
     auto model_input = inputs.take();
     detail::collect_model_input(input, findings, {}, *model_input);
     detail::ModelOpinion opinion = opinion_of(model ? *model : detail::built_in_model(),
                                               *model_input, detail::rules_say(findings));
     opinion.words = words_of(input.failure, findings);
     inputs.give_back(std::move(model_input));
+    return opinion;
+  }
+
+  // What a program printed while it worked hides what it said last. Where rules and model agree on
+  // the ending by itself, that is the failure.
+  void listen_to_the_end(const ClassifierInput& input, detail::Findings& findings,
+                         detail::ModelOpinion& opinion) {
+    const Trajectory none;
+    for (const std::string_view ending :
+         detail::endings_of(findings.plain_of(input.failure.text))) {
+      if (ending.empty()) continue;
+      const Failure last{.text = std::string(ending),
+                         .exception_type = input.failure.exception_type,
+                         .http_status = input.failure.http_status,
+                         .json_rpc_code = input.failure.json_rpc_code,
+                         .grpc_status = input.failure.grpc_status,
+                         .code = input.failure.code};
+      const ClassifierInput question{.failure = last, .trajectory = none, .clock = input.clock};
+      detail::Findings found;
+      detail::find_hints(question, found);
+      const detail::ModelOpinion heard = opinion_on(question, found);
+      if (heard.type == FailureType::unknown || heard.type != detail::rules_say(found)) continue;
+      findings.notes.push_back({.source = "text", .detail = "Read by its last lines"});
+      for (detail::Finding& finding : found.list) {
+        const auto is_same = [&](const detail::Finding& known) {
+          return known.evidence.detail == finding.evidence.detail;
+        };
+        if (finding.named_in_text &&
+            std::none_of(findings.list.begin(), findings.list.end(), is_same)) {
+          findings.list.push_back(std::move(finding));
+        }
+      }
+      opinion = heard;
+      return;
+    }
+  }
+
+  Classification classify(const ClassifierInput& input) {
+    detail::Findings findings;
+    if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
+    detail::find_hints(input, findings);
+    const std::optional<Duration> wait_in_text = findings.wait_in_text;
+    detail::ModelOpinion opinion = opinion_on(input, findings);
+    if (opinion.type == FailureType::unknown) listen_to_the_end(input, findings, opinion);
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);
     detail::blame_step(input, result);

@@ -123,6 +123,7 @@ class HintCollector {
   bool is_in_name(std::string_view text, std::string_view found) {
     const auto at = static_cast<std::size_t>(found.data() - text.data());
     if (at > text.size()) return false;  // It stands elsewhere.
+    if (!may_be_in_name(found)) return false;
     const std::size_t before = text.rfind('\n', at);
     const std::size_t begin = before == std::string_view::npos || before == at ? 0 : before + 1;
     const std::string_view line = text.substr(begin, text.find('\n', at) - begin);
@@ -156,9 +157,8 @@ class HintCollector {
 
   void add_wait_of(std::string_view text) {
     hits_.clear();
-    built_in_rules().match_text(text, hits_);
+    built_in_rules().match_waits(text, hits_);
     for (const RuleHit& hit : hits_) {
-      if (hit.rule->kind != RuleKind::wait && hit.rule->kind != RuleKind::until) continue;
       const auto wait = wait_in(text, hit);
       findings_.wait_in_text = std::max(findings_.wait_in_text, wait);
     }

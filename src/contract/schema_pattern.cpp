@@ -42,7 +42,7 @@ Result<std::shared_ptr<const re2::RE2>> compile_pattern(std::string_view pattern
   auto compiled = std::make_shared<const re2::RE2>(in_re2_spelling(pattern), options);
   if (compiled->ok()) return outcome::success(std::move(compiled));
   return Error{Errc::invalid_argument, "the pattern \"" + printable(pattern.substr(0, 200)) +
-                                           "\" is no RE2 expression (" +
+                                           "\" is not an RE2 expression (" +
                                            printable(compiled->error()) +
                                            "); look-around and back-references are not allowed"};
 }

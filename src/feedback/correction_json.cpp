@@ -108,7 +108,7 @@ Result<FailureType> type_of(const Json& row, const char* name) {
 Result<void> read_codes(const Json& row, Failure& failure) {
   const auto found = row.find("codes");
   if (found == row.end() || found->is_null()) return outcome::success();
-  if (!found->is_object()) return wrong("codes is no object");
+  if (!found->is_object()) return wrong("codes is not an object");
   TRIAGE_TRY(exception_type, text_of(*found, "exception_type"));
   TRIAGE_TRY(http, code_of(*found, "http_status"));
   TRIAGE_TRY(json_rpc, code_of(*found, "json_rpc_code"));
@@ -119,7 +119,7 @@ Result<void> read_codes(const Json& row, Failure& failure) {
   failure.grpc_status = grpc;
   const auto headers = found->find("headers");
   if (headers == found->end() || headers->is_null()) return outcome::success();
-  if (!headers->is_object()) return wrong("codes.headers is no object");
+  if (!headers->is_object()) return wrong("codes.headers is not an object");
   for (const auto& [name, value] : headers->items()) {
     failure.headers.emplace_back(name, value.is_string() ? value.get<std::string>() : show(value));
   }
@@ -193,7 +193,7 @@ Result<Correction> parse_correction(std::string_view line) {
   const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 8; };
   const Json row = Json::parse(line.begin(), line.end(), shallow, false);
   if (row.is_discarded()) return wrong("is not valid JSON");
-  if (!row.is_object()) return wrong("is no JSON object");
+  if (!row.is_object()) return wrong("is not a JSON object");
   Correction correction;
   TRIAGE_TRY(type, type_of(row, "label"));
   correction.type = type;

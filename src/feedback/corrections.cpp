@@ -72,7 +72,8 @@ class Appending {
     struct stat status {};
     if (::fstat(file_, &status) != 0) return failed(path_, "cannot be read");
     if (!S_ISREG(status.st_mode)) {
-      return Error{Errc::io, "corrections file \"" + printable(path_) + "\" is no ordinary file"};
+      return Error{Errc::io,
+                   "corrections file \"" + printable(path_) + "\" is not an ordinary file"};
     }
     before_ = status.st_size;
     return outcome::success();

@@ -16,10 +16,16 @@ constexpr std::size_t free_delta_cost = 8'192;
 std::size_t rough_cost(const Json& value) {
   switch (value.type()) {
     case Json::value_t::string: return 3 + value.get_ref<const std::string&>().size();
-    case Json::value_t::array:
+    case Json::value_t::array: {
+      std::size_t sum = 3;
+      for (const Json& element : value) sum += 1 + rough_cost(element);
+      return sum;
+    }
     case Json::value_t::object: {
       std::size_t sum = 3;
-      for (const auto& [key, element] : value.items()) sum += key.size() + rough_cost(element);
+      for (const auto& [key, element] : value.get_ref<const Json::object_t&>()) {
+        sum += key.size() + rough_cost(element);
+      }
       return sum;
     }
     default: return 9;
@@ -28,12 +34,10 @@ std::size_t rough_cost(const Json& value) {
 
 }  // namespace
 
-State StateVersions::state() const {
-  if (!current_) current_ = at(version_);
-  return *current_;
-}
+State StateVersions::state() const { return at(version_); }
 
 State StateVersions::at(std::uint32_t version) const {
+  if (version == version_ && current_) return *current_;
   auto values = std::make_shared<State::Values>();
   for (const auto& [key, versions] : versions_) {
     const auto after = std::upper_bound(
@@ -43,7 +47,9 @@ State StateVersions::at(std::uint32_t version) const {
       values->emplace_hint(values->end(), key, std::prev(after)->value);
     }
   }
-  return values->empty() ? State() : State(std::move(values));
+  State found = values->empty() ? State() : State(std::move(values));
+  if (version == version_) current_ = found;
+  return found;
 }
 
 void StateVersions::set_key(const std::string& key, std::shared_ptr<const Json> value) {
@@ -78,6 +84,7 @@ void StateVersions::erase(const std::string& key) {
 }
 
 void StateVersions::replace(const State::Values& values) {
+  if (current_ && current_->values().get() == &values) return;  // That is the state.
   ++version_;
   current_.reset();
   for (auto& [key, versions] : versions_) {

@@ -3,6 +3,7 @@
 
 #include "run/attempt_pool.hpp"
 #include "run/run.hpp"
+#include "triage/detail/store_now.hpp"
 
 #include <utility>
 
@@ -153,6 +154,10 @@ void Attempt::stop(Error error) {
 namespace detail {
 
 void report_failure(Attempt& attempt, Error&& error) { attempt.report_error(std::move(error)); }
+
+void store_now(Attempt& attempt) {
+  if (const AttemptUse use(attempt); use) use.run().store_now(use.number());
+}
 
 }  // namespace detail
 

@@ -49,7 +49,7 @@ void collect_causes(const std::exception& exception, std::vector<Cause>& causes,
     carried.take(nested);
     collect_causes(nested, causes, carried);
   } catch (...) {
-    causes.push_back({"unknown", "an exception that is no std::exception", {}});
+    causes.push_back({"unknown", "an exception that is not a std::exception", {}});
   }
 }
 
@@ -86,7 +86,7 @@ void Run::capture(const std::exception& exception) {
 void Run::capture_unknown() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   const std::scoped_lock lock(mutex_);
-  data().report({.text = "an exception that is no std::exception",
+  data().report({.text = "an exception that is not a std::exception",
                  .exception_type = type == nullptr ? "unknown" : type_name(*type)});
 }
 

@@ -86,6 +86,7 @@ class Run {
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
   void record_usage(int attempt, const Usage& usage);
+  void store_now(int attempt);
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
   Result<Json> effect(int attempt, const EffectRequest& request);
@@ -193,7 +194,8 @@ class Run {
   [[nodiscard]] const RunData* seen_by(int attempt) const noexcept;
   // True if there is an error; it sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
-  void write_through(int attempt, Lock lock);  // Unlocks; then what the write mode asks for.
+  // Unlocks; then what the write mode asks for. now: as if that were immediate.
+  void write_through(int attempt, Lock lock, bool now = false);
 
   // --- run_loop.cpp
   Attempt& open_attempt();

@@ -105,17 +105,25 @@ void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failur
   b.child_at = b.journal.last();
 }
 
-void Run::write_through(int attempt, Lock lock) {
+void Run::write_through(int attempt, Lock lock, bool now) {
   const RunWriter& writer = data_->writer;
   const bool fails = writer.failure.has_value();
   const bool full =
       writer.pending.size() >= core_.options.queue_capacity && !fails && data_->started;
   const bool waits = fails && writer.queued < writer.retry_at;
   lock.unlock();
-  if (full || (core_.options.write_mode == WriteMode::immediate && !waits)) {
+  now = now || core_.options.write_mode == WriteMode::immediate;
+  if (full || (now && !waits)) {
     if (Result<void> drained = drain_or_degrade(); !drained)
       stick(attempt, std::move(drained).error());
   }
+}
+
+void Run::store_now(int attempt) {
+  Lock lock(mutex_);
+  if (is_late(attempt) || !has_store()) return;
+  if (data_->started && data_->writer.durable >= data_->writer.queued) return;
+  write_through(attempt, std::move(lock), true);
 }
 
 void Run::snapshot_if_due() {

@@ -43,7 +43,7 @@ std::optional<std::string> bytes_of(std::string_view hex) {
   return bytes;
 }
 
-// A text, or where it is no UTF-8 (or may be taken for such a one) {"hex": digits}.
+// A text, or where it is not UTF-8 (or may be taken for such a one) {"hex": digits}.
 Json text_json(const std::string& text) {
   try {
     static_cast<void>(Json(text).dump());
@@ -209,7 +209,7 @@ Result<ExportLine> ExportReader::next() {
   const std::uint32_t before = crc_;
   crc_ = crc32c("\n", crc32c(text, crc_));
   const Json line = Json::parse(text, nullptr, false);
-  if (!line.is_object()) return corrupt("is no JSON object");
+  if (!line.is_object()) return corrupt("is not a JSON object");
   ExportLine read;
   if (number_ == 1) {
     if (line.value("triage", Json()) != "export") return corrupt("is not the head of an export");

@@ -52,7 +52,7 @@ class File {
                                          std::string_view bytes, bool synced);
 [[nodiscard]] Result<void> sync_folder(const std::string& path);
 [[nodiscard]] Result<void> make_folder(const std::string& path);
-// Nothing to remove is no error.
+// Nothing to remove is not an error.
 [[nodiscard]] Result<void> remove_file(const std::string& path);
 [[nodiscard]] bool exists(const std::string& path) noexcept;
 

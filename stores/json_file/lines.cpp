@@ -183,7 +183,7 @@ Result<Record> record_of(const RunId& run, const Json& line) {
     encode_cbor(with_step_names(line.at("step"), &StepName::shown, &StepName::stored), *bytes);
   } else {
     auto given = from_hex(line.at("body_cbor_hex").get_ref<const std::string&>());
-    if (!given) return unreadable(run, "has a body that is no hexadecimal text");
+    if (!given) return unreadable(run, "has a body that is not hexadecimal text");
     *bytes = *std::move(given);
   }
   return outcome::success(Record(line.at("seq").get<Sequence>(), *kind, to_time(line, "time_ms"),
@@ -268,7 +268,7 @@ Result<ParsedLine> parse_line(const RunId& run, std::string_view line) {
   if (!is_sealed(run, line)) return unreadable(run, "does not match its checksum");
   if (too_deep(line)) return unreadable(run, "is nested too deep");
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return unreadable(run, "is no JSON object");
+  if (!json.is_object()) return unreadable(run, "is not a JSON object");
   try {
     ParsedLine parsed;
     if (json.contains("triage")) {

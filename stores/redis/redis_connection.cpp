@@ -139,14 +139,14 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   if (const std::size_t slash = url.find('/'); slash != url.npos) {
     if (slash + 1 < url.size()) {
       const auto database = whole_number(url.substr(slash + 1), 1'000'000);
-      if (!database) return refuse("has a database that is no number");
+      if (!database) return refuse("has a database that is not a number");
       address.database = *database;
     }
     url = url.substr(0, slash);
   }
   if (const std::size_t colon = url.rfind(':'); colon != url.npos) {
     const auto port = whole_number(url.substr(colon + 1), 65'535);
-    if (!port || *port == 0) return refuse("has a port that is no number from 1 to 65535");
+    if (!port || *port == 0) return refuse("has a port that is not a number from 1 to 65535");
     address.port = *port;
     url = url.substr(0, colon);
   }

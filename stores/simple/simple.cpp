@@ -108,7 +108,7 @@ class Rebuilder {
  private:
   Result<void> check_steps() const {
     if (!saved_.state.is_object() || !saved_.trajectory.is_array()) {
-      return unusable(saved_.run, "its state is no object, or its trajectory no array");
+      return unusable(saved_.run, "its state is not an object, or its trajectory is not an array");
     }
     std::string encoded;
     for (const Json& step : saved_.trajectory) {

@@ -35,7 +35,7 @@ void SqliteJournals::check_runs(std::vector<std::string>& problems) {
     const std::string name = "run \"" + printable(row.info.id) + "\"";
     if (row.info.damaged) problems.push_back(name + ": its row does not match its checksum");
     if (!check_run_id(row.info.id)) {
-      problems.push_back(name + ": this is no run id, so it cannot be looked up");
+      problems.push_back(name + ": this is not a run id, so it cannot be looked up");
       continue;
     }
     try {

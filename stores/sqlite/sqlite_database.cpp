@@ -220,7 +220,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
     file.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
   if (file.empty() || file.find('\0') != std::string::npos) {
     return refused(Errc::invalid_argument, path,
-                   "is no file name; allowed are PATH, sqlite:PATH and :memory:");
+                   "is not a file name; allowed are PATH, sqlite:PATH and :memory:");
   }
   const bool in_memory = file == ":memory:";
   TRIAGE_TRY(durability, choose_durability(options, in_memory, file));

@@ -18,7 +18,7 @@ Error sqlite_error(const SQLite::Exception& e, std::string_view name, std::strin
                               reason};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {Errc::corrupt, text + "the file is damaged, or is no SQLite database: " + reason};
+      return {Errc::corrupt, text + "the file is damaged, or is not a SQLite database: " + reason};
     case SQLITE_FULL:
       return {Errc::io, text + "no room is left for the file; free some and try again: " + reason};
     case SQLITE_READONLY:

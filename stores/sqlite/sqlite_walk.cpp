@@ -23,6 +23,7 @@ Base base_of(const FoundRecord& record) {
   switch (rule_of(record.kind).state) {
     case OnState::begins: return Base::here;
     case OnState::replaces: {
+      if (record.sets_state) return Base::here;
       const auto state = record.body.find("state");
       return state != record.body.end() && state->is_object() ? Base::here : Base::unclear;
     }
@@ -55,8 +56,11 @@ std::string kinds_where(Holds holds) {
   return "(" + list + ")";
 }
 
-std::string kinds_about_state() {
-  return kinds_where([](OnState state) { return state != OnState::none; });
+// changes: those too of which each tells a part of it.
+std::string kinds_about_state(bool changes) {
+  return kinds_where([changes](OnState state) {
+    return state != OnState::none && (changes || state != OnState::changes);
+  });
 }
 
 std::string kinds_that_return() {
@@ -71,9 +75,22 @@ std::optional<Sequence> target_of(const FoundRecord& record) {
   return to->get<Sequence>();
 }
 
+// Whether a body is a map that begins with {"replaced": true or false, "state": a map; keys are
+// stored in their order.
+bool begins_with_state(std::string_view body) {
+  constexpr std::string_view replaced = "\x68replaced";
+  constexpr std::string_view state = "\x65state";
+  const auto is_map = [](char byte) { return (static_cast<unsigned char>(byte) & 0xe0U) == 0xa0U; };
+  constexpr std::size_t value = 1 + replaced.size();  // Where the boolean is.
+  constexpr std::size_t map = value + 1 + state.size();
+  return body.size() > map && is_map(body[0]) && body.substr(1, replaced.size()) == replaced &&
+         body.substr(value + 1, state.size()) == state && is_map(body[map]);
+}
+
 }  // namespace
 
-std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& run) {
+std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& run,
+                                           bool with_state) {
   const auto seq = static_cast<Sequence>(row.getColumn(0).getInt64());
   const auto epoch = static_cast<std::uint64_t>(row.getColumn(1).getInt64());
   const int number = row.getColumn(2).getInt();
@@ -90,6 +107,11 @@ std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& 
   }
   FoundRecord found{.kind = kind, .seq = seq, .body = Json::object()};
   if (kind == RecordKind::step) return found;
+  if (!with_state) {
+    const OnState does = rule_of(kind).state;
+    found.sets_state = does == OnState::replaces && begins_with_state(body);
+    if (does == OnState::begins || found.sets_state) return found;
+  }
   Result<Json> decoded = decode_cbor(body);
   if (!decoded || !decoded.value().is_object()) return std::nullopt;
   found.body = std::move(decoded).value();
@@ -106,16 +128,16 @@ static bool may_be_branch(SQLite::Database& database, std::int64_t run, const Ru
 }
 
 std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run, const RunId& id,
-                                   Sequence from) {
+                                   Sequence from, bool with_state) {
   SQLite::Statement back(database, std::string(record_columns) +
                                        "WHERE run = ?1 AND seq <= ?2 AND kind <> 3 AND kind IN " +
-                                       kinds_about_state() + " ORDER BY seq DESC");
+                                       kinds_about_state(with_state) + " ORDER BY seq DESC");
   back.bind(1, run);
   back.bind(2, static_cast<std::int64_t>(from));
   StateWalk walk;
   Sequence newest = from;  // Of the part that is being walked.
   for (std::size_t seen = 0; seen < most_changes && back.executeStep(); ++seen) {
-    auto record = verified_record(back, id);
+    auto record = verified_record(back, id, with_state);
     if (!record) return std::nullopt;
     const Base base = base_of(*record);
     if (base == Base::unclear) return std::nullopt;
@@ -145,9 +167,10 @@ Sequence find_state_from(SQLite::Database& database, std::int64_t run, const Run
                          Sequence last) {
   // A branch may start over at its first position at any time, so that one's state is needed too.
   if (may_be_branch(database, run, id)) return 0;
-  auto walk = walk_back(database, run, id, last);
+  auto walk = walk_back(database, run, id, last, false);
   if (!walk) return 0;
   Sequence from = walk->base();
+  if (from <= 1) return 0;  // Nothing lies before it.
   SQLite::Statement rewinds(database, std::string(record_columns) +
                                           "WHERE run = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 3 "
                                           "AND kind IN " +
@@ -161,7 +184,7 @@ Sequence find_state_from(SQLite::Database& database, std::int64_t run, const Run
     const auto to = record && looked < most_rewinds ? target_of(*record) : std::nullopt;
     if (!to) return 0;
     if (*to == 0 || *to >= from) continue;
-    walk = walk_back(database, run, id, *to);
+    walk = walk_back(database, run, id, *to, false);
     if (!walk) return 0;
     if (walk->base() >= from) continue;
     from = walk->base();

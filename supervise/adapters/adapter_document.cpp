@@ -27,7 +27,7 @@ using Readers = std::map<std::string, std::function<void(const Json&, const std:
 
 // Hands each value to the reader of its key; other keys are refused.
 void read_object(const Json& object, const std::string& path, const Readers& readers) {
-  if (!object.is_object()) refuse(path, "is no object");
+  if (!object.is_object()) refuse(path, "is not an object");
   for (const auto& [key, value] : object.items()) {
     const auto reader = readers.find(key);
     if (reader == readers.end()) {
@@ -41,14 +41,14 @@ void read_object(const Json& object, const std::string& path, const Readers& rea
 
 std::string text_of(const Json& value, const std::string& path) {
   if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-    refuse(path, "is no text, or an empty one");
+    refuse(path, "is not text, or an empty one");
   }
   return value.get<std::string>();
 }
 
 std::vector<std::string> texts_of(const Json& value, const std::string& path) {
   std::vector<std::string> texts;
-  if (!value.is_array()) refuse(path, "is no list of texts");
+  if (!value.is_array()) refuse(path, "is not a list of texts");
   for (const Json& one : value) texts.push_back(text_of(one, path));
   return texts;
 }
@@ -119,7 +119,7 @@ Condition condition_of(const std::string& key, const Json& value, const std::str
 
 auto into(std::vector<Condition>& conditions) {
   return [&conditions](const Json& value, const std::string& path) {
-    if (!value.is_object()) refuse(path, "is no object of paths and values");
+    if (!value.is_object()) refuse(path, "is not an object of paths and values");
     for (const auto& [key, wanted] : value.items()) {
       conditions.push_back(condition_of(key, wanted, below(path, key)));
     }
@@ -218,7 +218,7 @@ void read_resume(const Json& value, const std::string& path, ResumeRule& resume)
 
 Duration duration_at(const Json& value, const std::string& path) {
   const auto length = parse_duration(text_of(value, path));
-  if (!length) refuse(path, "is no duration: " + length.error().detail);
+  if (!length) refuse(path, "is not a duration: " + length.error().detail);
   return length.value();
 }
 
@@ -241,7 +241,7 @@ Adapter read_adapter(const Json& document) {
                 }},
                {"events",
                 [&adapter](const Json& value, const std::string& path) {
-                  if (!value.is_array()) refuse(path, "is no list of rules");
+                  if (!value.is_array()) refuse(path, "is not a list of rules");
                   for (const Json& one : value) {
                     adapter.events.push_back(
                         event_of(one, path + "[" + std::to_string(adapter.events.size()) + "]"));

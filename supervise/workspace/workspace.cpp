@@ -104,7 +104,7 @@ Result<std::string> check_workspace(const std::string& folder) {
   std::error_code problem;
   const fs::path path = fs::canonical(folder, problem);
   if (problem || !fs::is_directory(path, problem)) {
-    return Error{Errc::not_found, "the workspace \"" + printable(folder) + "\" is no folder"};
+    return Error{Errc::not_found, "the workspace \"" + printable(folder) + "\" is not a folder"};
   }
   const char* home = std::getenv("HOME");
   std::error_code ignored;

@@ -52,7 +52,7 @@ std::string wrong_with(F check) {
   } catch (const std::exception& e) {
     return std::string("it throws: ") + e.what();
   } catch (...) {
-    return "it throws something that is no std::exception";
+    return "it throws something that is not a std::exception";
   }
 }
 

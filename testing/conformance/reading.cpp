@@ -37,7 +37,7 @@ void every_kind(Trial& trial) {
 }
 
 void any_bytes(Trial& trial) {
-  round_trip(trial, {{"text", std::string("a\0b\xff\xfe\n\r\"\\", 9)}}, "text that is no UTF-8");
+  round_trip(trial, {{"text", std::string("a\0b\xff\xfe\n\r\"\\", 9)}}, "text that is not UTF-8");
 }
 void all_languages(Trial& trial) {
   round_trip(trial, {{"text", "Größe 価格 🜚 \u200f"}, {"ключ", 1}}, "text of all languages");
@@ -195,7 +195,7 @@ Clauses reading_clauses() {
        nothing, newest_folds_the_same},
       {functional, "every-checkpoint", "Every checkpoint can be restored, as it was live.", nothing,
        restores_every_checkpoint},
-      {functional, "no-other-checkpoint", "What is no checkpoint is not found.", nothing,
+      {functional, "no-other-checkpoint", "What is not a checkpoint is not found.", nothing,
        no_checkpoint_between},
       {functional, "latest", "latest() is the newest position, even inside a step.", nothing,
        latest_is_newest},

@@ -41,6 +41,6 @@ TEST_CASE("price tables that make no sense are refused with their line", "[price
         "price table, line 1: the input price of \"a\" is -1.000000; allowed is 0 or more, finite");
   CHECK(problem("a\tnan\t2\td") ==
         "price table, line 1: the input price of \"a\" is nan; allowed is 0 or more, finite");
-  CHECK(problem("a\tone\t2\td") == "price table, line 1: \"one\" is no number");
+  CHECK(problem("a\tone\t2\td") == "price table, line 1: \"one\" is not a number");
   CHECK(problem("a\t1\t2") == "price table, line 1: has 3 columns, not 4");
 }

@@ -58,7 +58,8 @@ TEST_CASE("a code that is only named decides nothing where the text is no failur
   CHECK(decided(code, false, FailureType::unknown, 30) == FailureType::crashed);  // Reported.
   CHECK(decided(code, true, FailureType::crashed, 30) == FailureType::crashed);
   CHECK(decided(text, false, FailureType::crashed, 30) == FailureType::unknown);  // No code.
-  CHECK(decided(exception_type, false, FailureType::unknown, 30) == FailureType::unknown);
+  CHECK(decided(exception_type, false, FailureType::unknown, 30) == FailureType::crashed);
+  CHECK(decided(exception_type, true, FailureType::unknown, 30) == FailureType::unknown);
   CHECK(decided(exception_type, false, FailureType::unknown, 0) == FailureType::crashed);
   CHECK(decided(exception_type, true, FailureType::unknown, 0) == FailureType::unknown);
 }
@@ -81,6 +82,56 @@ TEST_CASE("a bare code is enough, one in a list of changes is not", "[classifier
   CHECK(
       type_of_all({.text = "2.9.1: fixed a crash (SIGSEGV) in the cache; timeouts are 30 s now"}) ==
       FailureType::unknown);
+}
+
+TEST_CASE("an exception type that means one thing decides where the model is silent",
+          "[classifier]") {
+  struct Found {
+    detail::FindingKind kind;
+    FailureType says;
+    double confidence;
+    bool named = false;
+  };
+  const auto decided = [](const std::vector<Found>& all) {
+    detail::Findings findings;
+    for (const Found& one : all) {
+      findings.list.push_back(
+          {.kind = one.kind,
+           .reason = "x",
+           .evidence = {.source = "x", .suggests = one.says, .confidence = one.confidence},
+           .named_in_text = one.named});
+    }
+    return detail::decide(std::move(findings), {.confidence = 0.6, .words = 30}).type;
+  };
+  using enum detail::FindingKind;
+  using enum FailureType;
+  CHECK(decided({{exception_type, timeout, 0.88}}) == timeout);
+  CHECK(decided({{exception_type, timeout, 0.84}}) == unknown);  // Not precise enough …
+  CHECK(decided({{exception_type, timeout, 0.84}, {text, timeout, 0.7, true}}) == timeout);
+  CHECK(decided({{text, timeout, 0.7, true}, {exception_type, timeout, 0.84}}) == timeout);
+  CHECK(decided({{exception_type, timeout, 0.9}, {text, crashed, 0.7, true}}) == unknown);
+  CHECK(decided({{text, unknown, 0.9, true}, {exception_type, timeout, 0.9}}) == unknown);
+  CHECK(decided({{exception_type, timeout, 0.9}, {text, crashed, 0.4, true}}) == timeout);
+  CHECK(decided({{exception_type, timeout, 0.9, true}}) == unknown);  // Nobody reported it.
+}
+
+TEST_CASE("what ends a long log is heard, whatever was printed before", "[classifier]") {
+  std::string plain;
+  std::string log;
+  for (int i = 10; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    plain += "Writing part " + number + " of 40. The table has " + number + " rows.\n";
+    log += "2031-05-06T07:08:" + number + "Z INFO loader[4]: part " + number + " written\n";
+  }
+  for (const std::string& before : {plain, log}) {
+    CHECK(type_of_all({.text = before + "< HTTP/2 401"}) == FailureType::access_denied);
+    CHECK(type_of_all({.text = before + "HTTP/1.1 503 Service Unavailable\nRetry-After: 9"}) ==
+          FailureType::external_fault);
+    CHECK(type_of_all({.text = before + "Max turns (7) exceeded\n\n"}) ==
+          FailureType::plan_incomplete);
+    CHECK(type_of_all({.text = before + "All 40 parts are written"}) == FailureType::unknown);
+    CHECK(type_of_all({.text = before}) == FailureType::unknown);
+  }
 }
 
 TEST_CASE("an exception type decides where there is no text", "[classifier]") {

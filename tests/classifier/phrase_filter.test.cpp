@@ -46,8 +46,7 @@ class Filtered {
 
   [[nodiscard]] std::vector<std::size_t> candidates(const std::string& line) const {
     std::vector<std::size_t> found;
-    std::vector<std::size_t> words;
-    filter_.for_each_candidate(line, words, [&](std::size_t phrase) { found.push_back(phrase); });
+    filter_.for_each_candidate(line, [&](std::size_t phrase) { found.push_back(phrase); });
     return found;
   }
   [[nodiscard]] std::vector<std::size_t> matches(const std::string& line) const {
@@ -72,7 +71,7 @@ class Filtered {
 
 using Numbers = std::vector<std::size_t>;
 
-// More words than the filter keeps pairs of: each of them wants "zebra" beside it.
+// A hundred words, each of which wants "zebra" beside it.
 std::string many_words() {
   std::string pattern = "zebra.*(?:";
   for (char a = 'a'; a <= 'j'; ++a) {
@@ -93,6 +92,19 @@ TEST_CASE("a phrase is a candidate where its words are", "[classifier][rules]") 
   CHECK(filtered.candidates("an open door").empty());
   CHECK(filtered.candidates("plan: open task") == Numbers{1, 2});
   CHECK(filtered.candidates("").empty());
+}
+
+TEST_CASE("a phrase is a candidate only if each of its clauses has a word", "[classifier][rules]") {
+  const Filtered filtered({"(?i)(?:task|goal) (?:is|was) (?:open|left).*(?:today|now)",
+                           "one.*two.*three.*four.*five.*six.*seven.*eight.*nine.*ten",
+                           "plan (?:is|was) open|goal (?:cut|drawn) short"});
+  CHECK(filtered.candidates("today the goal was open") == Numbers{0});
+  CHECK(filtered.candidates("task goal open left open task").empty());
+  CHECK(filtered.candidates("today open, now left").empty());
+  CHECK(filtered.candidates("one two three four five six seven eight nine ten") == Numbers{1});
+  CHECK(filtered.candidates("one two three").empty());
+  CHECK(filtered.candidates("drawn short").empty());
+  CHECK(filtered.candidates("goal drawn short") == Numbers{2});
 }
 
 TEST_CASE("a phrase that needs no word is not taken", "[classifier][rules]") {
@@ -218,7 +230,7 @@ TEST_CASE("the name of an exception matches what its pattern matches", "[classif
 TEST_CASE("more words than fit are refused", "[classifier][rules]") {
   detail::PhraseWords many;
   for (int i = 0; i < 70'000; ++i) {
-    many.words.push_back({.text = "word" + std::to_string(i), .alone = true});
+    many.words.push_back({.text = "word" + std::to_string(i), .clauses = 1});
   }
   PhraseFilter filter;
   filter.add(many);

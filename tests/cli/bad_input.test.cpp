@@ -80,7 +80,7 @@ TEST_CASE("what is not there is said to be missing, with status 1", "[cli]") {
         1);
 }
 
-TEST_CASE("a file that is no store is refused and left alone", "[cli]") {
+TEST_CASE("a file that is not a store is refused and left alone", "[cli]") {
   const TempFolder folder;
   const std::string text(5000, 'x');
   std::ofstream(folder.file("text.db")) << text;

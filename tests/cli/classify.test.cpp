@@ -102,6 +102,34 @@ TEST_CASE("classify leaves alone what says nothing", "[cli][classify]") {
   }
 }
 
+TEST_CASE("a line in the format of another program is an error that names the fields",
+          "[cli][classify]") {
+  const Answers answers =
+      classify_text("{\"message\": \"429\", \"status\": 429}\n{\"error\": \"x\", \"status\": 1}\n");
+  CHECK(answers.status == 4);
+  REQUIRE(answers.lines.size() == 2);
+  CHECK(answers.lines[0]["line"] == 1);
+  const auto told = answers.lines[0]["error"].get<std::string>();
+  CHECK_THAT(told, ContainsSubstring("error, exception_type, http_status"));
+  CHECK_THAT(told, ContainsSubstring("contract, result"));
+  CHECK(answers.lines[1]["type"] == "unknown");
+}
+
+TEST_CASE("steps and contracts in the format of another program are told, and the rest is judged",
+          "[cli][classify]") {
+  const Json found = classify_one({{"error", "x"},
+                                   {"http_status", 503},
+                                   {"steps", {{{"role", "user"}}, {{"action", "a"}}}},
+                                   {"contract", {{"functions", {"search"}}}}});
+  CHECK(found["type"] == "external_fault");
+  std::string told;
+  for (const Json& evidence : found["evidence"]) {
+    if (evidence["source"] == "input") told += evidence["detail"].get<std::string>() + "\n";
+  }
+  CHECK_THAT(told, ContainsSubstring("1 of 2 steps have none"));
+  CHECK_THAT(told, ContainsSubstring("tools, constraints"));
+}
+
 TEST_CASE("an unreadable line gives an error object, and the rest is classified",
           "[cli][classify]") {
   const std::string good = "{\"error\": \"x\", \"http_status\": 503}\n";

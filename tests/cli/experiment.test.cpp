@@ -69,7 +69,7 @@ TEST_CASE("an experiment says which file, which line, which key and what is allo
   CHECK_THAT(error_of("experiment: policy\npolicies:\n  - none\n  - mine.yaml\n"),
              ContainsSubstring("line 4: policies[1]: ") &&
                  ContainsSubstring("mine.yaml\": line 2: external_fault"));
-  CHECK_THAT(error_of("experiment: {\n"), ContainsSubstring("the experiment is no YAML"));
+  CHECK_THAT(error_of("experiment: {\n"), ContainsSubstring("the experiment is not YAML"));
   const Printed absent = triage_command({"experiment", folder.file("no.yaml")});
   CHECK(absent.status == 1);
   CHECK_THAT(absent.error, ContainsSubstring("no.yaml"));

@@ -135,7 +135,7 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
   const auto& problems = reading.value().problems;
   REQUIRE(problems.size() == 10);
   CHECK_THAT(problems[0].detail, ContainsSubstring("line 2: is not valid JSON"));
-  CHECK_THAT(problems[1].detail, ContainsSubstring("line 3: is no JSON object"));
+  CHECK_THAT(problems[1].detail, ContainsSubstring("line 3: is not a JSON object"));
   CHECK_THAT(problems[2].detail, ContainsSubstring("line 4: has no label; allowed are wrong_tool"));
   CHECK_THAT(problems[3].detail, ContainsSubstring("line 6: label is \"broken\"; allowed are"));
   CHECK_THAT(problems[4].detail, ContainsSubstring("line 7: text is \"3\""));

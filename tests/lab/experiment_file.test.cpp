@@ -192,7 +192,7 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "moods": ["good"]})"),
              ContainsSubstring("moods is not known; allowed are "));
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "vary": {"mood": [1]}})"),
-             ContainsSubstring("vary.mood is no factor; allowed is agent. and a key"));
+             ContainsSubstring("vary.mood is not a factor; allowed is agent. and a key"));
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "vary": {"agent.step": [1]}})"),
              ContainsSubstring("vary.agent.step[0]: agent.step is not known"));
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "stores": ["paper"]})") ==

@@ -18,7 +18,7 @@ FLOORS = [
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
-     "detail/run_loop"},
+     "detail/run_loop", "detail/store_now"},
     # The wing of many agents: nothing below knows it, and it names no plug-in.
     {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/memory", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},
@@ -99,7 +99,7 @@ def may_include(file, header):
         return None
     # The lab stands above all plug-ins: only what is put together at the very top knows it.
     if re.match(r"(include/triage/)?lab/", file):
-        return "the lab is no part of it" if header == "triage" else None
+        return "the lab is not part of it" if header == "triage" else None
     if header.startswith("lab/") and not re.match(r"(cli|examples|tests|bench)/", file):
         return "nothing below the lab knows it"
     floor = FLOOR_OF.get(header, MECHANISM + 1)

@@ -52,11 +52,11 @@ TEST_CASE("the same over the Anthropic protocol", "[llm]") {
 
 TEST_CASE("what is no answer in the form asked for is unknown, with the reason", "[llm]") {
   const std::pair<std::string, std::string> contents[] = {
-      {"", "no JSON object"},
-      {"It is a timeout.", "no JSON object"},
-      {"```json\n" + good + "\n```", "no JSON object"},
-      {good + good, "no JSON object"},
-      {R"(["external_fault", 1])", "no JSON object"},
+      {"", "not a JSON object"},
+      {"It is a timeout.", "not a JSON object"},
+      {"```json\n" + good + "\n```", "not a JSON object"},
+      {good + good, "not a JSON object"},
+      {R"(["external_fault", 1])", "not a JSON object"},
       {R"({"confidence": 1})", "names no type"},
       {R"({"type": 3, "confidence": 1})", "names no type"},
       {R"({"type": "gremlins", "confidence": 1})", "type that does not exist"},
@@ -65,7 +65,7 @@ TEST_CASE("what is no answer in the form asked for is unknown, with the reason",
       {R"({"type": "timeout", "confidence": "1"})", "no confidence"},
       {R"({"type": "timeout", "confidence": 1.01})", "not from 0 to 1"},
       {R"({"type": "timeout", "confidence": -0.1})", "not from 0 to 1"},
-      {R"({"type": "timeout", "confidence": 1e999})", "no JSON object"}};
+      {R"({"type": "timeout", "confidence": 1e999})", "not a JSON object"}};
   for (const auto& [content, why] : contents) {
     INFO(content);
     const ScriptedServer server({openai_says(content)});

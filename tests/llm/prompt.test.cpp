@@ -32,7 +32,7 @@ TEST_CASE("a failure's text cannot leave its quotation", "[llm]") {
   CHECK(std::all_of(user.begin(), user.end(),
                     [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); }));
   const Json quoted = quoted_failure(request);
-  // As it was, but for the byte that is no UTF-8.
+  // As it was, but for the byte that is not UTF-8.
   std::string expected = attack;
   expected.replace(expected.find('\xFF'), 1, "\xEF\xBF\xBD");
   CHECK(quoted["text"] == expected);

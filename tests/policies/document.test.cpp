@@ -78,11 +78,10 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
         "key once");
   CHECK(problem("default: escalate\ngates:\n  rate_limiter:\n    permits: 0\n") ==
         "line 4: gates.rate_limiter.permits is 0; allowed is 1 or more");
-  CHECK(
-      problem("default: escalate\ngates:\n  rate_limitter: {}\n")
-          .find(
-              "line 3: gates.rate_limitter is no gate; allowed are circuit_breaker, retry_budget, "
-              "bulkhead, rate_limiter; did you mean \"rate_limiter\"?") == 0);
+  CHECK(problem("default: escalate\ngates:\n  rate_limitter: {}\n")
+            .find("line 3: gates.rate_limitter is not a gate; allowed are circuit_breaker, "
+                  "retry_budget, "
+                  "bulkhead, rate_limiter; did you mean \"rate_limiter\"?") == 0);
   CHECK(problem("default: escalate\ngates: {circuit_breaker: {types: [timeoutt]}}\n")
             .find("line 2: gates.circuit_breaker.types has \"timeoutt\"; allowed are") == 0);
   CHECK(problem("default: escalate\nbudget: {max_cost_usd: -1}\n").find("line 2: budget") == 0);
@@ -93,7 +92,7 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
   CHECK(problem("default: escalate\n---\ndefault: retry\n").find("a second document") !=
         std::string::npos);
   CHECK(problem("default: !!python/object:os.system escalate\n").find("tag") != std::string::npos);
-  CHECK(problem("[1]: escalate\n").find("a key that is no text") != std::string::npos);
+  CHECK(problem("[1]: escalate\n").find("a key that is not text") != std::string::npos);
   CHECK(problem("").find("the policy document is null") == 0);
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("durations read as people write them", "[policies][duration]") {
   }
 }
 
-TEST_CASE("what is no duration is refused with the text and the form", "[policies][duration]") {
+TEST_CASE("what is not a duration is refused with the text and the form", "[policies][duration]") {
   for (const char* text :
        {"", "s", "5", "-5s", "5 s", " 5s", "5s ", "1s1m", "1s1s", "5sec", "1.s", ".5s", "1e3s",
         "5S", "106752d", "99999999999999999999s", "9223372036854775808ns", "nan", "\xff"}) {

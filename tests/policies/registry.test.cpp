@@ -204,7 +204,7 @@ TEST_CASE("wrong types are refused with key, value and what is allowed",
   check_refused({R"({"timeout": {"strategy": "rollback", "or_start": "yes"}})",
                  {"timeout.or_start is \"yes\"", "true or false"}});
   check_refused({R"({"timeout": {"strategy": "rollback", "backoff": "1s"}})",
-                 {"timeout.backoff is no object", "retry_with_backoff"}});
+                 {"timeout.backoff is not an object", "retry_with_backoff"}});
   check_refused({R"({"timeout": {"strategy": "rollback", "backoff": {"max_attempts": 0}}})",
                  {"timeout.backoff.max_attempts is 0; allowed is 1 or more"}});
   check_refused({R"({"timeout": {"strategy": "rollback", "backoff": {"hint": "h"}}})",
@@ -268,8 +268,8 @@ TEST_CASE("documents that are empty, doubled, too deep or no JSON are refused",
   check_refused({R"({"timeout": "retry", "timeout": "replan"})", {"\"timeout\" twice"}});
   check_refused(
       {R"({"timeout": {"strategy": "retry", "hint": "a", "hint": "b"}})", {"\"hint\" twice"}});
-  check_refused({R"({"timeout": )", {"no JSON"}});
-  check_refused({"", {"no JSON"}});
+  check_refused({R"({"timeout": )", {"not JSON"}});
+  check_refused({"", {"not JSON"}});
   check_refused({std::string(100'000, '['), {"256"}});
   std::string nested = "\"retry\"";
   for (int i = 0; i < 200; ++i) {

@@ -93,7 +93,7 @@ TEST_CASE("steps may be recorded from several threads of one callable", "[attemp
 TEST_CASE("a mistake in recording ends the run with an error that names it", "[attempt]") {
   Kit kit;
   const AgentOptions options = GENERATE(true, false) ? Kit().options() : Kit().bare();
-  SECTION("a patch that is no object") {
+  SECTION("a patch that is not an object") {
     const Error error = error_of(
         [](Attempt& a) {
           a.update_state(Json::array({"page", 1}));
@@ -103,7 +103,7 @@ TEST_CASE("a mistake in recording ends the run with an error that names it", "[a
     CHECK_THAT(error.detail, ContainsSubstring("must be a JSON object") &&
                                  ContainsSubstring("array") && ContainsSubstring("page"));
   }
-  SECTION("a state that is no object") {
+  SECTION("a state that is not an object") {
     const Error error = error_of([](Attempt& a) { a.replace_state(Json(3)); }, options);
     CHECK(error.code == Errc::invalid_argument);
     CHECK_THAT(error.detail, ContainsSubstring("number"));
@@ -135,7 +135,7 @@ TEST_CASE("a mistake in recording ends the run with an error that names it", "[a
         options);
     CHECK_THAT(error.detail, ContainsSubstring("binary"));
   }
-  SECTION("a cost that is no number") {
+  SECTION("a cost that is not a number") {
     const Error error = error_of([](Attempt& a) { a.record_usage({.cost_usd = -1.0}); }, options);
     CHECK_THAT(error.detail, ContainsSubstring("cost_usd") && ContainsSubstring("-1"));
   }

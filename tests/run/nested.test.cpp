@@ -182,7 +182,7 @@ TEST_CASE("agents that start one another with other tasks, or without a name, ar
     scene.task_of = [](int started) { return "page " + std::to_string(started); };
   }
   SECTION("unnamed agents may be any agents") { scene.names = AgentOptions().name; }
-  SECTION("a task that says nothing is no task to compare") {
+  SECTION("a task that says nothing is not a task to compare") {
     scene.task_of = [](int) { return std::string("{}"); };
   }
   SECTION("two turns are none") { scene.most = 4; }

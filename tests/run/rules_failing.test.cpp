@@ -142,9 +142,9 @@ TEST_CASE("rule 7: an exception from a classifier, strategy or hook is reported 
     });
     expected = "strategy broke";
   }
-  SECTION("strategy, with something that is no std::exception") {
+  SECTION("strategy, with something that is not a std::exception") {
     policy.otherwise([](const FailureContext&) -> RecoveryAction { throw 42; });
-    expected = "no std::exception";
+    expected = "not a std::exception";
   }
   SECTION("on_failure") {
     options.hooks.on_failure = [](const FailureContext&) { throw std::runtime_error("hook 1"); };

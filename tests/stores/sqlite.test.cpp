@@ -93,7 +93,7 @@ TEST_CASE("a path or option that makes no sense is refused with the reason", "[s
   CHECK_FALSE(std::filesystem::exists(folder.file("a.db")));
 }
 
-TEST_CASE("a file that is no store is refused and left as it is", "[stores][sqlite]") {
+TEST_CASE("a file that is not a store is refused and left as it is", "[stores][sqlite]") {
   TempFolder folder;
   write(folder.file("text"), std::string(5'000, 'x'));
   CHECK_ERRC(Errc::corrupt, SqliteStore::open(folder.file("text")));

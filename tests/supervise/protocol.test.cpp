@@ -233,7 +233,7 @@ TEST_CASE("a program sleeps, waits for a signal, and asks before it acts", "[run
         "ask({'propose_step': 7})");
     const Printed printed = shop.run({}, command);
     CHECK(printed.status == 0);
-    CHECK_THAT(printed.out, ContainsSubstring("sleep_until is no time"));
+    CHECK_THAT(printed.out, ContainsSubstring("sleep_until is not a time"));
     CHECK_THAT(printed.out, ContainsSubstring("wait needs a name"));
   }
 }

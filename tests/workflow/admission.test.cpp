@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Who may begin: capacities and budgets.
 #include "kit.hpp"
+#include "triage/policies/retry.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -35,7 +38,62 @@ std::shared_ptr<Budget> tokens(std::uint64_t most) {
   return std::move(budget).value();
 }
 
+// Whoever sleeps wakes up when the others have run.
+class PatientClock final : public Clock {
+ public:
+  explicit PatientClock(std::atomic<int>& ran, int awaited) : ran_(ran), awaited_(awaited) {}
+  TimePoint now() override { return real_clock()->now(); }
+  WallTime wall_now() override { return real_clock()->wall_now(); }
+  bool sleep_until(TimePoint, std::stop_token) override {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (ran_ < awaited_ && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int>& ran_;
+  const int awaited_;
+};
+
 }  // namespace
+
+TEST_CASE("who waits before another try lends its thread to others", "[workflow][admission]") {
+  const std::size_t threads = GENERATE(1U, 3U);
+  constexpr int others = 20;
+  std::atomic<int> ran{0};
+  std::atomic<int> early{0};
+  WorkflowBuilder builder("w");
+  for (int i = 0; i < 5; ++i) {  // More than there are threads.
+    FailurePolicy policy;
+    policy.otherwise(retry({.max_attempts = 2, .delay = std::chrono::hours(1)}));
+    const std::string id = "failing" + std::to_string(i);
+    builder
+        .executor(id,
+                  stateless([&, failed = std::make_shared<std::atomic<bool>>(false)](const int& n) {
+                    if (!failed->exchange(true)) throw std::runtime_error("not yet");
+                    if (ran < others) ++early;
+                    return n;
+                  }),
+                  {.policy = policy})
+        .start(id);
+  }
+  for (int i = 0; i < others; ++i) {
+    const std::string id = "other" + std::to_string(i);
+    builder
+        .executor(id, stateless([&](const int& n) {
+                    ++ran;
+                    return n;
+                  }))
+        .start(id);
+  }
+  WorkflowRun run(built(builder),
+                  {.threads = threads, .clock = std::make_shared<PatientClock>(ran, others)});
+  REQUIRE_OK(run.run(1));
+  CHECK(run.handler_calls() == 30);
+  CHECK(early == 0);
+}
 
 TEST_CASE("no more than a workflow's capacity is at work at once, nested executors included",
           "[workflow][admission]") {

@@ -2,8 +2,9 @@
 // Random workflows in numbers that are too large for a test: what they leave behind on any number
 // of threads, from any of their checkpoints in other processes, killed at any time, and fought for.
 // Usage: workflow_campaign [--graphs N] [--rehydrated N] [--kills N] [--races N] [--answers N]
-//                          [--seed S]
+//                          [--edits N] [--seed S]
 #include "campaign_graphs.hpp"
+#include "random_edit.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -33,6 +34,7 @@ struct Counts {
   long kills = 10;
   long races = 20;
   long answers = 300;
+  long edits = 50;
   unsigned seed = 1;
 };
 
@@ -266,14 +268,29 @@ void answers(const Counts& counts) {
   std::printf("%ld times two answers to one request: one won\n", counts.answers);
 }
 
+// One output of a finished run is edited: what reads it runs again, and nothing else.
+void edits(const Counts& counts) {
+  std::size_t rerun = 0;
+  for (long i = 0; i < counts.edits; ++i) {
+    std::mt19937 rng(counts.seed * 5'000'011 + static_cast<unsigned>(i));
+    const EditedRun edited = random_edit(rng);
+    if (!edited.wrong.empty()) {
+      found("edit " + std::to_string(i) + " of seed " + std::to_string(counts.seed) + ": " +
+            edited.wrong);
+    }
+    rerun += edited.rerun;
+  }
+  std::printf("%ld graphs with an edited output: %zu tasks ran again, as an oracle says\n",
+              counts.edits, rerun);
+}
+
 int campaign(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Counts counts;
-  const std::map<std::string, long*> options{{"--graphs", &counts.graphs},
-                                             {"--rehydrated", &counts.rehydrated},
-                                             {"--kills", &counts.kills},
-                                             {"--races", &counts.races},
-                                             {"--answers", &counts.answers}};
+  const std::map<std::string, long*> options{
+      {"--graphs", &counts.graphs},   {"--rehydrated", &counts.rehydrated},
+      {"--kills", &counts.kills},     {"--races", &counts.races},
+      {"--answers", &counts.answers}, {"--edits", &counts.edits}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (i + 1 >= argc) found(name + " has no value");
@@ -292,6 +309,7 @@ int campaign(int argc, char** argv) {
   races(counts);
   graphs(counts);
   answers(counts);
+  edits(counts);
   return 0;
 }
 

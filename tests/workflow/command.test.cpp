@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "support/program.hpp"
+#include "command_kit.hpp"
 #include "support/scripted_server.hpp"
 #include "triage/json.hpp"
 
@@ -14,30 +14,6 @@ using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-// A folder with a file, a store, and what the commands leave behind.
-class Place {
- public:
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_.file(name)) << text;
-    return folder_.file(name);
-  }
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
-  [[nodiscard]] Printed run(const std::string& path, std::vector<std::string> more = {}) const {
-    std::vector<std::string> all{TRIAGE_COMMAND,  "workflow", "run", path,    "--store",
-                                 file("runs.db"), "--run",    "one", "--json"};
-    all.insert(all.end(), more.begin(), more.end());
-    return run_program(all);
-  }
-  // How often a command was run that adds a line to this file.
-  [[nodiscard]] std::size_t lines(const std::string& name) const {
-    const std::string text = read_text(file(name));
-    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  }
-
- private:
-  TempFolder folder_{};
-};
 
 Json output_of(const Printed& printed, const std::string& task) {
   const Json document = Json::parse(printed.out, nullptr, false);
@@ -190,7 +166,7 @@ tasks:
         "line 4: agents.one.command is []; allowed is a program",
         "line 4: agents.one.timeout is \"soon\"; allowed is a duration",
         "line 6: agents.two.url is \"ftp://x\"; allowed is one that begins with http",
-        "line 7: agents.two.modell is no known key; allowed are url, model",
+        "line 7: agents.two.modell is not a known key; allowed are url, model",
         "line 5: agents.two: the key \"model\" is missing",
         "line 8: agents.three has both a command and a url; allowed is one",
         "line 11: tasks[0].description is 7; allowed is a text",
@@ -208,7 +184,7 @@ tasks:
 )");
   CHECK_THAT(place.run(circle).error,
              ContainsSubstring("circle.yaml: line 3: tasks: ") && ContainsSubstring("circle: "));
-  CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is no YAML"));
+  CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is not YAML"));
   CHECK_THAT(place.run(place.write("list.yaml", "[1]")).error, ContainsSubstring("not an object"));
   CHECK(place.run(place.file("missing.yaml")).status == 1);
 }
@@ -290,83 +266,4 @@ tasks:
   CHECK(place.lines("log.other") == 1);
   CHECK(fork({"--label", "again", "--run", "three"}).status != 0);
   CHECK(fork({"--output", "nobody=1", "--dry-run"}).status == 2);
-}
-
-TEST_CASE("a file of executors and edges runs as a graph, with loops that a message ends",
-          "[cli][workflow]") {
-  const Place place;
-  // Counts how often it was asked, and is content with the third draft.
-  const std::string critic = place.write("critic.py", R"(import json, os, sys
-given = json.load(sys.stdin)
-with open(sys.argv[1], "a") as log: log.write("ran\n")
-n = len(open(sys.argv[1]).readlines())
-print(json.dumps({"good": n >= 3, "round": n, "said": given["description"],
-                  "heard": given["context"]["message"]}))
-)");
-  const std::string echo = place.write("echo.py", R"(import json, sys
-given = json.load(sys.stdin)
-print(json.dumps(given["context"].get("message", given["description"])))
-)");
-  const std::string file = place.write("review.yaml", R"(workflow: review
-agents:
-  echo: {command: [python3, )" + echo + R"(]}
-  critic: {command: [python3, )" + critic + ", " + place.file("log") +
-                                                          R"(]}
-inputs: {topic: tea}
-start: draft
-executors:
-  - {id: draft, agent: echo, description: "About {{topic}}."}
-  - {id: check, agent: critic, description: Judge it.}
-  - {id: left, agent: echo}
-  - {id: right, agent: echo}
-  - {id: both, agent: echo}
-edges:
-  - {from: draft, to: check}
-  - {from: check, to: draft, when: {good: false}}
-  - {from: check, to: left, when: {good: true}}
-  - {from: left, to: right}
-  - {from: [left, right], to: both}
-)");
-  const Printed done = place.run(file);
-  INFO(done.error);
-  REQUIRE(done.status == 0);
-  const Json outputs = Json::parse(done.out).at("outputs");
-  REQUIRE(outputs.size() == 1);
-  CHECK(outputs[0].at("executor") == "both");
-  CHECK(outputs[0].at("output").size() == 2);
-  CHECK(outputs[0].at("output")[0].at("round") == 3);
-  CHECK(place.run(file).out == done.out);
-  CHECK(place.lines("log") == 3);
-  CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "run", file, "--check"}).out,
-             ContainsSubstring("5 executors"));
-}
-
-TEST_CASE("a bad graph in a file is refused with all that is wrong", "[cli][workflow]") {
-  const Place place;
-  const std::string file = place.write("bad.yaml", R"(workflow: bad
-agents: {a: {command: ["true"]}, b: {command: ["true"]}}
-executors:
-  - {id: x, agent: c}
-  - {id: y, agent: a, task: z}
-edges:
-  - {from: [x, y], to: [x, y]}
-  - {from: x, to: y, join: some}
-  - {from: x, to: [x, y], when: 1}
-  - {to: y}
-)");
-  const Printed printed = place.run(file);
-  CHECK(printed.status == 2);
-  for (const char* expected :
-       {"executors[0].agent is \"c\"; allowed are a, b", "executors[1].task is no known key",
-        "edges[0] leads from several to several", "edges[1].join is \"some\"; allowed are all",
-        "edges[2].when is 1; allowed from one", "the key \"from\" is missing",
-        "the key \"start\" is missing"}) {
-    CHECK_THAT(printed.error, ContainsSubstring(expected));
-  }
-  const std::string lost = place.write("lost.yaml", R"(workflow: w
-agents: {a: {command: ["true"]}}
-start: x
-executors: [{id: x}, {id: y}]
-)");
-  CHECK_THAT(place.run(lost).error, ContainsSubstring("\"y\" cannot be reached"));
 }

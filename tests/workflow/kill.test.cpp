@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A workflow with effects, requests and a nested workflow, killed at every append to its store.
+// A workflow with effects, requests and a nested workflow, killed at every record of its journal.
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
@@ -44,8 +44,16 @@ class KillingStore final : public ForwardingStore {
                       RunStatus status) override {
     return around([&] { return ForwardingStore::append(lease, records, status); });
   }
+  // One record at a time, so that a kill may come between any two.
   void append_group(std::span<AppendBatch> batches) override {
-    CheckpointStore::append_group(batches);
+    for (AppendBatch& batch : batches) {
+      for (std::size_t i = 0; i < batch.records.size(); ++i) {
+        const bool last = i + 1 == batch.records.size();
+        batch.outcome = append(batch.lease, batch.records.subspan(i, 1),
+                               last ? batch.status : RunStatus::running);
+        if (!batch.outcome) break;
+      }
+    }
   }
 
  private:

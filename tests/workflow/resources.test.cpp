@@ -3,6 +3,7 @@
 #include "kit.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 using namespace triage;
@@ -91,6 +92,40 @@ TEST_CASE("acts on one resource happen one after another, whoever does them",
   }
   CHECK(account.booked == 20 * 11);
   CHECK(account.most == 1);
+}
+
+TEST_CASE("who waits for a resource lends its thread to others", "[workflow][resources]") {
+  std::atomic<bool> third_ran{false};
+  std::atomic<bool> first_has_it{false};
+  const auto until = [](const std::atomic<bool>& flag) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    return flag.load();
+  };
+  // The first acts until the third has run, which is in line behind the second.
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("first", stateless([&](const int&, Context& context) {
+                            return context.effect_on("account:42", "hold", [&] {
+                              first_has_it = true;
+                              return until(third_ran);
+                            });
+                          }))
+                .executor("second", stateless([&](const int& n, Context& context) {
+                            until(first_has_it);
+                            return context.effect_on("account:42", "wait", [n] { return n; });
+                          }))
+                .executor("third", stateless([&](const int&) {
+                            third_ran = true;
+                            return 3;
+                          }))
+                .start("first")
+                .start("second")
+                .start("third"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 2});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().outputs.front().value == true);
 }
 
 TEST_CASE("a branch gets the result of what its origin, or a sibling, did to a resource",

@@ -32,7 +32,7 @@ class Condition {
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& levels() const noexcept {
     return levels_;
   }
-  // The level of this factor; empty for a name that is no factor.
+  // The level of this factor; empty for a name that is not a factor.
   [[nodiscard]] const std::string& operator[](std::string_view factor) const noexcept;
   [[nodiscard]] std::string text() const;  // "policy=none, faults=outage"
 

@@ -38,7 +38,7 @@ struct CheckpointView {
 };
 
 // "RUN@SEQUENCE", or "RUN" for where it stands. No hook, handler or reducer is called. Errors:
-// Errc::not_found; Errc::conflict, it is no run of a workflow; the store's.
+// Errc::not_found; Errc::conflict, it is not a run of a workflow; the store's.
 [[nodiscard]] Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoint);
 
 // What the store knows to have happened, from record `from` on; see WorkflowEvent. Errors: the

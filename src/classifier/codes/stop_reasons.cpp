@@ -78,7 +78,16 @@ constexpr std::array<std::string_view, 11> keys{
     "terminationreason", "completionreason",  "finishdetails",   "nativefinishreason",
     "stoptype",          "reasonforstopping", "incompletereason"};
 
-bool is_reason_byte(char c) { return is_letter(c) || c == '_' || c == '-'; }
+// A table: every byte of every text is looked at.
+constexpr std::array<bool, 256> reason_bytes = [] {
+  std::array<bool, 256> bytes{};
+  for (std::size_t c = 0; c < bytes.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    bytes[c] = is_letter(byte) || byte == '_' || byte == '-';
+  }
+  return bytes;
+}();
+bool is_reason_byte(char c) { return reason_bytes[static_cast<unsigned char>(c)]; }
 
 // A word in lower case, without separators; empty for one that is too long.
 class Folded {

@@ -11,31 +11,95 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::uint64_t bit(std::size_t place) { return std::uint64_t{1} << place % 64; }
+// Finds the clauses of what RE2 says a pattern needs: a condition on words, true of more words
+// where it is true of fewer. Where a clause has no word the condition is false, whatever else is
+// there.
+class ClauseFinder {
+ public:
+  ClauseFinder(const re2::FilteredRE2& phrase, std::size_t words)
+      : phrase_(phrase), present_(words, true), order_(words) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+  }
 
-bool can_match_with(const re2::FilteredRE2& phrase, const std::vector<int>& words) {
-  std::vector<int> potentials;
-  phrase.AllPotentials(words, &potentials);
-  return !potentials.empty();
-}
+  // The shortest ones that come to light: a longer one says less.
+  std::vector<std::vector<std::size_t>> run() {
+    std::vector<bool> covered(present_.size(), false);
+    std::vector<std::vector<std::size_t>> clauses;
+    for (std::size_t word = 0; word < present_.size(); ++word) {
+      if (covered[word]) continue;
+      auto clause = clause_with(word);
+      if (clause.empty()) {  // Other words were left than those that it needs: the other way round.
+        std::reverse(order_.begin(), order_.end());
+        clause = clause_with(word);
+        std::reverse(order_.begin(), order_.end());
+      }
+      for (const std::size_t each : clause) covered[each] = true;
+      if (!clause.empty()) clauses.push_back(std::move(clause));
+    }
+    std::stable_sort(clauses.begin(), clauses.end(),
+                     [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (clauses.size() > PhraseWords::most_clauses) clauses.resize(PhraseWords::most_clauses);
+    return clauses;
+  }
+
+ private:
+  // The words without which nothing matches, `word` among them; empty if none is found.
+  std::vector<std::size_t> clause_with(std::size_t word) {
+    // As few words as are enough, `word` among them …
+    std::fill(present_.begin(), present_.end(), true);
+    for (const std::size_t other : order_) {
+      if (other == word) continue;
+      present_[other] = false;
+      if (!enough()) present_[other] = true;
+    }
+    // … and as many as are not, without it.
+    present_[word] = false;
+    if (enough()) return {};
+    for (const std::size_t other : order_) {
+      if (other == word || present_[other]) continue;
+      present_[other] = true;
+      if (enough()) present_[other] = false;
+    }
+    std::vector<std::size_t> clause;
+    for (std::size_t other = 0; other < present_.size(); ++other) {
+      if (!present_[other]) clause.push_back(other);
+    }
+    return clause;
+  }
+
+  [[nodiscard]] bool enough() const {
+    std::vector<int> words;
+    for (std::size_t word = 0; word < present_.size(); ++word) {
+      if (present_[word]) words.push_back(static_cast<int>(word));
+    }
+    std::vector<int> potentials;
+    phrase_.AllPotentials(words, &potentials);
+    return !potentials.empty();
+  }
+
+  const re2::FilteredRE2& phrase_;
+  std::vector<bool> present_;
+  std::vector<std::size_t> order_;  // In which words are left out.
+};
 
 }  // namespace
 
 std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase) {
   std::vector<std::string> needed;
   phrase.Compile(&needed);
-  if (needed.empty() || can_match_with(phrase, {})) return std::nullopt;
+  std::vector<int> potentials;
+  phrase.AllPotentials({}, &potentials);
+  if (needed.empty() || !potentials.empty()) return std::nullopt;
+  std::vector<PhraseWords::Clauses> of_word(needed.size(), 0);
+  const auto clauses = ClauseFinder(phrase, needed.size()).run();
+  for (std::size_t clause = 0; clause < clauses.size(); ++clause) {
+    for (const std::size_t word : clauses[clause]) {
+      of_word[word] = static_cast<PhraseWords::Clauses>(of_word[word] | 1U << clause);
+    }
+  }
   PhraseWords result;
   for (std::size_t word = 0; word < needed.size(); ++word) {
-    const int number = static_cast<int>(word);
-    PhraseWords::Word& entry = result.words.emplace_back();
-    entry.text = std::move(needed[word]);
-    entry.alone = can_match_with(phrase, {number});
-    if (entry.alone || word >= PhraseWords::most_paired) continue;
-    for (std::size_t other = 0; other < word; ++other) {
-      if (can_match_with(phrase, {static_cast<int>(other), number}))
-        entry.enough_with |= bit(other);
-    }
+    if (of_word[word] != 0) result.words.push_back({std::move(needed[word]), of_word[word]});
   }
   return result;
 }
@@ -47,19 +111,14 @@ bool PhraseFilter::finish() {
   for (const PhraseWords& phrase : added_) all += phrase.words.size();
   std::unordered_map<std::string_view, std::size_t> numbers;
   numbers.reserve(all);
-  std::vector<Use> uses;
+  std::vector<std::pair<std::size_t, Use>> uses;  // With the number of the word.
   uses.reserve(all);
-  partners_.resize(added_.size());
+  wanted_.assign(added_.size(), 0);
   for (std::size_t phrase = 0; phrase < added_.size(); ++phrase) {
-    for (std::size_t place = 0; place < added_[phrase].words.size(); ++place) {
-      const PhraseWords::Word& word = added_[phrase].words[place];
-      const bool known = place < most_places;
+    for (const PhraseWords::Word& word : added_[phrase].words) {
       const std::size_t number = numbers.try_emplace(word.text, numbers.size()).first->second;
-      uses.push_back({.word = static_cast<std::uint16_t>(number),
-                      .phrase = static_cast<std::uint8_t>(phrase),
-                      .place = known ? static_cast<std::uint8_t>(place) : not_known,
-                      .alone = word.alone});
-      if (known) partners_[phrase][place] = word.enough_with | (word.alone ? bit(place) : 0);
+      uses.emplace_back(number, Use{static_cast<std::uint8_t>(phrase), word.clauses});
+      wanted_[phrase] |= word.clauses;
     }
   }
   if (numbers.size() > WordIndex::most_words) return false;
@@ -68,52 +127,24 @@ bool PhraseFilter::finish() {
   added_.clear();
 
   first_use_.assign(words.size() + 1, 0);
-  for (const Use& use : uses) ++first_use_[use.word + std::size_t{1}];
+  for (const auto& [word, use] : uses) ++first_use_[word + 1];
   std::partial_sum(first_use_.begin(), first_use_.end(), first_use_.begin());
   std::vector<std::uint32_t> next(first_use_);
   uses_.resize(uses.size());
-  for (const Use& use : uses) uses_[next[use.word]++] = use;
+  for (const auto& [word, use] : uses) uses_[next[word]++] = use;
   index_ = WordIndex(std::move(words));
   return true;
 }
 
-void PhraseFilter::find_words(std::string_view line, std::vector<std::size_t>& words) const {
-  words.clear();
+bool PhraseFilter::meet_words(std::string_view line, Met& met) const {
+  bool any = false;
   index_.for_each_in(line, [&](std::size_t word) {
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    any = true;
+    for (std::size_t i = first_use_[word]; i < first_use_[word + 1]; ++i) {
+      met[uses_[i].phrase] |= uses_[i].clauses;
+    }
   });
-}
-
-PhraseFilter::Phrases PhraseFilter::candidates_of(const std::vector<std::size_t>& words) const {
-  Phrases once{};
-  Phrases candidates{};
-  for (const std::size_t word : words) {
-    for_each_use(word, [&](const Use& use) {
-      std::uint64_t& seen = once[use.phrase / 64];
-      if (use.alone || (seen & bit(use.phrase)) != 0)
-        candidates[use.phrase / 64] |= bit(use.phrase);
-      seen |= bit(use.phrase);
-    });
-  }
-  return candidates;
-}
-
-bool PhraseFilter::enough(std::size_t phrase, const std::vector<std::size_t>& words) const {
-  std::uint64_t present = 0;
-  std::uint64_t wanted = 0;
-  bool maybe = false;
-  for (const std::size_t word : words) {
-    for_each_use(word, [&](const Use& use) {
-      if (use.phrase != phrase) return;
-      if (use.place == not_known) {
-        maybe = true;
-      } else {
-        present |= bit(use.place);
-        wanted |= partners_[phrase][use.place];
-      }
-    });
-  }
-  return maybe || (present & wanted) != 0 || std::popcount(present) > 2;
+  return any;
 }
 
 }  // namespace triage::inline v0_1::detail

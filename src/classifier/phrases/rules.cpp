@@ -98,7 +98,9 @@ struct RuleBook::Compiled {
   std::vector<std::unique_ptr<LazyPattern>> guards{};  // One a rule; null: none.
   PatternGroup phrases{};
   PatternGroup types{};
-  std::vector<WrittenWords> known{};  // Words of patterns, in their order; known before.
+  PhraseFilter waits{};                     // Of the phrases that tell how long to wait …
+  std::vector<std::size_t> wait_phrases{};  // … and which they are, by their number in the filter.
+  std::vector<WrittenWords> known{};        // Words of patterns, in their order; known before.
   std::size_t next_known = 0;
 
   // Patterns are compiled only to see whether they are any; those whose words are known are.
@@ -127,21 +129,26 @@ struct RuleBook::Compiled {
     if (group.patterns.size() == PhraseFilter::most_phrases) {
       return bad_pattern(row, "too many rules of its kind");
     }
+    std::optional<PhraseWords> words;
     if (next_known < known.size() && known[next_known].id == row.rule.id &&
         known[next_known].checksum == crc32c(pattern->text())) {
-      group.filter.add(std::move(known[next_known++].words));
+      words = std::move(known[next_known++].words);
     } else {
-      auto needed = words_of_pattern(pattern->text());
-      if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-      group.filter.add(std::move(*needed));
+      words = words_of_pattern(pattern->text());
     }
+    if (!words) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
+    if (row.rule.kind == RuleKind::wait || row.rule.kind == RuleKind::until) {
+      waits.add(*words);
+      wait_phrases.push_back(group.patterns.size());
+    }
+    group.filter.add(std::move(*words));
     group.patterns.push_back(std::move(pattern));
     group.rules.push_back(rules.size());
     return outcome::success();
   }
 
   Result<void> finish() {
-    if (!phrases.filter.finish() || !types.filter.finish()) {
+    if (!phrases.filter.finish() || !types.filter.finish() || !waits.finish()) {
       return Error{Errc::invalid_argument, "rules: too many words"};
     }
     known = {};
@@ -177,17 +184,14 @@ struct RuleBook::Compiled {
     return {};
   }
 
-  void match_phrases(std::string_view line, std::vector<std::size_t>& words,
-                     std::vector<RuleHit>& hits) const {
-    phrases.filter.for_each_candidate(line, words, [&](std::size_t candidate) {
-      const std::size_t rule = phrases.rules[candidate];
-      // One hit a rule is enough; it also bounds the work on repetitive texts.
-      if (std::any_of(hits.begin(), hits.end(),
-                      [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
-        return;
-      const auto match = find(candidate, guards[rule].get(), line);
-      if (match) hits.push_back({&rules[rule], *match});
-    });
+  void match_phrase(std::size_t phrase, std::string_view line, std::vector<RuleHit>& hits) const {
+    const std::size_t rule = phrases.rules[phrase];
+    // One hit a rule is enough; it also bounds the work on repetitive texts.
+    if (std::any_of(hits.begin(), hits.end(),
+                    [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
+      return;
+    const auto match = find(phrase, guards[rule].get(), line);
+    if (match) hits.push_back({&rules[rule], *match});
   }
 
   void match_type(std::string_view name, std::vector<RuleHit>& hits) const {
@@ -196,8 +200,7 @@ struct RuleBook::Compiled {
     std::string key = exception_stem(last);
     if (key.empty()) return;
     key.append(" ").append(last);  // Patterns are anchored on "stem Name".
-    std::vector<std::size_t> words;
-    types.filter.for_each_candidate(key, words, [&](std::size_t candidate) {
+    types.filter.for_each_candidate(key, [&](std::size_t candidate) {
       if (!RE2::FullMatch(key, types.patterns[candidate]->get())) return;
       hits.push_back({&rules[types.rules[candidate]], name});
     });
@@ -206,15 +209,25 @@ struct RuleBook::Compiled {
   // Line by line: most lines of a long text have no word that matters.
   void match_window(std::string_view text, std::vector<RuleHit>& hits) const {
     int types_left = most_leading_types;
-    std::vector<std::size_t> words;
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       const std::string_view line = text.substr(0, end);
-      match_phrases(line, words, hits);
+      phrases.filter.for_each_candidate(
+          line, [&](std::size_t phrase) { match_phrase(phrase, line, hits); });
       if (const auto name = leading_type_name(line); !name.empty() && types_left > 0) {
         match_type(name, hits);
         --types_left;
       }
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  void match_waits(std::string_view text, std::vector<RuleHit>& hits) const {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      waits.for_each_candidate(
+          line, [&](std::size_t wait) { match_phrase(wait_phrases[wait], line, hits); });
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
@@ -244,6 +257,10 @@ void RuleBook::match_text(std::string_view text, std::vector<RuleHit>& hits) con
     if (window.empty()) continue;
     compiled_->match_window(window, hits);
   }
+}
+
+void RuleBook::match_waits(std::string_view text, std::vector<RuleHit>& hits) const {
+  for (const std::string_view window : windows_of(text)) compiled_->match_waits(window, hits);
 }
 
 void RuleBook::match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const {

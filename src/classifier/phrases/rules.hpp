@@ -55,6 +55,8 @@ class RuleBook {
   // Appends the phrases and waits found in the windows of `text`, and the known exception types
   // that begin one of its lines ("openai.RateLimitError: …"). Linear in the length of the windows.
   void match_text(std::string_view text, std::vector<RuleHit>& hits) const;
+  // The same for the rules alone that say how long to wait, or until when.
+  void match_waits(std::string_view text, std::vector<RuleHit>& hits) const;
   // Appends what is known of an exception's type name: C++, Python, Java or bare.
   void match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const;
 

@@ -70,7 +70,7 @@ class TableReader {
     const auto parsed =
         std::from_chars(number.data(), number.data() + number.size(), row.rule.confidence);
     if (parsed.ec != std::errc{} || !(row.rule.confidence >= 0 && row.rule.confidence <= 1)) {
-      return bad_line(line_, "the confidence is no number from 0 to 1: " + std::string(number));
+      return bad_line(line_, "the confidence is not a number from 0 to 1: " + std::string(number));
     }
     TRIAGE_TRY(pattern, expand(columns[5]));
     row.pattern = std::move(pattern);

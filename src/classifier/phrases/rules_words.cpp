@@ -54,11 +54,10 @@ std::string_view take_until(std::string_view& rest, char end) {
   return part;
 }
 
-// "!:word" is enough alone; "5:word" with the first or the third word.
+// "5:word" is a word of the first and the third clause.
 bool read_word(std::string_view field, PhraseWords::Word& word) {
-  const std::string_view mark = take_until(field, ':');
-  word.alone = mark == "!";
-  return (word.alone || read_hex(mark, word.enough_with)) && read_spelt(field, word.text);
+  return read_hex(take_until(field, ':'), word.clauses) && word.clauses != 0 &&
+         read_spelt(field, word.text);
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ std::string show_words(const WrittenWords& written) {
   };
   std::string line = written.id + '\t' + hex(written.checksum);
   for (const PhraseWords::Word& word : written.words.words) {
-    line += '\t' + (word.alone ? "!" : hex(word.enough_with)) + ':' + spelt(word.text);
+    line += '\t' + hex(word.clauses) + ':' + spelt(word.text);
   }
   return line;
 }

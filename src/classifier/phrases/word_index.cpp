@@ -4,6 +4,7 @@
 #include "base/ascii.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -22,8 +23,8 @@ constexpr std::array<unsigned char, 256> make_lower_case() {
 
 constinit const std::array<unsigned char, 256> WordIndex::lower_case = make_lower_case();
 
-std::size_t WordIndex::slot_of(const std::string& word) noexcept {
-  return slot_of(byte(word, 0) | byte(word, 1) << 8U | byte(word, 2) << 16U);
+std::size_t WordIndex::slot_of(const std::string& word) const noexcept {
+  return slot_of(byte(word, 0) | byte(word, 1) << 8U | byte(word, 2) << 16U, slot_shift_);
 }
 
 // Upper-case letters are found in all eight bytes at once: in those below 128, an addition that
@@ -49,7 +50,11 @@ bool WordIndex::rest_stands_at(const std::string& word, std::string_view text,
 }
 
 WordIndex::WordIndex(std::vector<std::string> words)
-    : words_(std::move(words)), slots_(std::size_t{1} << slot_bits), entries_(words_.size()) {
+    : words_(std::move(words)), entries_(words_.size()) {
+  // Four slots a word and more, so that most are empty.
+  const auto bits = static_cast<unsigned>(std::bit_width(words_.size())) + 2;
+  slot_shift_ = 32 - std::clamp(bits, least_slot_bits, most_slot_bits);
+  slots_.resize(std::size_t{1} << (32 - slot_shift_));
   for (const std::string& word : words_) {
     Slot& slot = slots_[slot_of(word)];
     ++slot.end;

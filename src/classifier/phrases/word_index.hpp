@@ -31,10 +31,13 @@ class WordIndex {
   void for_each_in(std::string_view text, Visit visit) const {
     if (words_.empty() || text.size() < least_bytes) return;
     const std::size_t last = text.size() - least_bytes;
+    // In locals: with the members the compiler goes to memory for each byte.
+    const Slot* const slots = slots_.data();
+    const unsigned shift = slot_shift_;
     std::uint32_t three = byte(text, 0) << 8U | byte(text, 1) << 16U;
     for (std::size_t at = 0; at <= last; ++at) {
       three = three >> 8U | byte(text, at + 2) << 16U;
-      const Slot& slot = slots_[slot_of(three)];
+      const Slot& slot = slots[slot_of(three, shift)];
       if (slot.fourth == 0) continue;
       if (at < last && (slot.fourth >> (byte(text, at + 3) % 32) & 1U) == 0) continue;
       const std::uint64_t eight = eight_at(text, at);
@@ -47,7 +50,8 @@ class WordIndex {
   }
 
  private:
-  static constexpr unsigned slot_bits = 11;
+  static constexpr unsigned least_slot_bits = 11;
+  static constexpr unsigned most_slot_bits = 13;
 
   struct Slot {
     std::uint32_t fourth = 0;  // A bit for each byte (modulo 32) that is the fourth of a word.
@@ -63,10 +67,10 @@ class WordIndex {
   [[nodiscard]] static std::uint32_t byte(std::string_view text, std::size_t at) noexcept {
     return lower_case[static_cast<unsigned char>(text[at])];
   }
-  [[nodiscard]] static std::size_t slot_of(std::uint32_t three) noexcept {
-    return (three * 2654435761U) >> (32 - slot_bits);
+  [[nodiscard]] static std::size_t slot_of(std::uint32_t three, unsigned shift) noexcept {
+    return (three * 2654435761U) >> shift;
   }
-  [[nodiscard]] static std::size_t slot_of(const std::string& word) noexcept;
+  [[nodiscard]] std::size_t slot_of(const std::string& word) const noexcept;
   // In lower case; zeros behind the end.
   [[nodiscard]] static std::uint64_t eight_at(std::string_view text, std::size_t at) noexcept;
   // Whether the text goes on with the word behind its first eight bytes.
@@ -76,6 +80,7 @@ class WordIndex {
   static const std::array<unsigned char, 256> lower_case;
 
   std::vector<std::string> words_{};
+  unsigned slot_shift_ = 31;  // Leaves the bits of a slot's number.
   std::vector<Slot> slots_{};
   std::vector<Entry> entries_{};  // By slot.
 };

@@ -163,18 +163,34 @@ constexpr Known known_words[] = {
 static_assert(std::is_sorted(std::begin(known_words), std::end(known_words),
                              [](const Known& a, const Known& b) { return a.word < b.word; }));
 
+// Where the words with each first letter begin, and the end.
+constexpr std::size_t letters = 26;
+constexpr std::array<std::uint8_t, letters + 1> first_with = [] {
+  std::array<std::uint8_t, letters + 1> begins{};
+  for (std::size_t letter = 0; letter <= letters; ++letter) {
+    std::size_t at = 0;
+    while (at < std::size(known_words) &&
+           static_cast<std::size_t>(known_words[at].word[0] - 'a') < letter) {
+      ++at;
+    }
+    begins[letter] = static_cast<std::uint8_t>(at);
+  }
+  return begins;
+}();
+static_assert(std::size(known_words) < 256);
+
 }  // namespace
 
 std::uint16_t name_roles(std::string_view word) noexcept {
-  if (word.size() > longest_known) return 0;
+  if (word.empty() || word.size() > longest_known || !is_letter(word[0])) return 0;
   std::array<char, longest_known> buffer{};
   std::transform(word.begin(), word.end(), buffer.begin(), lower);
   const std::string_view key(buffer.data(), word.size());
-  const auto found = std::lower_bound(
-      std::begin(known_words), std::end(known_words), key,
-      [](const Known& known, std::string_view wanted) { return known.word < wanted; });
-  const bool known = found != std::end(known_words) && found->word == key;
-  return known ? static_cast<std::uint16_t>(found->roles) : std::uint16_t{0};
+  const auto letter = static_cast<std::size_t>(key[0] - 'a');
+  for (std::size_t i = first_with[letter]; i < first_with[letter + 1]; ++i) {
+    if (known_words[i].word == key) return static_cast<std::uint16_t>(known_words[i].roles);
+  }
+  return 0;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -10,7 +10,7 @@ namespace triage::inline v0_1::detail {
 // What a word may be at its place.
 enum NameRole : std::uint16_t {
   noun = 1,       // "tool": a name may follow or be meant.
-  about = 2,      // "call", "arguments": what follows the noun then is no name.
+  about = 2,      // "call", "arguments": what follows the noun then is not a name.
   link = 4,       // "named", "the": between noun and name.
   verdict = 8,    // "is", "not", "does": behind a name that is spoken of.
   denial = 16,    // "unknown", "no", "such": in front of the noun.

@@ -17,6 +17,10 @@ bool is_letter_byte(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
 }
 bool is_word_byte(char c) { return is_letter_byte(c) || is_digit(c) || c == '_'; }
+// Inside a name, between two word bytes.
+bool is_joining_byte(char c) {
+  return c == '.' || c == '-' || c == '/' || c == '@' || c == '$' || c == ':';
+}
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
 
 struct Word {
@@ -75,8 +79,7 @@ class NameFinder {
   [[nodiscard]] bool joins(std::size_t at) const {
     const char c = line_[at];
     if (at + 1 >= line_.size() || !is_word_byte(line_[at + 1])) return false;
-    return c == '.' || c == '-' || c == '/' || c == '@' || c == '$' ||
-           (c == '\'' && lower(line_[at + 1]) == 't') || (c == ':' && is_word_byte(line_[at + 1]));
+    return is_joining_byte(c) || (c == '\'' && lower(line_[at + 1]) == 't');
   }
 
   static bool is_shaped(std::string_view word) {
@@ -219,6 +222,11 @@ class NameFinder {
 };
 
 }  // namespace
+
+bool may_be_in_name(std::string_view words) noexcept {
+  return std::all_of(words.begin(), words.end(),
+                     [](char c) { return is_word_byte(c) || is_joining_byte(c) || c == '\''; });
+}
 
 void find_names(std::string_view line, std::vector<NamePlace>& places) {
   if (line.size() <= longest_line) NameFinder(line, places).run();

@@ -20,6 +20,10 @@ struct NamePlace {
 // b"). In order, without overlaps. Linear.
 void find_names(std::string_view line, std::vector<NamePlace>& places);
 
+// False for words of which no name consists, such as two with a blank between them: the cheap
+// answer.
+[[nodiscard]] bool may_be_in_name(std::string_view words) noexcept;
+
 // The line with every name replaced by one that says nothing.
 [[nodiscard]] std::string without_names(std::string_view line,
                                         const std::vector<NamePlace>& places);

@@ -81,7 +81,7 @@ float feature_norm(const std::array<float, feature_group_count>& group_scales,
 
 Result<TextModel> TextModel::parse_static(std::string_view bytes, Checksum checksum) {
   const std::string expected = header();
-  if (!bytes.starts_with(magic)) return refused(Errc::corrupt, "it is none");
+  if (!bytes.starts_with(magic)) return refused(Errc::corrupt, "it is not a model file");
   if (bytes.size() < expected.size() + checksum_bytes)
     return refused(Errc::corrupt, "it is cut off");
   if (checksum == Checksum::compared &&

@@ -111,14 +111,21 @@ class EnvelopeReader {
   std::string string() {
     const char quote = text_[at_++];
     std::string out;
-    while (at_ < text_.size() && text_[at_] != quote) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
+    while (true) {
+      const std::size_t plain = at_;
+      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
+             text_[at_] != '\n') {
         ++at_;
+      }
+      out += text_.substr(plain, at_ - plain);
+      if (at_ >= text_.size() || text_[at_] == quote) break;
+      const char c = text_[at_++];
+      if (c == '\n') {
+        out += ' ';  // JSON has no line ends inside strings: somebody broke the line.
+      } else if (at_ < text_.size()) {
         escaped(out);
       } else {
-        // JSON has no line ends inside strings: somebody broke the line.
-        out += text_[at_] == '\n' ? ' ' : text_[at_];
-        ++at_;
+        out += c;  // The text was cut off behind a backslash.
       }
     }
     if (at_ < text_.size()) ++at_;
@@ -351,10 +358,11 @@ bool unwrap_envelope(std::string& text) {
     text = std::move(*inside);
     return true;
   }
+  const std::string_view whole = text;
   std::size_t tried = 0;
-  for (std::size_t at = text.find_first_of("{[");
-       at != std::string::npos && tried < most_candidates; at = text.find_first_of("{[", at + 1)) {
-    if (!may_begin(text, at)) continue;
+  for (std::size_t at = std::min(whole.find('{'), whole.find('['));
+       at < whole.size() && tried < most_candidates; ++at) {
+    if ((whole[at] != '{' && whole[at] != '[') || !may_begin(whole, at)) continue;
     ++tried;
     if (unwrap_at(text, at)) return true;
   }

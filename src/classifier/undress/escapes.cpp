@@ -116,26 +116,27 @@ Cut cut_at(std::string_view text) {
 }  // namespace
 
 bool remove_escapes(std::string& text) {
+  const std::string_view whole = text;
   std::string out;
   std::size_t kept = 0;  // Everything before is in `out`.
   bool changed = false;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!is_suspect(text[at])) {
+  for (std::size_t at = 0; at < whole.size();) {
+    if (!is_suspect(whole[at])) {
       ++at;
       continue;
     }
-    const Cut cut = cut_at(std::string_view(text).substr(at));
+    const Cut cut = cut_at(whole.substr(at));
     if (cut.length == 0) {
       ++at;
       continue;
     }
-    out.append(text, kept, at - kept).append(cut.instead);
+    out.append(whole.substr(kept, at - kept)).append(cut.instead);
     at += cut.length;
     kept = at;
     changed = true;
   }
   if (changed) {
-    out.append(text, kept);
+    out.append(whole.substr(kept));
     text = std::move(out);
   }
   return changed;

@@ -51,8 +51,8 @@ struct Reader {
     ++at;
     return true;
   }
-  bool take(std::string_view words) {
-    if (!rest().starts_with(words)) return false;
+  bool take(std::string_view words) {  // One or more.
+    if (next() != words.front() || !rest().starts_with(words)) return false;
     at += words.size();
     return true;
   }

@@ -15,7 +15,7 @@ namespace triage::inline v0_1::detail {
 
 enum class Level : std::uint8_t { none, error, warning, info };
 enum class BracketKind : std::uint8_t {
-  words,  // Says something: it is no part of a head.
+  words,  // Says something: it is not part of a head.
   name,   // A thread, a process, a logger.
   log,    // A time or a level: only logs have these.
 };

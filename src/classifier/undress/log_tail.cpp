@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -136,17 +137,36 @@ std::size_t paired_tail(std::string_view text) {
   return begin;
 }
 
+// The last place of a mark, found by the rarest of its characters: most texts have none of them.
+struct TailMark {
+  std::string_view text;
+  std::size_t rarest;
+};
+std::size_t last_place_of(const TailMark& mark, std::string_view text) {
+  const char rare = mark.text[mark.rarest];
+  std::string_view before = text;
+  while (const void* found = ::memrchr(before.data(), rare, before.size())) {
+    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    if (at >= mark.rarest && text.substr(at - mark.rarest).starts_with(mark.text)) {
+      return at - mark.rarest;
+    }
+    before = text.substr(0, at);
+  }
+  return std::string_view::npos;
+}
+
 // "… | request id 4f…", "… - took 120ms", "…; trace: 4f…", "…. Request ID: 4f…"
 std::size_t marked_tail(std::string_view text) {
   const std::string_view near = text.substr(text.size() - std::min(text.size(), longest_tail));
   const std::size_t before = text.size() - near.size();
-  for (const std::string_view mark :
-       {" | ", " - ", " -- ", "; ", ". ", ", ", "\n", " \xE2\x80\x94 "}) {
-    const std::size_t found = near.rfind(mark);
+  constexpr TailMark marks[] = {{" | ", 1}, {" - ", 1}, {" -- ", 1}, {"; ", 0},
+                                {". ", 0},  {", ", 0},  {"\n", 0},   {" \xE2\x80\x94 ", 1}};
+  for (const TailMark& mark : marks) {
+    const std::size_t found = last_place_of(mark, near);
     if (found == std::string_view::npos || before + found == 0) continue;
-    const std::string_view part = near.substr(found + mark.size());
+    const std::string_view part = near.substr(found + mark.text.size());
     const bool word_only = part.find_first_of("=:0123456789") == std::string_view::npos;
-    if (!word_only && is_all_metadata(part)) return before + found + (mark == ". " ? 1 : 0);
+    if (!word_only && is_all_metadata(part)) return before + found + (mark.text == ". " ? 1 : 0);
   }
   return text.size();
 }

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
+#include "base/mark_finder.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
 
 using namespace undressing;
+
+// Most lines differ from what they are compared with in their first byte.
+bool begins(std::string_view line, std::string_view start) {
+  return !line.empty() && line.front() == start.front() && line.starts_with(start);
+}
 
 bool ends_with_place(std::string_view line) {
   std::size_t end = line.size();
@@ -101,7 +108,7 @@ bool is_marker(std::string_view line) {
                                        "The following exception was thrown",
                                        "Previous exception in",
                                        "thrown in "}) {
-    if (line.starts_with(start)) return true;
+    if (begins(line, start)) return true;
   }
   if (line.starts_with("... ") && (line.ends_with(" more") || line.ends_with("omitted")))
     return true;
@@ -212,7 +219,7 @@ class TraceReader {
     for (bool again = true; again;) {
       again = false;
       for (const std::string_view start : introductions) {
-        if (!text.starts_with(start)) continue;
+        if (!begins(text, start)) continue;
         found_ = found_ || start != "** ";
         if (is_runtimes_own(text)) break;
         text.remove_prefix(start.size());
@@ -305,28 +312,24 @@ std::string_view without_common_name(std::string_view line) {
 }
 
 // What most traces have in them; all others are not read line by line.
-bool may_be_trace(std::string_view text) {
-  for (const std::string_view mark : {"Traceback",   "\n    at ",
-                                      "\n\tat ",     "\n  at ",
-                                      "\n   at ",    "Caused by",
-                                      "goroutine ",  "panicked at",
-                                      "panic: ",     "File \"",
-                                      "Stack trace", "stack trace",
-                                      "backtrace",   "\n\tfrom ",
-                                      "#0 ",         "#1 ",
-                                      " ---> ",      "Unhandled exception",
-                                      "Uncaught ",   "Exception in thread",
-                                      "[cause]",     "\n    (",
-                                      "Stacktrace",  "\nat "}) {
-    if (text.find(mark) != std::string_view::npos) return true;
-  }
-  return false;
-}
+constexpr MarkFinder trace_marks(
+    std::to_array<std::string_view>({"Traceback",   "\n    at ",
+                                     "\n\tat ",     "\n  at ",
+                                     "\n   at ",    "Caused by",
+                                     "goroutine ",  "panicked at",
+                                     "panic: ",     "File \"",
+                                     "Stack trace", "stack trace",
+                                     "backtrace",   "\n\tfrom ",
+                                     "#0 ",         "#1 ",
+                                     " ---> ",      "Unhandled exception",
+                                     "Uncaught ",   "Exception in thread",
+                                     "[cause]",     "\n    (",
+                                     "Stacktrace",  "\nat "}));
 
 }  // namespace
 
 bool unfold_trace(std::string& text) {
-  if (!may_be_trace(text)) return false;
+  if (!trace_marks.any_in(text)) return false;
   std::vector<std::string_view> lines = TraceReader(text).run();
   for (std::string_view& line : lines) line = without_common_name(without_php_place(line));
   std::string out = telling_lines(lines);

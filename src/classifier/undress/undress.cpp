@@ -5,7 +5,7 @@
 #include "classifier/undress/letters.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -32,17 +32,19 @@ constexpr Layer layers[] = {
     {Garment::line_wraps, join_wrapped_lines, "line wraps"},
 };
 
+// Until every layer has seen the text as it is.
 bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
   bool any = false;
+  std::size_t unchanged = 0;  // Layers that had nothing to take off since one last had.
   for (int round = 0; round < most_rounds; ++round) {
-    bool changed = false;
     for (const Layer& layer : layers) {
+      if (unchanged == std::size(layers)) return any;
+      ++unchanged;
       if (!layer.take_off(text)) continue;
       garments.set(static_cast<std::size_t>(layer.garment));
-      changed = true;
+      any = true;
+      unchanged = 0;
     }
-    if (!changed) break;
-    any = true;
   }
   return any;
 }

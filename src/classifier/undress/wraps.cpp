@@ -34,11 +34,20 @@ bool goes_on(std::string_view line, std::string_view next) {
   return !list && !is_blank(first) && !(ended && begins);
 }
 
+// Lines of a log or a list: all but the last begin with the same word.
+bool is_enumeration(const Lines& lines) {
+  if (lines.size() < 3) return false;
+  const std::string_view word = lines.front().substr(0, first_word(lines.front()));
+  return !word.empty() && std::all_of(lines.begin(), lines.end() - 1, [&](std::string_view line) {
+    return line.substr(0, first_word(line)) == word;
+  });
+}
+
 // Each line is as long as it could be: the next word did not fit.
 bool is_wrapped(const Lines& lines) {
   std::size_t width = 0;
   for (const std::string_view line : lines) width = std::max(width, line.size());
-  if (width < least_width || width > most_width) return false;
+  if (width < least_width || width > most_width || is_enumeration(lines)) return false;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     if (lines[i].size() + 1 + first_word(lines[i + 1]) <= width) return false;
     if (!goes_on(lines[i], lines[i + 1])) return false;
@@ -54,6 +63,7 @@ bool is_wrapped(const Lines& lines) {
 bool is_cut(const Lines& lines) {
   const std::size_t width = lines.front().size();
   if (lines.size() < 3 || width < least_width || lines.back().size() > width) return false;
+  if (is_enumeration(lines)) return false;
   const bool equal = std::all_of(lines.begin(), lines.end() - 1,
                                  [&](std::string_view line) { return line.size() == width; });
   // Sentences that are broken between words lose the blanks there.

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "base/mark_finder.hpp"
+
+#include "support/catch.hpp"
+
+#include "triage/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr auto marks =
+    std::to_array<std::string_view>({"Traceback", "\n\tat ", "#0 ", "ab", "\xE2\x80\x94 "});
+constexpr triage::detail::MarkFinder finder(marks);
+
+bool any_in(std::string_view text) {
+  return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) {
+    return text.find(mark) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a mark is found wherever it stands", "[base]") {
+  for (const std::string_view mark : marks) {
+    const std::string whole(mark);
+    INFO(whole);
+    CHECK(finder.any_in(whole));
+    CHECK(finder.any_in("x" + whole));
+    CHECK(finder.any_in(whole + "x"));
+    CHECK(finder.any_in(whole.substr(0, 1) + whole));  // Behind its own beginning.
+    CHECK_FALSE(finder.any_in(whole.substr(0, whole.size() - 1)));
+  }
+  CHECK_FALSE(finder.any_in(""));
+  CHECK_FALSE(finder.any_in("a"));
+  CHECK_FALSE(finder.any_in("traceback, AB, #1 "));
+}
+
+TEST_CASE("marks are found exactly where a plain search finds one", "[base]") {
+  const auto random = triage::seeded_random(5);
+  constexpr std::string_view bytes = "abT#0 \n\tr\xE2\x80\x94";
+  for (int round = 0; round < 5'000; ++round) {
+    std::string text;
+    for (std::size_t i = random->next() % 12; i > 0; --i) {
+      text += bytes[random->next() % bytes.size()];
+    }
+    INFO(text);
+    CHECK(finder.any_in(text) == any_in(text));
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "run_body.hpp"
+#include "compatible.hpp"
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+AgentOptions agent_options(const Workflow& workflow, const WorkflowRunOptions& own) {
+  AgentOptions options = detail::outer_options(workflow.id(), own.store);
+  options.observer = own.observer;
+  options.budget = own.budget;
+  options.clock = own.clock;
+  options.random = own.random;
+  options.compensation = own.compensation;
+  options.compensations = own.compensations;
+  options.reconciliations = own.reconciliations;
+  return options;
+}
+
+}  // namespace
+
+WorkflowRun::Body::Body(Workflow workflow, WorkflowRunOptions options)
+    : workflow_(std::move(workflow)),
+      options_(std::move(options)),
+      id_(options_.run_id),
+      agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
+             detail::outer_policy(driven_, workflow_.body()->spec().options.max_rollbacks),
+             agent_options(workflow_, options_)) {
+  if (!options_.clock) options_.clock = real_clock();
+}
+
+Result<void> WorkflowRun::Body::check() {
+  if (options_.threads < 1 || options_.threads > 256) {
+    return Error{Errc::invalid_argument,
+                 "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+  }
+  TRIAGE_TRYV(detail::check_resources(options_.resources));
+  const detail::WorkflowBody& body = *workflow_.body();
+  TRIAGE_TRY(policies,
+             detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));
+  policies_ = std::move(policies);
+  return outcome::success();
+}
+
+Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (id_.empty()) id_ = attempt.run_id();
+    looked_ = true;
+  }
+  driven_ = {};
+  const detail::WorkflowBody& body = *workflow_.body();
+  const Json& started_with = task.at("parts");
+  const State state = attempt.state();
+  // Another process may have gone on with other parts meanwhile.
+  if (auto fits = detail::check_parts(id_, started_with, state, workflow_);
+      !fits && !options_.force) {
+    driven_.error = fits.error();
+    return std::move(fits).error();
+  }
+  const Json& parts = detail::known_parts(started_with, state);
+  Json known = detail::same_parts(parts, workflow_) ? Json() : detail::parts_object(parts);
+  const Json inputs = detail::edited_inputs(task.at("inputs"), state);
+  const UnderWay under_way(*this, attempt);
+  detail::Driver driver(
+      body, policies_, inputs, attempt,
+      {.threads = options_.threads,
+       .pool = options_.pool,
+       .max_supersteps = options_.max_supersteps.value_or(body.spec().options.max_supersteps),
+       .store = options_.store,
+       .clock = options_.clock,
+       .calls = &calls_,
+       .retry_failed = options_.retry_failed,
+       .on_event = options_.on_event,
+       .known_parts = std::move(known),
+       .resources = options_.resources,
+       .restored = std::exchange(restored_, false),
+       .budget = options_.budget,
+       .reconciliations = &options_.reconciliations});
+  return driver.run(driven_);
+}
+
+Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
+  TRIAGE_TRYV(check());
+  if (!options_.store || id_.empty()) {
+    return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
+  }
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  if (place.run != id_) {
+    return Error{Errc::invalid_argument, "checkpoint \"" + printable(checkpoint) +
+                                             "\" is not of run \"" + id_ +
+                                             "\"; rehydrate() or fork() begin at another run's"};
+  }
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  driven_ = {};
+  restored_ = true;
+  auto done = agent_.resume_run(id_, {.from = std::string(checkpoint), .run = run_options()});
+  restored_ = false;
+  return finish(std::move(done));
+}
+
+Result<void> WorkflowRun::Body::begin_at(std::string_view checkpoint) {
+  if (!options_.store) return Error{Errc::not_found, "there is no store to read a checkpoint from"};
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  begin_at_ = checkpoint;
+  return outcome::success();
+}
+
+Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
+  TRIAGE_TRYV(check());
+  if (!options_.store) return Error{Errc::not_found, "there is no store to fork in"};
+  TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRY(state,
+             detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, state, edits));
+  driven_ = {};
+  return finish(agent_.fork(checkpoint, {.label = edits.label,
+                                         .state = std::move(changed),
+                                         .who = edits.author,
+                                         .run = run_options()}));
+}
+
+Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
+  const RunId run = id();
+  if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
+  const auto& own = workflow_.body()->spec().options.checkpoints;
+  const auto policy = options_.checkpoints ? options_.checkpoints : own;
+  return detail::stored_checkpoints(*options_.store, run, policy ? policy->max_checkpoints : 0);
+}
+
+Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
+  if (label.rfind("triage/", 0) == 0) {
+    return Error{Errc::invalid_argument, "label \"" + printable(label) +
+                                             "\" is not allowed: those that begin with "
+                                             "\"triage/\" are the library's"};
+  }
+  const std::scoped_lock lock(mutex_);
+  if (attempt_ == nullptr || !options_.store) {
+    return Error{Errc::not_found, attempt_ == nullptr
+                                      ? "the run is not under way in this object"
+                                      : "there is no store to keep a checkpoint in"};
+  }
+  return attempt_->checkpoint(label);
+}
+
+Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
+  if (!done) {
+    Error error = std::move(done).error();
+    const auto& failure = error.failure();
+    const std::string reason = failure ? failure->classification.reason : std::string();
+    if (reason == detail::limit_reason || reason == detail::budget_reason) {
+      error.code = Errc::exhausted;
+    } else if (error.code == Errc::escalated && driven_.error) {
+      error.code = driven_.error->code;
+    }
+    return error;
+  }
+  WorkflowResult result;
+  if (driven_.outputs.empty() && !done.value().empty()) {  // It had finished before.
+    TRIAGE_TRY(outputs, detail::stored_outputs(*options_.store, id_, workflow_, done.value()));
+    result.outputs = std::move(outputs);
+    return outcome::success(std::move(result));
+  }
+  for (detail::Emitted& one : driven_.outputs) {
+    result.outputs.push_back({workflow_.body()->plan().nodes[one.origin.node].path,
+                              one.message.type, one.message.json()});
+  }
+  return outcome::success(std::move(result));
+}
+
+Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
+  TRIAGE_TRY(pending, asked());
+  for (const detail::Asked& one : pending) {
+    if (one.id != request) continue;
+    if (detail::is_expired(one, *options_.clock)) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has expired: the run goes on without an answer"};
+    }
+    TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
+    // A second answer is refused even if it is the same: only one of several wins.
+    const std::string nonce =
+        std::to_string((options_.random ? options_.random : real_random())->next());
+    auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});
+    if (!sent && sent.error().code == Errc::conflict) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has been answered before, or has expired"};
+    }
+    return sent;
+  }
+  return Error{Errc::not_found,
+               "no request \"" + printable(request) + "\" waits in run \"" + id() + "\""};
+}
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a WorkflowRun is made of: a run of a workflow over a run of an agent.
+
+#include "branch.hpp"
+#include "checkpointer.hpp"
+#include "driver.hpp"
+#include "stored_deliveries.hpp"
+#include "stored_run.hpp"
+#include "triage/agent.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/workflow/inspect.hpp"
+#include "triage/workflow/run.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::workflow {
+
+// Thread-safety: that of WorkflowRun.
+class WorkflowRun::Body {
+ public:
+  Body(Workflow workflow, WorkflowRunOptions options);
+
+  Result<WorkflowResult> run(const Json& inputs) {
+    TRIAGE_TRYV(check());
+    driven_ = {};
+    return finish(agent_.run(task(inputs), run_options()));
+  }
+  Result<WorkflowResult> go_on(const Json* inputs) {
+    if (begin_at_) return fork(*std::exchange(begin_at_, std::nullopt), {});
+    TRIAGE_TRYV(check());
+    if (!options_.store || id_.empty()) {
+      return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
+    }
+    driven_ = {};
+    TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs, options_.force));
+    if (!options_.retry_failed && inputs != nullptr) {
+      return finish(agent_.run_or_resume(id_, task(*inputs), {.run = run_options()}));
+    }
+    return finish(agent_.resume_run(id_, {.run = run_options()}));
+  }
+  Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
+  Result<WorkflowResult> restore(std::string_view checkpoint);
+  // The first resume() begins a branch there.
+  Result<void> begin_at(std::string_view checkpoint);
+
+  Result<std::vector<detail::Asked>> asked() const {
+    const RunId run = id();
+    if (options_.store && !run.empty()) return detail::pending_in(*options_.store, run);
+    const std::scoped_lock lock(mutex_);
+    return outcome::success(shown_.asked);
+  }
+  Result<void> answer(std::string_view request, const Json& answer);
+  Result<Json> state() const {
+    {
+      const std::scoped_lock lock(mutex_);
+      const bool known = attempt_ == nullptr && !shown_.state.is_null();
+      if (known || !options_.store) return outcome::success(shown_.state);
+    }
+    const RunId run = id();
+    if (run.empty()) return Error{Errc::not_found, "the run has not begun"};
+    TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
+    return detail::state_after(workflow_, stored);
+  }
+
+  Result<std::vector<DeliveryView>> deliveries() const {
+    std::vector<DeliveryView> views;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (looked_ && attempt_ == nullptr) {
+        for (const detail::Viewed& one : shown_.deliveries) views.push_back(view_of(one));
+        return outcome::success(std::move(views));
+      }
+    }
+    const RunId run = id();
+    if (!options_.store || run.empty()) {
+      return Error{Errc::not_found, "the run has not been gone on with in this process"};
+    }
+    // It is under way, or had finished before.
+    TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
+    for (const auto& one : stored) views.push_back(detail::view_of(workflow_, one));
+    return outcome::success(std::move(views));
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints() const;
+  Result<CheckpointId> checkpoint(std::string_view label);
+  Result<std::vector<WorkflowEvent>> events(Sequence from) const {
+    const RunId run = id();
+    if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
+    return workflow::events(*options_.store, run, from);
+  }
+  // The same object from when it is known.
+  [[nodiscard]] const RunId& id() const noexcept {
+    const std::scoped_lock lock(mutex_);
+    return id_;
+  }
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
+
+ private:
+  Result<void> check();
+  [[nodiscard]] Json task(const Json& inputs) const {
+    return {{"inputs", inputs}, {"parts", workflow_.body()->fingerprint_text()}};
+  }
+  [[nodiscard]] RunOptions run_options() const {
+    return {.run_id = id_,
+            .deadline = options_.deadline,
+            .stop_token = options_.stop_token,
+            .auto_checkpoint = false,
+            .label = options_.label};
+  }
+  Result<Json> drive(const Json& task, Attempt& attempt);
+  Result<WorkflowResult> finish(Result<Json> done);
+  [[nodiscard]] DeliveryView view_of(const detail::Viewed& one) const {
+    DeliveryView view{.executor = workflow_.body()->plan().nodes[one.node].path,
+                      .occurrence = one.occurrence,
+                      .superstep = one.superstep,
+                      .how = one.how};
+    for (const detail::JsonPtr& sent : one.sent) view.sent.push_back(*sent);
+    return view;
+  }
+
+  // While the callable is at work, other threads may make checkpoints through its attempt.
+  class UnderWay {
+   public:
+    UnderWay(Body& body, Attempt& attempt) : body_(body) {
+      const std::scoped_lock lock(body_.mutex_);
+      body_.attempt_ = &attempt;
+    }
+    ~UnderWay() {
+      const std::scoped_lock lock(body_.mutex_);
+      body_.attempt_ = nullptr;
+      body_.shown_.state = body_.driven_.state;
+      body_.shown_.asked = body_.driven_.asked;
+      body_.shown_.deliveries = std::move(body_.driven_.deliveries);
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    Body& body_;
+  };
+
+  Workflow workflow_;
+  WorkflowRunOptions options_;
+  detail::Policies policies_{};
+  bool restored_ = false;  // Until the next call of drive().
+  std::optional<std::string> begin_at_{};
+  detail::Driven driven_{};  // Of the thread that goes on with the run.
+  mutable std::mutex mutex_{};
+  Attempt* attempt_ = nullptr;  // Under mutex_, like the next; while the run is under way.
+  RunId id_;                    // Does not change once it is there.
+  detail::Driven shown_{};      // What the newest go has left behind.
+  bool looked_ = false;         // There was one.
+  std::atomic<std::size_t> calls_{0};
+  TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent_;
+};
+
+}  // namespace triage::inline v0_1::workflow
