@@ -180,6 +180,44 @@ TEST_CASE("the failure of one attempt is asked about, and another checkpoint", "
   CHECK(found.blame.checkpoint == first.value().checkpoint);
 }
 
+TEST_CASE("re-runs begin before the blamed step, also if others came after it", "[confirm]") {
+  Scene scene;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            attempt.record_step({.action = "plan"});
+                            attempt.record_step({.action = "read", .error = "no such file"});
+                            attempt.record_step({.action = "write"});
+                            attempt.record_step({.action = "check"});
+                            return attempt.fail({.text = "busy", .http_status = 503});
+                          },
+                          FailurePolicy().otherwise(escalate()),
+                          {.name = "shop", .store = scene.store}};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  const auto blame = lab::find_blame(*scene.store, "r");
+  REQUIRE_OK(blame);
+  CHECK(blame.value().action == "read");
+  const auto id = parse_checkpoint_id(blame.value().checkpoint).value();
+  CHECK(scene.store->load(id).value().trajectory.size() == 1);
+}
+
+TEST_CASE("a re-run that was refused an effect is undecided, also if it finishes", "[confirm]") {
+  Scene scene;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            attempt.record_step({.action = "look", .error = "busy"});
+                            if (attempt.recovery() == nullptr) {
+                              return attempt.fail({.text = "busy", .http_status = 503});
+                            }
+                            return attempt.try_effect("pay", [] { return 1; }) ? 1 : 2;
+                          },
+                          FailurePolicy().otherwise(escalate()),
+                          {.name = "shop", .store = scene.store}};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  const auto found =
+      lab::confirm_blame(agent, *scene.store, "r", {.change = {.hint = "pay"}, .times = 6});
+  REQUIRE_OK(found);
+  CHECK(found.value().finding == Finding::undecided);
+  CHECK(found.value().changed.undecided == 6);
+}
+
 TEST_CASE("what cannot be confirmed says what is allowed", "[confirm]") {
   Scene scene;
   scene.fail("owl");
