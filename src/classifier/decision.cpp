@@ -326,6 +326,10 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
   return result;
 }
 
+bool has_precise_code(const Findings& findings) {
+  return precise_code_of(findings, false) != nullptr;
+}
+
 FailureType rules_say(const Findings& findings) {
   Scores scores = score(findings, FindingKind::code);
   const FailureType winner = strongest(scores);

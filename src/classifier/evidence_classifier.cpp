@@ -47,6 +47,13 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
   return model.opinion(model.posterior(input), input.features.kind, rules);
 }
 
+// Codes and no words: the model has nothing to read that a code does not say more surely.
+bool is_wordless(const ClassifierInput& input) {
+  const Failure& failure = input.failure;
+  return failure.text.empty() && failure.exception_type.empty() && failure.causes.empty() &&
+         input.trajectory.empty();
+}
+
 // How many there are, up to more than a few.
 std::size_t words_of(const Failure& failure, const detail::Findings& findings) {
   constexpr std::size_t enough = 100;
@@ -133,8 +140,11 @@ struct EvidenceClassifier::Body {
     if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
     detail::find_hints(input, findings);
     const std::optional<Duration> wait_in_text = findings.wait_in_text;
-    detail::ModelOpinion opinion = opinion_on(input, findings);
-    if (opinion.type == FailureType::unknown) listen_to_the_end(input, findings, opinion);
+    detail::ModelOpinion opinion{.words = 0};
+    if (!is_wordless(input) || !detail::has_precise_code(findings)) {
+      opinion = opinion_on(input, findings);
+      if (opinion.type == FailureType::unknown) listen_to_the_end(input, findings, opinion);
+    }
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);
     detail::blame_step(input, result);

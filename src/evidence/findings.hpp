@@ -82,6 +82,9 @@ struct ModelOpinion {
 // or contradict each other.
 [[nodiscard]] FailureType rules_say(const Findings& findings);
 
+// True if a reported code means one thing only, and no other of its rank another one.
+[[nodiscard]] bool has_precise_code(const Findings& findings);
+
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and
