@@ -140,7 +140,7 @@ class HintCollector {
                 std::string_view text) {
     std::optional<Duration> wait;
     for (const RuleHit& hit : hits_) {
-      if (hit.rule->kind == RuleKind::wait || hit.rule->kind == RuleKind::until) {
+      if (is_wait(hit.rule->kind)) {
         wait = std::max(wait, wait_in(text, hit));
         continue;
       }
@@ -156,9 +156,8 @@ class HintCollector {
 
   void add_wait_of(std::string_view text) {
     hits_.clear();
-    built_in_rules().match_text(text, hits_);
+    built_in_rules().match_waits(text, hits_);
     for (const RuleHit& hit : hits_) {
-      if (hit.rule->kind != RuleKind::wait && hit.rule->kind != RuleKind::until) continue;
       const auto wait = wait_in(text, hit);
       findings_.wait_in_text = std::max(findings_.wait_in_text, wait);
     }

@@ -98,6 +98,8 @@ struct RuleBook::Compiled {
   std::vector<std::unique_ptr<LazyPattern>> guards{};  // One a rule; null: none.
   PatternGroup phrases{};
   PatternGroup types{};
+  PhraseFilter wait_filter{};        // Of the phrases that are waits, for asking about those alone.
+  std::vector<std::size_t> waits{};  // Which phrases they are.
   std::vector<WrittenWords> known{};  // Words of patterns, in their order; known before.
   std::size_t next_known = 0;
 
@@ -127,21 +129,27 @@ struct RuleBook::Compiled {
     if (group.patterns.size() == PhraseFilter::most_phrases) {
       return bad_pattern(row, "too many rules of its kind");
     }
+    PhraseWords needed;
     if (next_known < known.size() && known[next_known].id == row.rule.id &&
         known[next_known].checksum == crc32c(pattern->text())) {
-      group.filter.add(std::move(known[next_known++].words));
+      needed = std::move(known[next_known++].words);
     } else {
-      auto needed = words_of_pattern(pattern->text());
-      if (!needed) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-      group.filter.add(std::move(*needed));
+      auto found = words_of_pattern(pattern->text());
+      if (!found) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
+      needed = std::move(*found);
     }
+    if (is_wait(row.rule.kind)) {
+      waits.push_back(group.patterns.size());
+      wait_filter.add(needed);
+    }
+    group.filter.add(std::move(needed));
     group.patterns.push_back(std::move(pattern));
     group.rules.push_back(rules.size());
     return outcome::success();
   }
 
   Result<void> finish() {
-    if (!phrases.filter.finish() || !types.filter.finish()) {
+    if (!phrases.filter.finish() || !types.filter.finish() || !wait_filter.finish()) {
       return Error{Errc::invalid_argument, "rules: too many words"};
     }
     known = {};
@@ -179,15 +187,19 @@ struct RuleBook::Compiled {
 
   void match_phrases(std::string_view line, std::vector<std::size_t>& words,
                      std::vector<RuleHit>& hits) const {
-    phrases.filter.for_each_candidate(line, words, [&](std::size_t candidate) {
-      const std::size_t rule = phrases.rules[candidate];
-      // One hit a rule is enough; it also bounds the work on repetitive texts.
-      if (std::any_of(hits.begin(), hits.end(),
-                      [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
-        return;
-      const auto match = find(candidate, guards[rule].get(), line);
-      if (match) hits.push_back({&rules[rule], *match});
-    });
+    phrases.filter.for_each_candidate(
+        line, words, [&](std::size_t candidate) { match_phrase(candidate, line, hits); });
+  }
+
+  void match_phrase(std::size_t candidate, std::string_view line,
+                    std::vector<RuleHit>& hits) const {
+    const std::size_t rule = phrases.rules[candidate];
+    // One hit a rule is enough; it also bounds the work on repetitive texts.
+    if (std::any_of(hits.begin(), hits.end(),
+                    [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
+      return;
+    const auto match = find(candidate, guards[rule].get(), line);
+    if (match) hits.push_back({&rules[rule], *match});
   }
 
   void match_type(std::string_view name, std::vector<RuleHit>& hits) const {
@@ -201,6 +213,17 @@ struct RuleBook::Compiled {
       if (!RE2::FullMatch(key, types.patterns[candidate]->get())) return;
       hits.push_back({&rules[types.rules[candidate]], name});
     });
+  }
+
+  void match_waits(std::string_view text, std::vector<RuleHit>& hits) const {
+    std::vector<std::size_t> words;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      wait_filter.for_each_candidate(
+          line, words, [&](std::size_t wait) { match_phrase(waits[wait], line, hits); });
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
   }
 
   // Line by line: most lines of a long text have no word that matters.
@@ -244,6 +267,10 @@ void RuleBook::match_text(std::string_view text, std::vector<RuleHit>& hits) con
     if (window.empty()) continue;
     compiled_->match_window(window, hits);
   }
+}
+
+void RuleBook::match_waits(std::string_view text, std::vector<RuleHit>& hits) const {
+  for (const std::string_view window : windows_of(text)) compiled_->match_waits(window, hits);
 }
 
 void RuleBook::match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const {

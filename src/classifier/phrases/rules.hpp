@@ -33,6 +33,11 @@ struct Rule {
   double confidence = 0.0;  // 0 to 1. Below 0.5 it supports others, and decides nothing alone.
 };
 
+// How long, or until when.
+[[nodiscard]] constexpr bool is_wait(RuleKind kind) noexcept {
+  return kind == RuleKind::wait || kind == RuleKind::until;
+}
+
 // A rule that holds, and what it was seen in. `matched` points into the text.
 struct RuleHit {
   const Rule* rule = nullptr;
@@ -55,6 +60,8 @@ class RuleBook {
   // Appends the phrases and waits found in the windows of `text`, and the known exception types
   // that begin one of its lines ("openai.RateLimitError: …"). Linear in the length of the windows.
   void match_text(std::string_view text, std::vector<RuleHit>& hits) const;
+  // The waits alone, which costs less.
+  void match_waits(std::string_view text, std::vector<RuleHit>& hits) const;
   // Appends what is known of an exception's type name: C++, Python, Java or bare.
   void match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const;
 

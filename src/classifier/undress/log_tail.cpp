@@ -136,13 +136,21 @@ std::size_t paired_tail(std::string_view text) {
   return begin;
 }
 
+// As std::string_view::rfind, which compares at every place.
+std::size_t last_place_of(std::string_view mark, std::string_view text) {
+  for (std::size_t at = text.size(); at-- > 0;) {
+    if (text[at] == mark.front() && text.substr(at).starts_with(mark)) return at;
+  }
+  return std::string_view::npos;
+}
+
 // "… | request id 4f…", "… - took 120ms", "…; trace: 4f…", "…. Request ID: 4f…"
 std::size_t marked_tail(std::string_view text) {
   const std::string_view near = text.substr(text.size() - std::min(text.size(), longest_tail));
   const std::size_t before = text.size() - near.size();
   for (const std::string_view mark :
        {" | ", " - ", " -- ", "; ", ". ", ", ", "\n", " \xE2\x80\x94 "}) {
-    const std::size_t found = near.rfind(mark);
+    const std::size_t found = last_place_of(mark, near);
     if (found == std::string_view::npos || before + found == 0) continue;
     const std::string_view part = near.substr(found + mark.size());
     const bool word_only = part.find_first_of("=:0123456789") == std::string_view::npos;

@@ -34,15 +34,17 @@ constexpr Layer layers[] = {
 
 bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
   bool any = false;
+  std::size_t in_vain = 0;  // The newest layers that the text did not wear.
   for (int round = 0; round < most_rounds; ++round) {
-    bool changed = false;
     for (const Layer& layer : layers) {
-      if (!layer.take_off(text)) continue;
-      garments.set(static_cast<std::size_t>(layer.garment));
-      changed = true;
+      if (layer.take_off(text)) {
+        garments.set(static_cast<std::size_t>(layer.garment));
+        any = true;
+        in_vain = 0;
+      } else if (++in_vain == std::size(layers)) {
+        return any;
+      }
     }
-    if (!changed) break;
-    any = true;
   }
   return any;
 }
