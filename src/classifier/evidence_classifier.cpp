@@ -106,8 +106,8 @@ struct EvidenceClassifier::Body {
   void listen_to_the_end(const ClassifierInput& input, detail::Findings& findings,
                          detail::ModelOpinion& opinion) {
     const Trajectory none;
-    for (const std::string_view ending :
-         detail::endings_of(findings.plain_of(input.failure.text))) {
+    const auto endings = detail::endings_of(findings.plain_of(input.failure.text));
+    for (const std::string_view& ending : endings) {
       if (ending.empty()) continue;
       const Failure last{.text = std::string(ending),
                          .exception_type = input.failure.exception_type,
@@ -119,7 +119,8 @@ struct EvidenceClassifier::Body {
       detail::Findings found;
       detail::find_hints(question, found);
       const detail::ModelOpinion heard = opinion_on(question, found);
-      if (heard.type == FailureType::unknown || heard.type != detail::rules_say(found)) continue;
+      const bool last_line = &ending == &endings.front();
+      if (!detail::may_say_by_ending(heard.type, detail::rules_say(found), last_line)) continue;
       findings.notes.push_back({.source = "text", .detail = "Read by its last lines"});
       for (detail::Finding& finding : found.list) {
         const auto is_same = [&](const detail::Finding& known) {
