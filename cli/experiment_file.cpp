@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "experiment_file.hpp"
 
+#include "open_store.hpp"
 #include "read_policy.hpp"
+#include "supervise/private_folder.hpp"
 #include "triage/detail/try.hpp"
 
 #ifdef TRIAGE_HAS_YAML
@@ -10,6 +12,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -50,15 +53,45 @@ Result<Json> policy_in(const std::filesystem::path& folder, const std::string& f
   return json;
 }
 
+// Stores in a folder of this process's own; each is removed with what it wrote.
+class ScratchStores {
+ public:
+  Result<std::shared_ptr<CheckpointStore>> make(std::string_view kind) {
+    const std::scoped_lock lock(mutex_);
+    if (folder_.path().empty()) {
+      TRIAGE_TRY(made, supervise::PrivateFolder::make());
+      folder_ = std::move(made);
+    }
+    const std::filesystem::path mine = folder_.path() + "/" + std::to_string(++made_);
+    std::error_code problem;
+    std::filesystem::create_directory(mine, problem);
+    if (problem) return Error{Errc::io, mine.string() + ": " + problem.message()};
+    TRIAGE_TRY(store, open_store_for_runs(std::string(kind) + ":" + (mine / "runs").string()));
+    CheckpointStore* const bare = store.get();
+    return std::shared_ptr<CheckpointStore>(bare, [store = std::move(store), mine](auto*) mutable {
+      store.reset();
+      std::error_code ignored;
+      std::filesystem::remove_all(mine, ignored);
+    });
+  }
+
+ private:
+  std::mutex mutex_{};
+  supervise::PrivateFolder folder_{};
+  std::uint64_t made_ = 0;
+};
+
 }  // namespace
 
 Result<lab::ScriptedExperiment> read_experiment_file(const std::string& path) {
   TRIAGE_TRY(text, read_text_file(path));
   const auto folder = std::filesystem::path(path).parent_path();
   std::optional<lab::ScriptedExperiment> experiment;
+  const auto scratch = std::make_shared<ScratchStores>();
   const auto read = checked_json(text, "the experiment", [&](const Json& json) -> Result<void> {
     TRIAGE_TRY(made, lab::experiment_from_json(
-                         json, [&](const std::string& file) { return policy_in(folder, file); }));
+                         json, [&](const std::string& file) { return policy_in(folder, file); },
+                         [scratch](std::string_view kind) { return scratch->make(kind); }));
     experiment.emplace(std::move(made));
     return outcome::success();
   });

@@ -214,11 +214,12 @@ bool hold_standard_files() {
 }
 
 // The words for the parser, the last one first. It takes a command behind -- only where an argument
-// is still missing, which of a fork none is.
+// is still missing, which of a fork and a replay none is.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const auto dashes = std::find(words.begin(), words.end(), "--");
-  if (dashes != words.end() && words.front() == "fork") {
+  const bool optional = words.front() == "fork" || words.front() == "replay";
+  if (dashes != words.end() && optional) {
     for (auto word = dashes + 1; word != words.end(); ++word) {
       word->insert(0, behind_dashes);
     }

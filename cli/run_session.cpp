@@ -39,9 +39,9 @@ std::string shadow_folder() {
 
 // Steps, failures and decisions are stored without secrets. A run goes on with its command, its
 // state and the results of its effects, which stay as they are.
-Result<std::shared_ptr<CheckpointStore>> open_redacting(
-    const std::string& url, const std::shared_ptr<supervise::RunRedactor>& redactor) {
-  TRIAGE_TRY(store, open_store_for_runs(url));
+Result<std::shared_ptr<CheckpointStore>> redacting_around(
+    std::shared_ptr<CheckpointStore> store,
+    const std::shared_ptr<supervise::RunRedactor>& redactor) {
   TRIAGE_TRY(redacting, RedactingStore::around(std::move(store), redactor,
                                                {.tasks = false, .state = false, .results = false}));
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(redacting)));
@@ -93,7 +93,24 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
     url = std::move(made);
   }
   const auto redactor = std::make_shared<supervise::RunRedactor>();
-  TRIAGE_TRY(store, open_redacting(url, redactor));
+  TRIAGE_TRY(opened, open_store_for_runs(url));
+  TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
+  return outcome::success(
+      make(given, std::move(store), std::move(signals), redactor, paths_of(url)));
+}
+
+Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy) {
+  TRIAGE_TRY(signals, supervise::Signals::take());
+  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRY(store, redacting_around(std::move(copy), redactor));
+  return outcome::success(
+      make({.quiet = true}, std::move(store), std::move(signals), redactor, {}));
+}
+
+std::unique_ptr<RunSession> RunSession::make(
+    const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
+    std::shared_ptr<supervise::Signals> signals,
+    const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out) {
   const Telling how =
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
@@ -108,7 +125,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = supervise::adapter_folder(),
                                    .shadows = shadow_folder(),
-                                   .left_out = paths_of(url),
+                                   .left_out = std::move(left_out),
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead),
                                    .on_trouble =
@@ -119,7 +136,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
                                        [json = given.json, redactor](const std::string& text) {
                                          if (json) tell_status(redactor->text(text));
                                        }});
-  return outcome::success(std::move(session));
+  return session;
 }
 
 Result<supervise::RunAgent> RunSession::agent_for(const supervise::RunSpec& spec) const {

@@ -35,6 +35,10 @@ class RunSession {
   // Errors: those of the store; Errc::invalid_argument.
   [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(const SessionArguments& given);
 
+  // For trying runs out in a copy of theirs: it tells nothing. Errors: those of Signals::take().
+  [[nodiscard]] static Result<std::unique_ptr<RunSession>> rehearse(
+      std::shared_ptr<CheckpointStore> copy);
+
   // The agent of a new run. Errors: as supervise::make_run_agent.
   [[nodiscard]] Result<supervise::RunAgent> agent_for(const supervise::RunSpec& spec) const;
   // The agent with which a stored run goes on. Errors: those of stored_start(); likewise.
@@ -58,6 +62,10 @@ class RunSession {
 
  private:
   RunSession() = default;
+  [[nodiscard]] static std::unique_ptr<RunSession> make(
+      const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
+      std::shared_ptr<supervise::Signals> signals,
+      const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 

@@ -65,8 +65,10 @@ struct Level {
 
 class Reader {
  public:
-  Reader(const Json& json, const ReadPolicyFile& read_policy)
-      : fields_(json, ""), read_policy_(read_policy) {}
+  Reader(const Json& json, const ReadPolicyFile& read_policy, const MakeStore& make_store)
+      : fields_(json, ""), read_policy_(read_policy) {
+    draft_.setup.make_store = make_store;
+  }
 
   Result<std::shared_ptr<ScriptedExperiment::Parts>> read();
   // Of what was read.
@@ -110,6 +112,7 @@ void Reader::read_head() {
   fields_.read("seeds", options.seeds);
   if (options.seeds == 0) fields_.refuse("seeds", " is 0; allowed is 1 or more");
   fields_.read("first_seed", options.first_seed);
+  fields_.read("real_time", draft_.setup.real_time);
   const Json* agent = fields_.find("agent");
   if (agent == nullptr) return;
   draft_.agent = *agent;
@@ -298,6 +301,10 @@ void Reader::make_trials() {
     auto agent = detail::agent_from_json(draft.agent, "agent");
     if (!agent) return problem(agent.error().detail);  // Two changes that do not fit together.
     draft.setup.agent = std::move(agent).value();
+    if (draft.setup.store > detail::StoreKind::immediate && !draft.setup.make_store) {
+      return problem("stores: " + std::string(to_string(draft.setup.store)) +
+                     " cannot be made here; allowed are none, deferred, immediate");
+    }
     parts_->trials.push_back(std::make_unique<detail::ScriptedTrial>(std::move(draft.setup)));
   }
   for (DraftFactor& factor : factors_) {
@@ -318,8 +325,8 @@ Result<std::shared_ptr<ScriptedExperiment::Parts>> Reader::read() {
                &detail::ScriptedSetup::faults);
   read_section("budgets", "budget", "{name: limits}", detail::budget_from_json,
                &detail::ScriptedSetup::limits);
-  read_section("stores", "store", "names (none, deferred, immediate)", detail::store_from_json,
-               &detail::ScriptedSetup::store);
+  read_section("stores", "store", "names (none, deferred, immediate, sqlite, file)",
+               detail::store_from_json, &detail::ScriptedSetup::store);
   read_vary();
   std::string compare = "policy";
   fields_.read("compare", compare);
@@ -350,9 +357,9 @@ std::vector<TimelineSpan> ScriptedExperiment::timeline(const Condition& conditio
   return parts_->trials.at(condition.index())->timeline(seed);
 }
 
-Result<ScriptedExperiment> experiment_from_json(const Json& json,
-                                                const ReadPolicyFile& read_policy) {
-  Reader reader(json, read_policy);
+Result<ScriptedExperiment> experiment_from_json(const Json& json, const ReadPolicyFile& read_policy,
+                                                const MakeStore& make_store) {
+  Reader reader(json, read_policy, make_store);
   TRIAGE_TRY(parts, reader.read());
   parts->fingerprint = reader.fingerprint(json);
   return outcome::success(ScriptedExperiment(std::move(parts)));

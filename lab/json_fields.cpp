@@ -11,6 +11,7 @@
 namespace triage::inline v0_1::lab::detail {
 namespace {
 
+bool is_yes_or_no(const Json& json) { return json.is_boolean(); }
 bool is_text(const Json& json) { return json.is_string(); }
 bool is_number(const Json& json) { return json.is_number(); }
 bool is_count(const Json& json) {
@@ -70,6 +71,10 @@ void JsonFields::read(std::string_view key, std::vector<std::uint64_t>& value) {
   if (const Json* found = typed(key, is_counts, "a list of whole numbers, 0 or more")) {
     value = found->get<std::vector<std::uint64_t>>();
   }
+}
+
+void JsonFields::read(std::string_view key, bool& value) {
+  if (const Json* found = typed(key, is_yes_or_no, "true or false")) value = found->get<bool>();
 }
 
 void JsonFields::read(std::string_view key, Duration& value) {

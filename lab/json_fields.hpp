@@ -24,6 +24,7 @@ class JsonFields {
   void read(std::string_view key, std::uint64_t& value);
   void read(std::string_view key, std::vector<std::string>& value);
   void read(std::string_view key, std::vector<std::uint64_t>& value);
+  void read(std::string_view key, bool& value);
   // "2s", or a number of seconds; a minus sign is allowed.
   void read(std::string_view key, Duration& value);
   // Null if it is absent.

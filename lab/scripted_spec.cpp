@@ -9,6 +9,7 @@
 #include "triage/policies/stop.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t most_steps = 100'000;
 constexpr std::uint64_t most_jobs = 1'000;
+constexpr std::array<std::string_view, 5> store_kinds{"none", "deferred", "immediate", "sqlite",
+                                                      "file"};
 
 std::vector<std::string> trouble_names() {
   std::vector<std::string> names;
@@ -207,11 +210,16 @@ Result<Limits> budget_from_json(const Json& json, const std::string& path) {
 }
 
 Result<StoreKind> store_from_json(const Json& json, const std::string& path) {
-  if (json == "none") return outcome::success(StoreKind::none);
-  if (json == "deferred") return outcome::success(StoreKind::deferred);
-  if (json == "immediate") return outcome::success(StoreKind::immediate);
-  return Error{Errc::invalid_argument,
-               path + " is " + show(json) + "; allowed are none, deferred, immediate"};
+  std::string allowed;
+  for (std::size_t i = 0; i < store_kinds.size(); ++i) {
+    if (json == store_kinds[i]) return static_cast<StoreKind>(i);
+    allowed += (i == 0 ? "" : ", ") + std::string(store_kinds[i]);
+  }
+  return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed are " + allowed};
+}
+
+std::string_view to_string(StoreKind kind) noexcept {
+  return store_kinds[static_cast<std::size_t>(kind)];
 }
 
 const std::vector<std::string>& baseline_names() {

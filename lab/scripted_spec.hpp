@@ -3,6 +3,7 @@
 // The scripted agent of an experiment, and what goes wrong with it: as values, read from a file.
 
 #include "triage/budget.hpp"
+#include "triage/lab/experiment_file.hpp"
 #include "triage/lab/fault_mix.hpp"
 #include "triage/limits.hpp"
 #include "triage/policies/document.hpp"
@@ -57,7 +58,9 @@ struct ScriptedAgent {
   Duration restart_after = std::chrono::seconds(1);  // After a kill.
 };
 
-enum class StoreKind : std::uint8_t { none, deferred, immediate };
+// The last two are real ones.
+enum class StoreKind : std::uint8_t { none, deferred, immediate, sqlite, file };
+[[nodiscard]] std::string_view to_string(StoreKind kind) noexcept;
 
 struct ScriptedPolicy {
   FailurePolicy policy{};
@@ -71,6 +74,8 @@ struct ScriptedSetup {
   ScriptedFaults faults{};
   Limits limits{};
   StoreKind store = StoreKind::deferred;
+  MakeStore make_store{};  // Of the real kinds.
+  bool real_time = false;  // Is a figure.
 };
 
 // path: of the value in the file, such as "agent". Errors: Errc::invalid_argument, with path, value

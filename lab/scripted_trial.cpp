@@ -5,6 +5,7 @@
 
 #include "triage/agent.hpp"
 
+#include <chrono>
 #include <deque>
 #include <stdexcept>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int most_starts = 1'000;
 constexpr int most_store_failures = 100;
+constexpr std::size_t stack_for_drivers = 1024 * 1024;
 
 // What the jobs of one world share.
 struct Shared {
@@ -39,7 +41,7 @@ AgentOptions options_of(const Shared& shared, Process& self) {
   for (const std::string& tool : setup.agent.tools)
     options.contract.tools.push_back({.name = tool});
   if (setup.store != StoreKind::none) options.store = self.store();
-  if (setup.store == StoreKind::immediate) options.write_mode = WriteMode::immediate;
+  if (setup.store >= StoreKind::immediate) options.write_mode = WriteMode::immediate;
   return self.options(std::move(options));
 }
 
@@ -123,8 +125,16 @@ std::unique_ptr<Simulation> ScriptedTrial::simulation(std::vector<TimelineSpan>*
       return {};
     });
   };
-  return std::make_unique<Simulation>(
-      set_up, SimulationOptions{.faults = setup_.faults.chaos, .swarm = false, .audit = false});
+  SimulationOptions options{.faults = setup_.faults.chaos, .swarm = false, .audit = false};
+  if (setup_.store == StoreKind::sqlite || setup_.store == StoreKind::file) {
+    options.stack_bytes = stack_for_drivers;
+    options.make_store = [this](std::string_view) {
+      auto made = setup_.make_store(to_string(setup_.store));
+      if (!made) throw std::runtime_error("a store was not made: " + made.error().detail);
+      return std::move(made).value();
+    };
+  }
+  return std::make_unique<Simulation>(set_up, std::move(options));
 }
 
 Sample ScriptedTrial::sample(std::uint64_t seed) {
@@ -137,7 +147,9 @@ Sample ScriptedTrial::sample(std::uint64_t seed) {
     }
   }
   if (!mine) mine = simulation(nullptr);
+  const auto began = std::chrono::steady_clock::now();
   SeedReport report = mine->run(seed);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   {
     const std::scoped_lock lock(mutex_);
     idle_.push_back(std::move(mine));
@@ -147,6 +159,7 @@ Sample ScriptedTrial::sample(std::uint64_t seed) {
   }
   Sample sample{.figures = std::move(report.figures)};
   sample.success = sample.figures["finished"] >= 1.0;
+  if (setup_.real_time) sample.figures["real_ms"] = took.count();
   if (setup_.agent.jobs == 1) sample.figures.erase("finished");
   return sample;
 }

@@ -78,7 +78,8 @@ std::shared_ptr<CheckpointStore> WorldState::store_for(Incarnation& life, std::s
 const std::shared_ptr<CheckpointStore>& WorldState::stored(std::string_view name) {
   const auto known = stores_.find(name);
   if (known != stores_.end()) return known->second;
-  return stores_.emplace(name, MemoryStore::create()).first->second;
+  auto made = options_.make_store ? options_.make_store(name) : MemoryStore::create();
+  return stores_.emplace(name, std::move(made)).first->second;
 }
 
 void WorldState::add_invariant(std::string name, std::function<std::string()> check, bool at_end) {

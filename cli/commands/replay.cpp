@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// triage replay: a stored run against another policy.
+// triage replay: a stored run against another policy, or its agent again with one change.
 
 #include "triage/lab/replay.hpp"
 #include "command.hpp"
+#include "confirm_run.hpp"
 #include "open_store.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
@@ -18,6 +19,7 @@ struct ReplayArguments {
   StoreArgument where{};
   std::string policy{};
   lab::ReplayOptions options{};
+  ConfirmArguments confirm{};
   bool json = false;
 };
 
@@ -25,7 +27,23 @@ Error in_policy_file(const std::string& path, const Error& error) {
   return {error.code, "\"" + printable(path) + "\": " + error.detail};
 }
 
+bool changes_something(const ConfirmArguments& given) {
+  return given.attempt != 0 || !given.from.empty() || !given.hint.empty() || !given.set.empty() ||
+         !given.answer.empty() || !given.assume.empty() || !given.command.empty();
+}
+
 ExitStatus replay_run(const ReplayArguments& given) {
+  if (given.confirm.confirm != given.policy.empty()) {
+    return report({Errc::invalid_argument, given.confirm.confirm
+                                               ? "--policy and --confirm are two questions; ask one"
+                                               : "--policy FILE or --confirm is missing"});
+  }
+  if (given.confirm.confirm) return confirm_run(given.where, given.confirm, given.json);
+  if (changes_something(given.confirm)) {
+    return report({Errc::invalid_argument,
+                   "--hint, --set, --answer, --assume, --attempt, --from and -- CMD are for "
+                   "--confirm"});
+  }
   const auto text = read_text_file(given.policy);
   if (!text) return report(text.error());
   const auto document = read_policy(text.value());
@@ -47,14 +65,24 @@ ExitStatus replay_run(const ReplayArguments& given) {
 std::function<ExitStatus()> replay(CLI::App& arguments) {
   auto given = std::make_shared<ReplayArguments>();
   declare_store(arguments, given->where, "The run.");
-  arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.")->required();
+  arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.");
   arguments.add_option("--max-attempts", given->options.limits.max_attempts,
                        "Limits::max_attempts.");
   arguments.add_option("--max-attempts-per-type", given->options.limits.max_attempts_per_type,
                        "Limits::max_attempts_per_type.");
+  declare_confirm(arguments, given->confirm);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage replay 01JDZ3K5W8… --policy patient.yaml\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      std::string(
+          "Example: triage replay 01JDZ3K5W8… --policy patient.yaml\n"
+          "         triage replay nightly --confirm --hint \"The table is called users.\"\n"
+          "         triage replay nightly --confirm --times 50 -- ./nightly.sh --small-pages\n\n"
+          "With --confirm the program of a run of `triage run` runs in its folder, with nothing "
+          "on\n"
+          "its standard input, and what it prints is dropped. No effect is carried out: recorded\n"
+          "ones give their results, new ones are refused. All else that it does, it does again.\n"
+          "\n") +
+      exit_status_help());
   return [given] { return replay_run(*given); };
 }
 

@@ -5,6 +5,7 @@
 #include "triage/agent_options.hpp"
 #include "triage/json.hpp"
 
+#include <map>
 #include <string>
 
 namespace triage::inline v0_1 {
@@ -44,7 +45,14 @@ struct ForkOptions {
   std::string who{};            // Who forks; recorded. At most 256 bytes.
   bool accept_changed = false;  // Fork even if name, version, policy or contract differ.
   std::optional<Json> task{};   // The branch's; empty: that of its origin.
-  RunOptions run{};             // run_id: the branch's; empty: generated. label is ignored.
+  std::string hint{};           // Recovery::hint of its first attempt; empty: where it comes from.
+  // Results that its effects get without being carried out, whatever their arguments, by their
+  // keys; they go before those that the origin recorded.
+  std::map<std::string, Json> answers{};
+  // A what-if: effects that are neither recorded nor answered fail with Errc::conflict instead of
+  // being carried out.
+  bool refuse_new_effects = false;
+  RunOptions run{};  // run_id: the branch's; empty: generated. label is ignored.
 };
 
 }  // namespace triage::inline v0_1

@@ -147,7 +147,8 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
     b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
   }
   lock.unlock();
-  if (holds_key(known.status) && known.arguments != arguments && !known.lost) {
+  const bool same_arguments = known.arguments == arguments || known.arguments == any_arguments;
+  if (holds_key(known.status) && !same_arguments && !known.lost) {
     return Error{Errc::conflict, effect_name(request.key) +
                                      " was begun with other arguments; give another effect another "
                                      "key"};
@@ -210,6 +211,7 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
 
 Result<Json> Effects::run(const EffectRequest& request, const EffectState& next) {
   const std::string_view key = request.key;
+  if (auto why = refused(key, next)) return *std::move(why);
   if (const auto until = run_.deadline(); until && run_.now() >= *until) {
     return run_.too_late_for(run_.attempt_number(), effect_name(key) +
                                                         " was asked for after the "

@@ -24,6 +24,11 @@ class Run;
 [[nodiscard]] std::string idempotency_key(const RunId& run, std::string_view key,
                                           std::uint64_t generation, bool compensation);
 
+// In place of a hash: this result was given to a branch whatever the arguments are.
+inline constexpr std::string_view any_arguments = "*";
+// The "cause" of an effect_withdrawn: see ForkOptions::refuse_new_effects.
+inline constexpr std::string_view refused_cause = "the branch carries out no new effects";
+
 [[nodiscard]] std::string effect_name(std::string_view key);  // For texts.
 
 // The effects in progress. Thread-safety: all members may be called from several threads at once.
@@ -87,6 +92,8 @@ class Effects {
   [[nodiscard]] Result<Json> run(const EffectRequest& request, const EffectState& next);
   [[nodiscard]] Result<Json> keep_result(const EffectRequest& request, const EffectState& next,
                                          const EffectCall& call, Json result);
+  // Why a branch that does nothing new carries this one out not; it stays in the journal.
+  [[nodiscard]] std::optional<Error> refused(std::string_view key, const EffectState& next);
   [[nodiscard]] Error in_doubt(std::string_view key, std::string why);
   [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
                                    bool compensation) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Branches: new runs that start at a checkpoint of another run.
+#include "effects/effects.hpp"
 #include "resume/continuation.hpp"
 #include "storage/run_keys.hpp"
 #include "triage/detail/try.hpp"
@@ -29,6 +30,9 @@ Result<void> check_fork(const ForkOptions& options) {
   }
   if (options.task) {
     TRIAGE_TRYV(check_json(*options.task, "the branch's task"));
+  }
+  for (const auto& [key, result] : options.answers) {
+    TRIAGE_TRYV(check_json(result, effect_name(key) + ": its answer"));
   }
   if (options.state.is_null()) return outcome::success();
   if (!options.state.is_object()) {
@@ -93,6 +97,9 @@ class HeldLabel {
 
 // The position in the origin; its journal is only read.
 Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
+  if (at == 0 && origin.start_sequence() == 0) {  // Before anything was recorded.
+    return outcome::success(Checkpoint{.info = {.id = {origin.run(), 0}}});
+  }
   if (const auto position = origin.find(at)) {
     TRIAGE_TRYV(check_claims(origin, *position));
     return origin.restore(*position);
@@ -142,6 +149,18 @@ std::vector<Record> inherited(const RunId& origin, const std::string& key,
   return records;
 }
 
+// An effect that the branch finds done. Nobody knows what its arguments will be.
+Record answered(const std::string& key, const Json& result, const Journal& origin, WallTime wall,
+                Journal& branch) {
+  const auto known = origin.effects().find(key);
+  return branch.add(
+      RecordKind::effect_completed, wall,
+      Json{{"key", key},
+           {"generation", known == origin.effects().end() ? 1U : known->second.generation},
+           {"arguments", any_arguments},
+           {"result", result}});
+}
+
 // The branch's first records: its run, its origin, its starting state.
 std::vector<Record> first_records(const AgentCore& core, const ForkOptions& options,
                                   const Journal& origin, const Checkpoint& parent,
@@ -160,13 +179,21 @@ std::vector<Record> first_records(const AgentCore& core, const ForkOptions& opti
   if (options.run.deadline) terms.deadline = wall_time(clock, *options.run.deadline);
   put_terms(terms, start);
   start["nonce"] = start_nonce();
+  // In the one record without which nothing goes on: if it stood in another, damage could lift it.
+  start.erase("refuses_effects");
+  if (options.refuse_new_effects) start["refuses_effects"] = true;
   if (!options.label.empty()) start["label"] = options.label;
   records.push_back(branch.add(RecordKind::run_started, wall, std::move(start)));
   Json forked{{"parent", to_string(parent.info.id)}};
   if (!options.who.empty()) forked["who"] = options.who;
   if (!options.state.is_null()) forked["edits"] = options.state;
+  if (!options.hint.empty()) forked["hint"] = options.hint;
   records.push_back(branch.add(RecordKind::forked, wall, std::move(forked)));
+  for (const auto& [key, result] : options.answers) {
+    records.push_back(answered(key, result, origin, wall, branch));
+  }
   for (const auto& [key, effect] : origin.effects()) {
+    if (options.answers.contains(key)) continue;
     for (Record& record : inherited(origin.run(), key, effect, wall, branch)) {
       records.push_back(std::move(record));
     }
@@ -187,13 +214,14 @@ std::vector<Record> first_records(const AgentCore& core, const ForkOptions& opti
   return records;
 }
 
-Recovery branch_recovery(const Checkpoint& parent,
+Recovery branch_recovery(const Checkpoint& parent, const std::string& hint,
                          const std::shared_ptr<const AgentContract>& contract) {
   const std::string id = to_string(parent.info.id);
-  Recovery recovery{.action = RecoveryAction::Kind::resume,
-                    .reason = "forked",
-                    .hint = "The run branches off from checkpoint " + id + ".",
-                    .checkpoint_id = id};
+  Recovery recovery{
+      .action = RecoveryAction::Kind::resume,
+      .reason = "forked",
+      .hint = hint.empty() ? "The run branches off from checkpoint " + id + "." : hint,
+      .checkpoint_id = id};
   recovery.contract = contract;
   if (contract) {
     for (const ToolContract& tool : contract->tools) recovery.tools.push_back(tool.name);
@@ -264,9 +292,9 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.writer.durable = branch.last();
   b.task = run->task;
   b.journal = std::move(branch);
-  return restore(
-      std::move(run),
-      {.reason = "forked", .told = branch_recovery(parent, core.contract), .recorded = true});
+  return restore(std::move(run), {.reason = "forked",
+                                  .told = branch_recovery(parent, options.hint, core.contract),
+                                  .recorded = true});
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -76,6 +76,36 @@ static Result<bool> answered(CheckpointStore& store, const RunId& run, std::stri
   return sent_before(run, name);
 }
 
+// Whether it was sent and taken already, since the run ended by itself. False: it may be taken yet.
+// Errors: Errc::conflict if nobody will take it; the store's: what is not known is not guessed.
+static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_view name,
+                          const Json& value) {
+  const auto info = run_catching([&] { return store.run(run); });
+  if (!info && info.error().code == Errc::not_found) return outcome::success(false);
+  if (!info) return info.error();
+  const RunStatus status = info.value().status;
+  if (status == RunStatus::finished) {
+    return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
+                                     "\" has finished"};
+  }
+  if (status == RunStatus::running || status == RunStatus::suspended) {
+    return outcome::success(false);
+  }
+  return answered(store, run, name, value);  // The key of an answered signal is gone.
+}
+
+// The run may have ended since it was asked, and have forgotten its signals.
+static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
+                                 const Json& value, const std::string& key, std::uint64_t version) {
+  const auto late = taken(store, run, name, value);
+  if (late) return outcome::success();
+  if (late.error().code != Errc::conflict) return late.error();
+  const auto heard = answered(store, run, name, value);
+  static_cast<void>(run_catching([&] { return store.erase_if(signal_space, key, version); }));
+  if (heard && heard.value()) return outcome::success();
+  return late.error();
+}
+
 static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,
                          const Json& value) {
   TRIAGE_TRYV(check_run_id(run));
@@ -84,22 +114,13 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   if (store == nullptr) {
     return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
   }
-  const auto info = run_catching([&] { return store->run(run); });
-  if (info && info.value().status == RunStatus::finished) {
-    return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
-                                     "\" has finished"};
-  }
-  // Of a run that has ended, the key of an answered signal is gone.
-  if (info && info.value().status != RunStatus::running &&
-      info.value().status != RunStatus::suspended) {
-    TRIAGE_TRY(known, answered(*store, run, name, value));
-    if (known) return outcome::success();
-  }
+  TRIAGE_TRY(before_it, taken(*store, run, name, value));
+  if (before_it) return outcome::success();
   std::string bytes;
   encode_cbor(Json{{"value", value}}, bytes);
   const std::string key = signal_key(run, name);
   const auto sent = run_catching([&] { return store->put_if(signal_space, key, 0, bytes); });
-  if (sent) return outcome::success();
+  if (sent) return confirm_sent(*store, run, name, value, key, sent.value());
   if (sent.error().code != Errc::conflict) return sent.error();
   TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
   if (before && before->bytes == bytes) return outcome::success();

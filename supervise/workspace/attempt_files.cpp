@@ -11,6 +11,8 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr const char* metadata_key = "files";
+// Recovery::reason of a branch's first attempt.
+constexpr const char* branch_reason = "forked";
 
 // A label may be any text, the name of a reference may not. Source: FNV-1a.
 std::string reference_of(const std::string& label) {
@@ -29,9 +31,8 @@ Result<void> AttemptFiles::begin() {
   TRIAGE_TRY(opened, Workspace::open(options_.workspace));
   files_ = std::move(opened);
   const Recovery* recovery = attempt_.recovery();
-  const bool branched = recovery == nullptr && !attempt_.trajectory().empty();
-  const bool back =
-      branched || (recovery != nullptr && recovery->action == RecoveryAction::Kind::rollback);
+  const bool back = recovery != nullptr && (recovery->action == RecoveryAction::Kind::rollback ||
+                                            recovery->reason == branch_reason);
   if (back) {
     TRIAGE_TRY(target, located());
     if (target) {
@@ -69,9 +70,11 @@ Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const 
 // The files at the checkpoint that was restored: its label's, else its newest step's, else those
 // that the run began with.
 Result<std::optional<FilesId>> AttemptFiles::located() const {
+  std::string run;  // A branch finds its origin's names, a rollback its own.
   if (const Recovery* recovery = attempt_.recovery(); recovery != nullptr) {
+    run = recovery->checkpoint_id.substr(0, recovery->checkpoint_id.rfind('@'));
     TRIAGE_TRY(label, label_of(recovery->checkpoint_id));
-    if (auto files = files_->named(reference_of(label)); !label.empty() && files) {
+    if (auto files = files_->named(reference_of(label), run); !label.empty() && files) {
       return outcome::success(std::move(files));
     }
   }
@@ -82,7 +85,7 @@ Result<std::optional<FilesId>> AttemptFiles::located() const {
     const Json& files = metadata[metadata_key];
     if (files.is_string()) return outcome::success(std::optional(files.get<FilesId>()));
   }
-  return outcome::success(files_->named("start"));
+  return outcome::success(files_->named("start", run));
 }
 
 std::optional<FilesId> AttemptFiles::keep() {

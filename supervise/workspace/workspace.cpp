@@ -240,9 +240,9 @@ Result<void> Workspace::name(const std::string& name, const FilesId& files) {
   return outcome::success();
 }
 
-std::optional<FilesId> Workspace::named(const std::string& name) const {
-  const auto found =
-      git("rev-parse", "--verify", "--quiet", "refs/" + name_of(options_.run) + "/" + name);
+std::optional<FilesId> Workspace::named(const std::string& name, const std::string& run) const {
+  const std::string whose = name_of(run.empty() ? options_.run : run);
+  const auto found = git("rev-parse", "--verify", "--quiet", "refs/" + whose + "/" + name);
   if (!found) return std::nullopt;
   std::string id = without_end(found.value());
   return is_id(id) ? std::optional(std::move(id)) : std::nullopt;

@@ -50,8 +50,9 @@ class Workspace {
 
   // Gives a state a name, "start" for one. Errors: Errc::io.
   [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
-  // Empty if there is none of that name.
-  [[nodiscard]] std::optional<FilesId> named(const std::string& name) const;
+  // Empty if there is none of that name. run: whose; empty: this one's.
+  [[nodiscard]] std::optional<FilesId> named(const std::string& name,
+                                             const std::string& run = {}) const;
 
   // Files that are left out because they are too large, as far as keep() has seen them.
   [[nodiscard]] const std::set<std::string>& too_large() const noexcept { return too_large_; }

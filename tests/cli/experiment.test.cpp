@@ -97,6 +97,33 @@ TEST_CASE("every ready experiment runs, and is read as it stands in the manual",
   CHECK(ran == 7);
 }
 
+TEST_CASE("a real store comes to the same as one in memory, and its time may be asked for",
+          "[cli]") {
+  const TempFolder folder;
+  const std::string path = experiment_with(folder, "real.yaml", R"(experiment: real
+seeds: 12
+agent: {steps: 4, effect: reconciled, effect_step: 2}
+stores: [immediate, sqlite, file]
+real_time: true
+compare: store
+policies: [blind_retry]
+faults:
+  - kills: [{fault: kill, site: store, rate: 0.05}, {fault: fails, site: step, rate: 0.1}]
+)");
+  const Json report =
+      json_of(triage_command({"experiment", path, "--json", "--store", folder.file("runs.db")}));
+  REQUIRE(report["conditions"].size() == 3);
+  Json in_memory = report["conditions"][0];
+  CHECK(in_memory["figures"]["real_ms"]["mean"] > 0.0);
+  in_memory["figures"].erase("real_ms");
+  for (int i = 1; i < 3; ++i) {
+    Json real = report["conditions"][static_cast<std::size_t>(i)];
+    real["figures"].erase("real_ms");
+    CHECK(real["figures"] == in_memory["figures"]);
+    CHECK(real["rate"] == in_memory["rate"]);
+  }
+}
+
 TEST_CASE("a report is one page that refers to no other", "[cli]") {
   const TempFolder folder;
   const std::string path =

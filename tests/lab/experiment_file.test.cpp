@@ -67,6 +67,15 @@ TEST_CASE("an attempt that is told the right thing gets past its trouble", "[lab
   CHECK(report.differences[0].interval.low > 0.6);
 }
 
+TEST_CASE("real stores are refused where nobody can make one", "[lab][experiment]") {
+  CHECK_THAT(problem(R"({"experiment": "s", "policies": ["none"], "stores": ["sqlite"]})"),
+             ContainsSubstring("stores: sqlite cannot be made here; allowed are none, deferred"));
+  CHECK_THAT(problem(R"({"experiment": "s", "policies": ["none"], "stores": ["tape"]})"),
+             ContainsSubstring("allowed are none, deferred, immediate, sqlite, file"));
+  CHECK_THAT(problem(R"({"experiment": "s", "policies": ["none"], "real_time": "yes"})"),
+             ContainsSubstring("real_time is \"yes\"; allowed is true or false"));
+}
+
 TEST_CASE("a hint for something else does not help like the right one", "[lab][experiment]") {
   // The failure is taken for a timeout, so that its hint is a wrong one.
   const auto report = report_of(R"({"experiment": "wrong", "seeds": 20,
@@ -187,7 +196,7 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "vary": {"agent.step": [1]}})"),
              ContainsSubstring("vary.agent.step[0]: agent.step is not known"));
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "stores": ["paper"]})") ==
-        "stores[0] is \"paper\"; allowed are none, deferred, immediate");
+        "stores[0] is \"paper\"; allowed are none, deferred, immediate, sqlite, file");
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "compare": "polcy"})"),
              ContainsSubstring("compare is \"polcy\"; allowed are policy; did you mean"));
   // All of them at once.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waits that outlive the process: until a time, and for signals.
 #include "resume/durable.hpp"
+#include "triage/operations.hpp"
 #include "triage/testing/flaky_store.hpp"
 
 using namespace triage;
@@ -226,6 +227,34 @@ TEST_CASE("a wait that was answered gives the same answer after a crash", "[susp
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
   REQUIRE_OK(agent.signal("r", "go", 7));  // Too late: the wait has ended without it.
   CHECK(agent.resume_run("r", {.revive = true}).value() == -1);
+}
+
+TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
+          "[suspension][signals]") {
+  // Says once that the run is still at work: it ends right behind that.
+  struct EndsMeanwhile final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    bool asked = false;
+    Result<RunInfo> run(const RunId& id) override {
+      auto info = ForwardingStore::run(id);
+      if (info && !std::exchange(asked, true)) info.value().status = RunStatus::running;
+      return info;
+    }
+  };
+  const DurableKit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.wait("go", kit.clock->wall_now() + 1h)->get<int>();
+                          },
+                          answers({RecoveryAction::retry()}), kit.on_disk()};
+  REQUIRE_OK(agent.signal("r", "go", 1));
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  kit.break_operation(1);
+  CHECK_ERRC(Errc::io, agent.signal("r", "go", 2));
+  CHECK_ERRC(Errc::conflict, agent.signal("r", "go", 2));
+  EndsMeanwhile racing(kit.durable);
+  CHECK_ERRC(Errc::conflict, send_signal(racing, "r", "go", 2));
+  EndsMeanwhile taken(kit.durable);
+  CHECK(send_signal(taken, "r", "go", 1).has_value());  // It is what the run was answered.
 }
 
 TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {

@@ -135,6 +135,46 @@ TEST_CASE("a branch may do something else, and is its new agent's from then on",
   CHECK_ERRC(Errc::invalid_argument, agent.fork(parent, {.task = deep}));
 }
 
+TEST_CASE("a what-if is told a hint, finds answers, and carries out nothing new", "[fork]") {
+  Kit kit;
+  int acts = 0;
+  const TriageAgent agent{[&acts](const std::string& task, Attempt& attempt) {
+                            const auto act = [&acts](const EffectCall&) { return ++acts; };
+                            const int known = attempt.effect("known", {{"of", task}}, act);
+                            const auto more = attempt.try_effect("more", act);
+                            const std::string hint =
+                                attempt.recovery() != nullptr ? attempt.recovery()->hint : "";
+                            return Json{known, more ? Json(more.value()) : Json(), hint};
+                          },
+                          answers({}), kit.options()};
+  REQUIRE_OK(agent.run("x", {.run_id = "origin"}));
+  REQUIRE(acts == 2);
+  const ForkOptions what_if{.hint = "look left", .refuse_new_effects = true};
+  const auto same = agent.fork("origin@0", what_if);
+  REQUIRE_OK(same);
+  CHECK(same.value() == Json{1, 2, "look left"});  // As they are recorded.
+
+  ForkOptions answered = what_if;
+  answered.task = "y";  // An answer fits any arguments.
+  answered.answers = {{"known", 40}};
+  answered.run.run_id = "answered";
+  CHECK(agent.fork("origin@0", answered).value() == Json{40, 2, "look left"});
+  CHECK(stored_journal(*kit.store, "answered").start()["refuses_effects"] == true);
+
+  REQUIRE_OK(kit.store->erase("answered"));
+  const TriageAgent other{[&acts](const std::string&, Attempt& attempt) -> Result<int> {
+                            return attempt.try_effect("another", [&acts] { return ++acts; });
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  ForkOptions changed = what_if;
+  changed.accept_changed = true;
+  changed.run.run_id = "refused";
+  CHECK_ERRC(Errc::escalated, other.fork("origin@0", changed));
+  CHECK(acts == 2);
+  CHECK(stored_journal(*kit.store, "refused").effect("another").status ==
+        EffectState::Status::withdrawn);
+}
+
 TEST_CASE("of two forks with one label one is made", "[fork]") {
   for (int round = 0; round < 50; ++round) {
     Kit kit;

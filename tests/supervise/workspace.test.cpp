@@ -255,6 +255,41 @@ TEST_CASE("a rollback brings the files of a run back, and a retry leaves them", 
   ::unsetenv("XDG_STATE_HOME");
 }
 
+TEST_CASE("a branch brings the files back as they were at its checkpoint", "[workspace]") {
+  const Room room;
+  const Workshop shop;
+  ::setenv("XDG_STATE_HOME", shop.file("state").c_str(), 1);
+  const std::string tree = room.tree().string();
+  const std::string program = shop.script(
+      "a",
+      "cd '" + tree + "'\nTRIAGE='" + TRIAGE_COMMAND +
+          "'\nif [ -n \"$TRIAGE_RECOVERY\" ]; then cat a.txt; ls b.txt; exit 0; fi\n"
+          "echo kept > a.txt; $TRIAGE step first || exit 9\n"
+          "echo named > a.txt; $TRIAGE checkpoint label here || exit 9\n"
+          "echo later > a.txt; echo x > b.txt\n$TRIAGE step second || exit 9\necho gone > a.txt");
+  REQUIRE(shop.run({"--workspace", tree, "--run", "ws"}, {program}).status == 0);
+  const auto store = SqliteStore::open(shop.store()).value();
+  std::string step;
+  std::string label;
+  std::string start;
+  const auto checkpoints = store->checkpoints("ws").value();
+  for (const CheckpointInfo& one : checkpoints) {
+    if (one.label == "here") label = to_string(one.id);
+    if (one.label.empty() && one.steps == 1 && step.empty()) step = to_string(one.id);
+    if (one.steps == 0 && start.empty()) start = to_string(one.id);
+  }
+  const auto at = [&](const std::string& checkpoint) {
+    const Printed printed = shop.triage({"fork", checkpoint});
+    INFO(checkpoint << ": " << printed.error);
+    CHECK_THAT(printed.error, !ContainsSubstring("no files are kept"));
+    return printed.out;
+  };
+  CHECK(at(label) == "named\n");
+  CHECK(at(start) == "one\n");
+  if (!step.empty()) CHECK((at(step) == "kept\n" || at(step) == "named\n"));
+  ::unsetenv("XDG_STATE_HOME");
+}
+
 // Not run by itself: `supervise_tests "[.figure]"` prints what docs/agents.md quotes.
 TEST_CASE("what keeping 10,000 files takes of which 100 have changed", "[.figure]") {
   const Room room;

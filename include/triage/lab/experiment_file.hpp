@@ -54,9 +54,15 @@ class ScriptedExperiment {
 // Reads a policy document that an experiment names, as JSON. Its errors are passed on as they are.
 using ReadPolicyFile = std::function<Result<Json>(const std::string& file)>;
 
+// Makes an empty store for one trial: kind is "sqlite" or "file". It, and all that it has written,
+// is gone when nobody holds it any more. Called on several threads at once.
+using MakeStore = std::function<Result<std::shared_ptr<CheckpointStore>>(std::string_view kind)>;
+
 // docs/experiments.md lists the keys. Errors: Errc::invalid_argument: the path of the key
-// ("faults.flaky[0].rate"), its value and what is allowed; one line a problem.
+// ("faults.flaky[0].rate"), its value and what is allowed; one line a problem. make_store: null
+// refuses the stores that are real.
 [[nodiscard]] Result<ScriptedExperiment> experiment_from_json(const Json& json,
-                                                              const ReadPolicyFile& read_policy);
+                                                              const ReadPolicyFile& read_policy,
+                                                              const MakeStore& make_store = {});
 
 }  // namespace triage::inline v0_1::lab

@@ -46,6 +46,9 @@ struct SimulationOptions {
   Duration longest = std::chrono::hours(24 * 365);  // Simulated. A world that goes on is a
   std::uint64_t most_events = 1'000'000;            // violation. Both above 0.
   std::size_t stack_bytes = 256 * 1024;             // Of each process.
+  // Makes the store of this name for one world; it dies with the world. Null: a store in memory. It
+  // works in real time. Throw what keeps it from being made.
+  std::function<std::shared_ptr<CheckpointStore>(std::string_view name)> make_store{};
 };
 
 // A seed that violates, with as few faults as were found to do so.

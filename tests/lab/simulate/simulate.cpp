@@ -81,7 +81,7 @@ struct Sum {
 bool explore(const simulate::NamedWorld& world, std::uint64_t first, std::uint64_t count,
              const Arguments& arguments, Sum& sum) {
   lab::Simulation simulation{world.set_up,
-                             {.faults = simulate::all_faults(), .keep_trace = arguments.trace}};
+                             {.faults = simulate::faults_of(world), .keep_trace = arguments.trace}};
   for (std::uint64_t done = 0; done < count;) {
     const auto search = simulation.search(first + done, count - done);
     done += search.seeds;
@@ -101,6 +101,23 @@ bool explore(const simulate::NamedWorld& world, std::uint64_t first, std::uint64
   return true;
 }
 
+// What was found once stays mended. False: it has come back.
+bool repeat_regressions(const std::vector<simulate::NamedWorld>& chosen, Sum& sum) {
+  bool sound = true;
+  for (const simulate::Regression& one : simulate::regressions()) {
+    const auto world = std::find_if(chosen.begin(), chosen.end(),
+                                    [&](const auto& known) { return known.name == one.world; });
+    if (world == chosen.end()) continue;
+    const lab::SeedReport report = lab::Simulation(world->set_up).replay(one.seed, one.schedule);
+    if (!report.violation) continue;
+    sound = false;
+    ++sum.violations;
+    std::cout << "It has come back: " << one.what << " (world " << one.world << ", seed "
+              << one.seed << "): " << report.violation->detail << "\n";
+  }
+  return sound;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,6 +132,7 @@ int main(int argc, char** argv) {
   const std::clock_t worked = std::clock();
   Sum sum;
   const std::uint64_t each = (arguments.seeds + chosen.size() - 1) / chosen.size();
+  if (!repeat_regressions(chosen, sum) && !arguments.keep_on) return 1;
   for (const auto& world : chosen) {
     const std::uint64_t count =
         std::min(each, arguments.seeds - std::min(arguments.seeds, sum.seeds));

@@ -298,13 +298,20 @@ void ten_steps(World& world) {
 }
 
 const std::vector<NamedWorld>& worlds() {
-  static const std::vector<NamedWorld> all{
-      {"charge_orders", charge_orders}, {"contend", contend},         {"nap", nap},
-      {"book_and_undo", book_and_undo}, {"share_gates", share_gates}, {"ten_steps", ten_steps}};
+  static const std::vector<NamedWorld> all{{"charge_orders", charge_orders},
+                                           {"contend", contend},
+                                           {"nap", nap},
+                                           {"book_and_undo", book_and_undo},
+                                           {"share_gates", share_gates},
+                                           {"ten_steps", ten_steps},
+                                           {"signals", signals},
+                                           {"branch_off", branch_off},
+                                           {"decide_once", decide_once},
+                                           {"keep_every_step", keep_every_step, true}};
   return all;
 }
 
-lab::FaultMix all_faults() {
+lab::FaultMix faults_of(const NamedWorld& world) {
   const std::vector<FailureType> any(all_failure_types.begin(), all_failure_types.end());
   lab::FaultMix mix{.name = "all"};
   // Not where something is undone: what cannot be undone stays, and is reported.
@@ -324,7 +331,9 @@ lab::FaultMix all_faults() {
       {.fault = Fault::corrupt_checkpoint, .site = "store", .rate = 0.05},
       {.fault = Fault::clock_jump, .rate = 0.01, .length = 1h},
       {.fault = Fault::clock_jump, .rate = 0.01, .length = -1h}};
-  mix.rules.insert(mix.rules.end(), others.begin(), others.end());
+  for (const lab::FaultRule& rule : others) {
+    if (rule.fault != Fault::corrupt_checkpoint || !world.sound_disk) mix.rules.push_back(rule);
+  }
   return mix;
 }
 

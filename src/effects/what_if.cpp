@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Branches that act on nothing: effects that are not recorded are refused.
+#include "effects/effects.hpp"
+
+#include "run/run.hpp"
+
+#include <mutex>
+
+namespace triage::inline v0_1::detail {
+
+std::optional<Error> Effects::refused(std::string_view key, const EffectState& next) {
+  {
+    const std::scoped_lock lock(run_.mutex_);
+    const Json& start = run_.data().journal.start();
+    if (!start.is_object() || !start.contains("refuses_effects")) return std::nullopt;
+  }
+  // One in doubt stays so: nobody has found out that it did not happen.
+  if (status_of(key) != EffectState::Status::intended) {
+    record(RecordKind::effect_withdrawn, key, next, Json{{"cause", refused_cause}});
+  }
+  return Error{Errc::conflict, effect_name(key) +
+                                   " would be new, and this branch carries out no new effects "
+                                   "(ForkOptions::refuse_new_effects); give it an answer"};
+}
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What the simulation has found in this project, as short as it could be made.
+#include "worlds.hpp"
+
+namespace triage::simulate {
+
+using lab::Fault;
+
+const std::vector<Regression>& regressions() {
+  static const std::vector<Regression> all{
+      {"signals",
+       1146,
+       "a signal counts as sent to a run that has ended, if its status cannot be read",
+       {{.place = "sender-2:store//put_if", .fault = Fault::kill},
+        {.place = "sender-2:store//run", .visit = 2, .fault = Fault::store_outage}}},
+      {"signals",
+       1254,
+       "the same where the answer is lost",
+       {{.place = "sender-2:store//get", .fault = Fault::kill},
+        {.place = "sender-2:store//run", .visit = 2, .fault = Fault::lost_answer}}},
+      {"branch_off",
+       165,
+       "a what-if acts if the record that makes it one cannot be read",
+       {{.place = "branch-1:store//record", .visit = 2, .fault = Fault::corrupt_checkpoint}}}};
+  return all;
+}
+
+}  // namespace triage::simulate
