@@ -8,6 +8,8 @@
 #include "triage/record.hpp"
 #include "triage/step.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <initializer_list>
@@ -331,6 +333,13 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
 Result<AgentContract> read_contract_text(const std::string& text) {
   const Json given = Json::parse(text, nullptr, false);
   if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is not a JSON object"};
+  constexpr std::array keys{"tools", "constraints", "subgoals", "context_limit", "output_schema"};
+  for (const auto& [key, unused] : given.items()) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    return Error{Errc::invalid_argument, "contract." + printable(key) +
+                                             " is not known; allowed are tools, constraints, "
+                                             "subgoals, context_limit"};
+  }
   TRIAGE_TRY(read, read_reported_failure(show(Json{{"contract", given}})));
   if (!read.contract.output_schema.empty()) {
     return Error{Errc::invalid_argument,

@@ -64,11 +64,11 @@ void Run::tidy_keys(bool ended) {
   if (ended) forget_signals(*b.store, b.journal);
 }
 
-// Whether a run that has ended was answered under this name, with this value. Errors:
-// Errc::conflict if the value was another one; the store's.
+// Whether the journal has this value as the answer. Errors: Errc::conflict if it has another one;
+// the store's.
 static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
                              const Json& value) {
-  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
+  TRIAGE_TRY(reading, run_catching([&] { return store.read_newest(run); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   const auto known = journal.signals().find(name);
   if (known == journal.signals().end() || !known->second) return outcome::success(false);
@@ -94,16 +94,19 @@ static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_
   return answered(store, run, name, value);  // The key of an answered signal is gone.
 }
 
-// The run may have ended since it was asked, and have forgotten its signals.
+// Behind the write: the run may have ended since it was asked, and one that ended once has
+// forgotten its keys, also if it goes on now. Its journal tells what it was answered.
 static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
                                  const Json& value, const std::string& key, std::uint64_t version) {
+  const auto known = answered(store, run, name, value);
+  if (!known && known.error().code == Errc::not_found) return outcome::success();
+  if (known && known.value()) return outcome::success();
+  if (!known && known.error().code != Errc::conflict) return known.error();
   const auto late = taken(store, run, name, value);
-  if (late) return outcome::success();
-  if (late.error().code != Errc::conflict) return late.error();
-  const auto heard = answered(store, run, name, value);
+  if (known && late) return outcome::success();
+  if (known && late.error().code != Errc::conflict) return late.error();
   static_cast<void>(run_catching([&] { return store.erase_if(signal_space, key, version); }));
-  if (heard && heard.value()) return outcome::success();
-  return late.error();
+  return known ? late.error() : known.error();
 }
 
 static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,
@@ -123,7 +126,9 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   if (sent) return confirm_sent(*store, run, name, value, key, sent.value());
   if (sent.error().code != Errc::conflict) return sent.error();
   TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
-  if (before && before->bytes == bytes) return outcome::success();
+  if (before && before->bytes == bytes) {  // Perhaps by us, and the answer was lost.
+    return confirm_sent(*store, run, name, value, key, before->version);
+  }
   return sent_before(run, name);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/workspace/workspace.hpp"
 
+#include "supervise/child.hpp"
 #include "supervise/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -116,6 +117,9 @@ Result<std::string> check_workspace(const std::string& folder) {
                  "the workspace \"" + printable(path.string()) +
                      "\" is the root of the file system, or a home folder or above it; name the "
                      "folder that the program works in"};
+  }
+  if (!find_program("git", path.string())) {
+    return Error{Errc::unsupported, "a workspace needs git, which is not in the PATH"};
   }
   return path.string();
 }

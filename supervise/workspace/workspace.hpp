@@ -29,8 +29,9 @@ struct Restored {
   std::vector<std::string> conflicts{};  // Where changes of somebody else are kept.
 };
 
-// Why this folder cannot be a workspace: it is `/`, a home folder or above it, or none at all.
-// Returns its real path. Errors: Errc::invalid_argument, Errc::not_found.
+// Why this folder cannot be a workspace: it is `/`, a home folder or above it, or none at all; or
+// there is no git. Returns its real path. Errors: Errc::invalid_argument, Errc::not_found,
+// Errc::unsupported.
 [[nodiscard]] Result<std::string> check_workspace(const std::string& folder);
 
 // Kept by content are files and links with their permissions, deletions too, untracked ones too;

@@ -257,6 +257,23 @@ TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
   CHECK(send_signal(taken, "r", "go", 1).has_value());  // It is what the run was answered.
 }
 
+TEST_CASE("a run that goes on after its end keeps its answer, and says so to a second sender",
+          "[suspension][signals]") {
+  const DurableKit kit;
+  Result<void> second = outcome::success();
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto answer = attempt.wait("go", kit.clock->wall_now() + 1h);
+                            if (attempt.number() == 1) throw std::runtime_error("unknown");
+                            second = send_signal(*kit.durable, "r", "go", 2);
+                            return answer->get<int>();
+                          },
+                          answers({RecoveryAction::abort("stop")}), kit.on_disk()};
+  REQUIRE_OK(agent.signal("r", "go", 1));
+  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
+  CHECK(agent.resume_run("r", {.revive = true}).value() == 1);
+  CHECK_ERRC(Errc::conflict, second);
+}
+
 TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {
   Kit kit;
   const TriageAgent agent{&fails_once, answers({RecoveryAction::retry()}), kit.options()};

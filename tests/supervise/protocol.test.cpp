@@ -153,6 +153,10 @@ TEST_CASE("a program that breaks its contract is told so, and why it failed", "[
   const Printed wrong = shop.run({"--contract", shop.file("wrong.json")}, {"true"});
   CHECK(wrong.status == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("contract.tools"));
+  std::ofstream(shop.file("misspelt.json")) << R"({"tool": ["fetch"]})";
+  const Printed misspelt = shop.run({"--contract", shop.file("misspelt.json")}, {"true"});
+  CHECK(misspelt.status == 2);
+  CHECK_THAT(misspelt.error, ContainsSubstring("contract.tool is not known; allowed are tools,"));
 }
 
 TEST_CASE("a budget ends the attempts of a run", "[run][protocol]") {

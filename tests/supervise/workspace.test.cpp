@@ -252,6 +252,11 @@ TEST_CASE("a rollback brings the files of a run back, and a retry leaves them", 
   const Printed stays = shop.run({"--workspace", tree, "--run", "ws.stays"}, {program});
   CHECK(stays.out == "gone\n");
   CHECK(shop.run({"--workspace", "/"}, {"true"}).status == 2);
+  auto without_git = shop.run_line({"--workspace", tree, "--run", "no.git"}, {"/bin/true"});
+  without_git.insert(without_git.begin(), {"/usr/bin/env", "PATH=/nonexistent"});
+  const Printed refused = run_program(without_git);
+  CHECK(refused.status == 9);
+  CHECK(refused.error == "triage: a workspace needs git, which is not in the PATH\n");
   ::unsetenv("XDG_STATE_HOME");
 }
 
