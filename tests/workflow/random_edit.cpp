@@ -74,7 +74,8 @@ struct Graph {
 
 Names ran_again(const WorkflowRun& run) {
   Names names;
-  for (const DeliveryView& one : run.deliveries().value()) {
+  const auto deliveries = run.deliveries();
+  for (const DeliveryView& one : deliveries.value()) {
     if (one.how != Ran::reused) names.insert(one.executor);
   }
   return names;
