@@ -30,10 +30,12 @@ class Reader : public DocumentReader {
     if (graph) {
       check_keys(document, "",
                  {"workflow", "attempts", "agents", "executors", "edges", "start", "max_supersteps",
-                  "inputs"});
+                  "inputs", "checkpoints"});
     } else {
-      check_keys(document, "", {"workflow", "attempts", "agents", "tasks", "inputs"});
+      check_keys(document, "",
+                 {"workflow", "attempts", "agents", "tasks", "inputs", "checkpoints"});
     }
+    read_checkpoints(document, file);
     file.id = text(document, "", "workflow", true);
     file.attempts = number(document, "", "attempts", 1, most_attempts, 1);
     file.inputs = document.value("inputs", Json::object());
@@ -50,6 +52,22 @@ class Reader : public DocumentReader {
   }
 
  private:
+  void read_checkpoints(const Json& document, WorkflowFile& file) {
+    if (!document.contains("checkpoints")) return;
+    file.checkpoints = workflow::CheckpointTriggers::none();
+    for (const std::string& name : texts(document, "", "checkpoints")) {
+      if (const auto trigger = workflow::parse_trigger(name)) {
+        file.checkpoints->add(*trigger);
+        continue;
+      }
+      std::vector<std::string> known;
+      for (int i = 0; i <= static_cast<int>(workflow::CheckpointTrigger::all); ++i) {
+        known.emplace_back(to_string(static_cast<workflow::CheckpointTrigger>(i)));
+      }
+      problem("checkpoints has \"" + printable(name) + "\"" + allowed_are(known));
+    }
+  }
+
   void read_agents(const Json& document, WorkflowFile& file) {
     const auto agents = document.find("agents");
     if (agents == document.end() || !agents->is_object() || agents->empty()) {

@@ -6,6 +6,7 @@
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
+#include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/task_graph.hpp"
 
 #include <functional>
@@ -63,6 +64,7 @@ struct WorkflowFile {
   std::map<std::string, AgentSpec, std::less<>> agents{};
   std::vector<workflow::Task> tasks{};  // Or:
   FileGraph graph{};                    // Without executors if there are tasks.
+  std::optional<workflow::CheckpointTriggers> checkpoints{};
   Json inputs{};  // An object: what tasks can refer to as {{key}}, with what they are if not given.
 };
 

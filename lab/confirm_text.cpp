@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::lab {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"cause", "not_shown", "worse", "undecided"};
+constexpr std::array<std::string_view, 4> verdict_names{"cause", "not_shown", "worse", "undecided"};
 
 constexpr std::size_t longest_action = 80;
 
@@ -82,7 +82,7 @@ Json json_of(const Reruns& reruns) {
 
 std::string_view to_string(Finding finding) noexcept {
   const auto index = static_cast<std::size_t>(finding);
-  return index < names.size() ? names[index] : "undecided";
+  return index < verdict_names.size() ? verdict_names[index] : "undecided";
 }
 
 const std::array<std::string_view, 5>& confirm_assumptions() noexcept {

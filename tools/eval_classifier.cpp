@@ -68,8 +68,9 @@ class LeftOut {
                    [](const Example& example) { return example.kind; });
     std::transform(examples.begin(), examples.end(), std::back_inserter(rules_),
                    [](const Example& example) { return example.rules; });
+    endings_ = make_ending_examples(corpus, parts);
     posteriors_ = leave_origins_out(examples, corpus.rows.size(), corpus.written_origins, folds,
-                                    std::max(1U, std::thread::hardware_concurrency()));
+                                    std::max(1U, std::thread::hardware_concurrency()), endings_);
     for (std::size_t group = 0; group < groups; ++group) {
       calibrations_[group] = calibration_without(group);
     }
@@ -77,7 +78,16 @@ class LeftOut {
 
   [[nodiscard]] detail::ModelOpinion opinion(std::size_t row) const {
     const Calibration& calibration = calibrations_[corpus_.rows[row].origin % groups];
-    return training::opinion(posteriors_[row], kinds_[row], rules_[row], calibration);
+    const auto whole = training::opinion(posteriors_[row], kinds_[row], rules_[row], calibration);
+    if (whole.type != FailureType::unknown) return whole;
+    for (std::size_t i = 0; i < endings_.size(); ++i) {
+      if (endings_[i].row != row) continue;
+      const Example& ending = endings_[i].example;
+      const auto heard = training::opinion(posteriors_[corpus_.rows.size() + i], ending.kind,
+                                           ending.rules, calibration);
+      if (detail::may_say_by_ending(heard.type, ending.rules, endings_[i].last_line)) return heard;
+    }
+    return whole;
   }
 
  private:
@@ -96,7 +106,8 @@ class LeftOut {
   const Corpus& corpus_;
   std::vector<detail::TextKind> kinds_{};
   std::vector<FailureType> rules_{};
-  std::vector<detail::Posterior> posteriors_{};
+  std::vector<EndingExample> endings_{};
+  std::vector<detail::Posterior> posteriors_{};  // Of the rows, then of the endings.
   std::array<Calibration, groups> calibrations_{};
 };
 

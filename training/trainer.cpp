@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer.hpp"
 
+#include "classifier/undress/ending.hpp"
 #include "evidence/findings.hpp"
 
 #include <algorithm>
@@ -270,16 +271,39 @@ std::vector<Example> make_examples(const Corpus& corpus, const detail::ModelInpu
   return examples;
 }
 
+std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
+                                                const detail::ModelInputParts& parts) {
+  std::vector<EndingExample> endings;
+  const Trajectory none;
+  for (std::size_t i = 0; i < corpus.rows.size(); ++i) {
+    if (corpus.rows[i].kind == RowKind::paraphrase) continue;
+    Row row = corpus.rows[i];
+    detail::Findings findings;
+    detail::find_hints({.failure = corpus.rows[i].failure, .trajectory = none}, findings);
+    const std::string_view whole = findings.plain_of(corpus.rows[i].failure.text);
+    const auto asked = detail::endings_of(whole);
+    for (const std::string_view& ending : asked) {
+      if (ending.empty()) continue;
+      row.failure.text = ending;
+      row.failure.causes.clear();
+      endings.push_back(
+          {.row = i, .example = make_example(row, parts), .last_line = &ending == &asked.front()});
+    }
+  }
+  return endings;
+}
+
 ModelParameters fit(const std::vector<const Example*>& examples, const TrainingOptions& options) {
   return Fit(examples, options).run();
 }
 
 std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& examples,
                                                  std::size_t count, std::size_t origins,
-                                                 std::size_t folds, unsigned threads) {
+                                                 std::size_t folds, unsigned threads,
+                                                 const std::vector<EndingExample>& endings) {
   folds = std::min(folds, origins);
   const std::vector<std::size_t> fold = shuffled_folds(origins, folds);
-  std::vector<detail::Posterior> posteriors(count);
+  std::vector<detail::Posterior> posteriors(count + endings.size());
   const auto work = [&](std::size_t first) {
     detail::ModelInput input;
     for (std::size_t left_out = first; left_out < folds; left_out += threads) {
@@ -290,11 +314,12 @@ std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& exa
         }
       }
       const auto model = detail::TextModel::parse(detail::TextModel::serialize(fit(teaching)));
-      for (std::size_t i = 0; i < count; ++i) {
-        if (examples[i].only_teaches || fold[examples[i].origin] != left_out) continue;
-        input.features.features = examples[i].features;
-        input.features.kind = examples[i].kind;
-        input.hints = examples[i].hints;
+      for (std::size_t i = 0; i < posteriors.size(); ++i) {
+        const Example& asked = i < count ? examples[i] : endings[i - count].example;
+        if (asked.only_teaches || fold[asked.origin] != left_out) continue;
+        input.features.features = asked.features;
+        input.features.kind = asked.kind;
+        input.hints = asked.hints;
         posteriors[i] = model.value().posterior(input);
       }
     }

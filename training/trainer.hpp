@@ -29,6 +29,18 @@ struct Example {
 [[nodiscard]] std::vector<Example> make_examples(const Corpus& corpus,
                                                  const detail::ModelInputParts& parts);
 
+// The ending of a long text by itself, as the classifier asks about it where the model is silent.
+struct EndingExample {
+  std::size_t row =
+      0;  // Of the corpus. Endings of one row stand in the order in which they are asked.
+  Example example{};
+  bool last_line = false;  // Alone.
+};
+// The endings of the rows that have any and are no paraphrases. They are asked about and never
+// teach.
+[[nodiscard]] std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
+                                                              const detail::ModelInputParts& parts);
+
 struct TrainingOptions {
   int epochs = 10;
   std::size_t least_origins = 2;  // Features of fewer origins are names, and left out.
@@ -50,11 +62,10 @@ struct TrainingOptions {
 
 // Posteriors of examples, by a model fitted to all examples of other origins; several origins are
 // left out at a time if `folds` is smaller than the number of origins. `count` examples from the
-// front are asked, except those that only teach; all of them teach. Uses `threads` threads; the
-// result does not depend on it.
-[[nodiscard]] std::vector<detail::Posterior> leave_origins_out(const std::vector<Example>& examples,
-                                                               std::size_t count,
-                                                               std::size_t origins,
-                                                               std::size_t folds, unsigned threads);
+// front are asked, except those that only teach; all of them teach. Then `endings` are asked. Uses
+// `threads` threads; the result does not depend on it.
+[[nodiscard]] std::vector<detail::Posterior> leave_origins_out(
+    const std::vector<Example>& examples, std::size_t count, std::size_t origins, std::size_t folds,
+    unsigned threads, const std::vector<EndingExample>& endings = {});
 
 }  // namespace triage::training

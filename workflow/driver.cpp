@@ -169,6 +169,9 @@ void Driver::begin(Delivery delivery) {
 
 void Driver::perform(Ended& ended) {
   ended.unsaved.reset();
+  if (options_.at_work != nullptr) {
+    (*options_.at_work)[ended.delivery.node] = ended.delivery.occurrence;
+  }
   if (options_.on_event) {
     checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
                        .executor = plan_.nodes[ended.delivery.node].path,
@@ -186,6 +189,7 @@ void Driver::perform(Ended& ended) {
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
   if (ended.status == Status::failed) take_instead(ended);
   store_ended(ended);
+  if (options_.at_work != nullptr) (*options_.at_work)[ended.delivery.node] = 0;
 }
 
 Result<Instance*> Driver::instance_of(std::size_t node) {

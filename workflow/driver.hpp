@@ -64,6 +64,7 @@ struct DriverOptions {
   bool restored = false;  // Answers that were given before do not count.
   std::shared_ptr<Budget> budget{};
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
+  std::vector<std::atomic<int>>* at_work = nullptr;  // By node: which delivery, or 0.
 };
 
 // What becomes of a run whose driver has ended without a result; `driven` is read then.

@@ -41,40 +41,53 @@ Result<Sent> sent_from(const Plan& plan, const Parts& parts, const Json& json) {
   return outcome::success(std::move(sent));
 }
 
-// The elements of a list; none if it is missing.
-const Json::array_t& list_in(const Json& stored, const char* key) {
-  static const Json::array_t none;
-  const auto found = stored.find(key);
-  return found == stored.end() ? none : found->get_ref<const Json::array_t&>();
+Result<void> take_member(const Plan& plan, const Parts& parts, const std::string& key,
+                         const Json& value, Finished& finished) {
+  const auto elements = [&]() -> const Json::array_t& {
+    return value.get_ref<const Json::array_t&>();
+  };
+  if (key == "in") {
+    finished.input = value.get_ref<const std::string&>();
+  } else if (key == "sent") {
+    finished.sent.reserve(elements().size());
+    for (const Json& one : elements()) {
+      TRIAGE_TRY(sent, sent_from(plan, parts, one));
+      finished.sent.push_back(std::move(sent));
+    }
+  } else if (key == "step") {
+    finished.superstep = value.get<int>();
+  } else if (key == "from") {
+    for (std::size_t i = 0; i + 1 < elements().size(); i += 2) {
+      finished.from.emplace_back(value[i].get<std::string>(), value[i + 1].get<int>());
+    }
+  } else if (key == "out") {
+    for (const Json& one : elements()) finished.outputs.push_back(message_from(parts, one));
+  } else if (key == "wrote") {
+    for (const Json& one : elements()) {
+      finished.writes.push_back(
+          {one.at(0).get<std::string>(), one.at(1).get<std::string>(),
+           std::make_shared<const Json>(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2))});
+    }
+  } else if (key == "read") {
+    for (const auto& [name, digest] : value.get_ref<const Json::object_t&>()) {
+      finished.reads.emplace(name, digest.get<std::string>());
+    }
+  } else if (key == "saved") {
+    finished.saved = value;
+  } else if (key == "kept") {
+    finished.saved = parts.expand(value);
+  } else if (key == "failed") {
+    finished.failed = value.get<std::string>();
+  } else if (key == "edited") {
+    finished.edited = value.get<bool>();
+  }
+  return outcome::success();
 }
 
 Result<Finished> parse(const Plan& plan, const Parts& parts, const Json& stored) {
-  Finished finished{.input = stored.value("in", std::string())};
-  for (const Json& one : list_in(stored, "sent")) {
-    TRIAGE_TRY(sent, sent_from(plan, parts, one));
-    finished.sent.push_back(std::move(sent));
-  }
-  for (const Json& one : list_in(stored, "out")) {
-    finished.outputs.push_back(message_from(parts, one));
-  }
-  for (const Json& one : list_in(stored, "wrote")) {
-    finished.writes.push_back(
-        {one.at(0).get<std::string>(), one.at(1).get<std::string>(),
-         std::make_shared<const Json>(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2))});
-  }
-  if (stored.contains("read")) {
-    for (const auto& [key, digest] : stored.at("read").items()) {
-      finished.reads.emplace(key, digest.get<std::string>());
-    }
-  }
-  if (stored.contains("saved")) finished.saved = stored.at("saved");
-  if (stored.contains("kept")) finished.saved = parts.expand(stored.at("kept"));
-  finished.failed = stored.value("failed", std::string());
-  finished.edited = stored.value("edited", false);
-  finished.superstep = stored.value("step", 0);
-  const Json::array_t& from = list_in(stored, "from");
-  for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
-    finished.from.emplace_back(from[i].get<std::string>(), from[i + 1].get<int>());
+  Finished finished;
+  for (const auto& [key, value] : stored.get_ref<const Json::object_t&>()) {
+    TRIAGE_TRYV(take_member(plan, parts, key, value, finished));
   }
   return outcome::success(std::move(finished));
 }

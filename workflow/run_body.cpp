@@ -23,6 +23,7 @@ WorkflowRun::Body::Body(Workflow workflow, WorkflowRunOptions options)
     : workflow_(std::move(workflow)),
       options_(std::move(options)),
       id_(options_.run_id),
+      at_work_(workflow_.body()->plan().nodes.size()),
       agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
              detail::outer_policy(driven_, workflow_.body()->spec().options.max_rollbacks),
              agent_options(workflow_, options_)) {
@@ -76,7 +77,8 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .resources = options_.resources,
        .restored = std::exchange(restored_, false),
        .budget = options_.budget,
-       .reconciliations = &options_.reconciliations});
+       .reconciliations = &options_.reconciliations,
+       .at_work = &at_work_});
   return driver.run(driven_);
 }
 

@@ -79,12 +79,20 @@ class WorkflowRun::Body {
       }
     }
     const RunId run = id();
-    if (!options_.store || run.empty()) {
+    if (run.empty() || (!options_.store && !under_way())) {
       return Error{Errc::not_found, "the run has not been gone on with in this process"};
     }
-    // It is under way, or had finished before.
-    TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
-    for (const auto& one : stored) views.push_back(detail::view_of(workflow_, one));
+    if (options_.store) {  // It is under way, or had finished before.
+      TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
+      for (const auto& one : stored) views.push_back(detail::view_of(workflow_, one));
+    }
+    for (std::size_t node = 0; node < at_work_.size(); ++node) {
+      if (const int occurrence = at_work_[node]; occurrence != 0) {
+        views.push_back({.executor = workflow_.body()->plan().nodes[node].path,
+                         .occurrence = occurrence,
+                         .how = Ran::at_work});
+      }
+    }
     return outcome::success(std::move(views));
   }
   Result<std::vector<CheckpointInfo>> checkpoints() const;
@@ -112,6 +120,10 @@ class WorkflowRun::Body {
             .stop_token = options_.stop_token,
             .auto_checkpoint = false,
             .label = options_.label};
+  }
+  [[nodiscard]] bool under_way() const {
+    const std::scoped_lock lock(mutex_);
+    return attempt_ != nullptr;
   }
   Result<Json> drive(const Json& task, Attempt& attempt);
   Result<WorkflowResult> finish(Result<Json> done);
@@ -157,6 +169,7 @@ class WorkflowRun::Body {
   detail::Driven shown_{};      // What the newest go has left behind.
   bool looked_ = false;         // There was one.
   std::atomic<std::size_t> calls_{0};
+  std::vector<std::atomic<int>> at_work_;  // See DriverOptions.
   TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent_;
 };
 

@@ -110,9 +110,11 @@ bool Scheduler::advance() {
   if (running_ != 0 || left_ != 0 || !ready_.empty()) return !ready_.empty() && !at_limit_;
   if (schedule_ == Schedule::eager || settled_.empty()) return false;
   std::vector<Settled> settled = std::exchange(settled_, {});
-  std::sort(settled.begin(), settled.end(),
-            [](const Settled& a, const Settled& b) { return a.origin < b.origin; });
-  for (Settled& one : settled) route(one.origin, one.superstep, one.sent);
+  std::vector<std::pair<Origin, std::size_t>> order;  // Cheaper to move than what they have sent.
+  order.reserve(settled.size());
+  for (const Settled& one : settled) order.emplace_back(one.origin, order.size());
+  std::sort(order.begin(), order.end());
+  for (const auto& [origin, at] : order) route(origin, settled[at].superstep, settled[at].sent);
   if (ready_.empty()) return false;
   if (superstep_ == max_supersteps_) {
     at_limit_ = true;

@@ -303,7 +303,14 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
   TRIAGE_TRY(deliveries, run.deliveries());
   TRIAGE_TRY(state, run.state());
   std::map<std::string, const DeliveryView*, std::less<>> by_task;
-  for (const DeliveryView& one : deliveries) by_task[one.executor] = &one;
+  std::set<std::string, std::less<>> at_work;
+  for (const DeliveryView& one : deliveries) {
+    if (one.how == Ran::at_work) {
+      at_work.insert(one.executor);
+    } else {
+      by_task[one.executor] = &one;
+    }
+  }
   std::vector<TaskView> views;
   for (const Task& task : tasks_) {
     TaskView view{.id = task.id};
@@ -328,6 +335,7 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
         std::all_of(task.depends_on.begin(), task.depends_on.end(),
                     [&](const std::string& before) { return by_task.contains(before); });
     if (ready) view.status = TaskStatus::pending;
+    if (at_work.contains(view.id)) view.status = TaskStatus::in_progress;
   }
   return outcome::success(std::move(views));
 }

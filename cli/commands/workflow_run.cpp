@@ -177,9 +177,12 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   if (!store) return report(store.error());
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
-  workflow::WorkflowRun run(
-      *prepared.value().workflow,
-      {.run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event});
+  workflow::WorkflowRunOptions options{
+      .run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event};
+  if (const auto& on = prepared.value().file.checkpoints) {
+    options.checkpoints = workflow::CheckpointPolicy{.on = *on};
+  }
+  workflow::WorkflowRun run(*prepared.value().workflow, std::move(options));
   if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
   const auto done = run.start_or_resume(prepared.value().inputs);
   if (!prepared.value().has_tasks()) {

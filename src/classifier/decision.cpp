@@ -326,6 +326,16 @@ Classification decide(Findings findings, const ModelOpinion& opinion) {
   return result;
 }
 
+bool has_precise_code(const Findings& findings) {
+  return precise_code_of(findings, false) != nullptr;
+}
+
+bool may_say_by_ending(FailureType model, FailureType rules, bool last_line) noexcept {
+  const bool dear = model == wrong_tool_called || model == schema_mismatch ||
+                    model == context_overflow || model == plan_incomplete;
+  return model != unknown && model == rules && (last_line || !dear);
+}
+
 FailureType rules_say(const Findings& findings) {
   Scores scores = score(findings, FindingKind::code);
   const FailureType winner = strongest(scores);

@@ -47,6 +47,13 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
   return model.opinion(model.posterior(input), input.features.kind, rules);
 }
 
+// Codes and no words: the model has nothing to read that a code does not say more surely.
+bool is_wordless(const ClassifierInput& input) {
+  const Failure& failure = input.failure;
+  return failure.text.empty() && failure.exception_type.empty() && failure.causes.empty() &&
+         input.trajectory.empty();
+}
+
 // How many there are, up to more than a few.
 std::size_t words_of(const Failure& failure, const detail::Findings& findings) {
   constexpr std::size_t enough = 100;
@@ -99,8 +106,8 @@ struct EvidenceClassifier::Body {
   void listen_to_the_end(const ClassifierInput& input, detail::Findings& findings,
                          detail::ModelOpinion& opinion) {
     const Trajectory none;
-    for (const std::string_view ending :
-         detail::endings_of(findings.plain_of(input.failure.text))) {
+    const auto endings = detail::endings_of(findings.plain_of(input.failure.text));
+    for (const std::string_view& ending : endings) {
       if (ending.empty()) continue;
       const Failure last{.text = std::string(ending),
                          .exception_type = input.failure.exception_type,
@@ -112,7 +119,8 @@ struct EvidenceClassifier::Body {
       detail::Findings found;
       detail::find_hints(question, found);
       const detail::ModelOpinion heard = opinion_on(question, found);
-      if (heard.type == FailureType::unknown || heard.type != detail::rules_say(found)) continue;
+      const bool last_line = &ending == &endings.front();
+      if (!detail::may_say_by_ending(heard.type, detail::rules_say(found), last_line)) continue;
       findings.notes.push_back({.source = "text", .detail = "Read by its last lines"});
       for (detail::Finding& finding : found.list) {
         const auto is_same = [&](const detail::Finding& known) {
@@ -133,8 +141,11 @@ struct EvidenceClassifier::Body {
     if (auto told = detail::settled_by_caller(input, options, findings)) return std::move(*told);
     detail::find_hints(input, findings);
     const std::optional<Duration> wait_in_text = findings.wait_in_text;
-    detail::ModelOpinion opinion = opinion_on(input, findings);
-    if (opinion.type == FailureType::unknown) listen_to_the_end(input, findings, opinion);
+    detail::ModelOpinion opinion{.words = 0};
+    if (!is_wordless(input) || !detail::has_precise_code(findings)) {
+      opinion = opinion_on(input, findings);
+      if (opinion.type == FailureType::unknown) listen_to_the_end(input, findings, opinion);
+    }
     Classification result = detail::decide(std::move(findings), opinion);
     detail::add_wait(input, wait_in_text, result);
     detail::blame_step(input, result);

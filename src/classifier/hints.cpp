@@ -141,7 +141,7 @@ class HintCollector {
                 std::string_view text) {
     std::optional<Duration> wait;
     for (const RuleHit& hit : hits_) {
-      if (hit.rule->kind == RuleKind::wait || hit.rule->kind == RuleKind::until) {
+      if (is_wait(hit.rule->kind)) {
         wait = std::max(wait, wait_in(text, hit));
         continue;
       }

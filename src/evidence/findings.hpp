@@ -82,6 +82,12 @@ struct ModelOpinion {
 // or contradict each other.
 [[nodiscard]] FailureType rules_say(const Findings& findings);
 
+// True if a reported code means one thing only, and no other of its rank another one.
+[[nodiscard]] bool has_precise_code(const Findings& findings);
+// Whether what the model says of the end of a long text is the failure: the rules say it, too, and
+// what needs another recovery than a retry has to stand in the last line alone.
+[[nodiscard]] bool may_say_by_ending(FailureType model, FailureType rules, bool last_line) noexcept;
+
 // Weighs the findings. Moves them into the result as evidence, the deciding ones first.
 [[nodiscard]] Classification decide(Findings findings);
 // The same with the model, which has read the hints among the findings already: sure facts and

@@ -134,3 +134,22 @@ TEST_CASE("the status of a program that a shell or the kernel gave says why it e
   CHECK(exit_status(3).message() == "exited with status 3");
   CHECK_FALSE(exit_status(0));
 }
+
+TEST_CASE("a code that came without words decides as surely as its row says",
+          "[classifier][codes]") {
+  const Trajectory none;
+  for (const auto& [status, type] :
+       {std::pair{503, external_fault}, std::pair{402, quota_exhausted},
+        std::pair{401, access_denied}, std::pair{504, timeout}}) {
+    INFO(status);
+    const Failure failure{.http_status = status};
+    const auto found = default_classifier()->classify({.failure = failure, .trajectory = none});
+    CHECK(found.type == type);
+    CHECK(found.confidence == detail::http_rule(status)->meaning.confidence);
+    REQUIRE(found.evidence.size() == 1);  // No word about a wording: there was none.
+    CHECK(found.evidence.front().source == "http_status");
+  }
+  // One that means nothing by itself is still looked at with all there is.
+  const Failure vague{.http_status = 400};
+  CHECK(default_classifier()->classify({.failure = vague, .trajectory = none}).type == unknown);
+}

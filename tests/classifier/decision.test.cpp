@@ -134,6 +134,15 @@ TEST_CASE("what ends a long log is heard, whatever was printed before", "[classi
   }
 }
 
+TEST_CASE("what several lines say together sends nobody to another plan", "[classifier]") {
+  using enum FailureType;
+  CHECK(detail::may_say_by_ending(timeout, timeout, false));
+  CHECK(detail::may_say_by_ending(plan_incomplete, plan_incomplete, true));
+  CHECK_FALSE(detail::may_say_by_ending(plan_incomplete, plan_incomplete, false));
+  CHECK_FALSE(detail::may_say_by_ending(timeout, crashed, true));
+  CHECK_FALSE(detail::may_say_by_ending(unknown, unknown, true));
+}
+
 TEST_CASE("an exception type decides where there is no text", "[classifier]") {
   for (const char* nothing : {"", " ", "\n"}) {
     CHECK(type_of_all({.text = nothing, .exception_type = "TimeoutError"}) == FailureType::timeout);

@@ -99,6 +99,7 @@ print(json.dumps([given["task"], given["context"].get("message", given["descript
 agents: {echo: {command: [python3, )" + echo + ", " + place.file("log") +
                                                        R"(]}}
 inputs: {topic: tea}
+checkpoints: [task_completed, request_opened]
 start: research
 executors:
   - id: research
@@ -142,6 +143,10 @@ edges:
   CHECK(document.at("outputs")[0].at("executor") == "print");
   CHECK(document.at("outputs")[0].at("output") == Json({"print", true}));
   CHECK(place.lines("log") == 3);
+  const Printed checkpoints =
+      run_program({TRIAGE_COMMAND, "checkpoint", "tree", place.file("runs.db"), "one"});
+  CHECK_THAT(checkpoints.out, ContainsSubstring("triage/task_completed/research/search/1") &&
+                                  ContainsSubstring("triage/request_opened/approve/1"));
 }
 
 TEST_CASE("a question in a file that nobody answers in time goes on with what is said instead",
@@ -173,6 +178,7 @@ TEST_CASE("a bad question or a bad graph inside a graph is refused with its path
   const Place place;
   const std::string file = place.write("bad.yaml", R"(workflow: bad
 agents: {a: {command: ["true"]}}
+checkpoints: [task_complete, all]
 start: x
 executors:
   - {id: x, ask: "", answer: date}
@@ -187,7 +193,8 @@ executors:
         "executors[1].agent is not a known key", "executors[1].otherwise is 1; allowed beside",
         "executors[2].executors[0].agent is \"b\"", "executors[2].edges[0]: the key \"to\"",
         "executors[2].max_supersteps is not a known key", "executors[3] has both",
-        "executors[3].executors is []"}) {
+        "executors[3].executors is []",
+        "checkpoints has \"task_complete\"; allowed are run_started, superstep_ended"}) {
     CHECK_THAT(printed.error, ContainsSubstring(expected));
   }
   const std::string lost = place.write("lost.yaml", R"(workflow: w

@@ -17,7 +17,7 @@ using namespace workflow;
 using Outputs = std::map<std::string, std::string>;
 using Names = std::set<std::string>;
 
-std::uint32_t hash_of(const std::string& text) {
+std::uint32_t hash_of_text(const std::string& text) {
   std::uint32_t hash = 2'166'136'261U;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 16'777'619U;
   return hash;
@@ -27,7 +27,7 @@ std::uint32_t hash_of(const std::string& text) {
 std::string digest(const TaskInput& task, unsigned coarseness) {
   std::uint32_t sum = 0;
   for (const TaskOutput& before : task.context) {
-    sum = sum * 31 + hash_of(before.task + before.output.get<std::string>());
+    sum = sum * 31 + hash_of_text(before.task + before.output.get<std::string>());
   }
   return task.id + std::to_string(sum % coarseness);
 }
@@ -72,9 +72,10 @@ struct Graph {
   }
 };
 
-Names called(const WorkflowRun& run) {
+Names ran_again(const WorkflowRun& run) {
   Names names;
-  for (const DeliveryView& one : run.deliveries().value()) {
+  const auto deliveries = run.deliveries();
+  for (const DeliveryView& one : deliveries.value()) {
     if (one.how != Ran::reused) names.insert(one.executor);
   }
   return names;
@@ -101,7 +102,7 @@ EditedRun random_edit(std::mt19937& rng) {
       branch.fork(to_string(checkpoints.value().back().id), {.outputs = {{edited, "edited"}}});
   if (!done) return {.wrong = done.error().detail};
   EditedRun result{.rerun = expected.size()};
-  const Names ran = called(branch);
+  const Names ran = ran_again(branch);
   if (ran != expected) {
     result.wrong = "after an edit of " + edited + " these ran:";
     for (const std::string& one : ran) result.wrong += " " + one;

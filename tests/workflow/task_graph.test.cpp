@@ -150,3 +150,32 @@ TEST_CASE("circles, unknown tasks and strangers are refused before anything runs
   check_graph_refused(telling().task({.id = "a", .assignee = "tellar"}), "did you mean \"teller\"");
   check_graph_refused(telling(), "no tasks");
 }
+
+TEST_CASE("while a plan is worked on, its tasks say how far they are", "[workflow][tasks]") {
+  const bool stored = GENERATE(true, false);
+  WorkflowRun* self = nullptr;
+  std::map<std::string, TaskStatus> seen;
+  TaskGraph graph("plan");
+  graph.agent("looker", [&](const TaskInput& task) -> Result<Json> {
+    if (task.id != "b") return Json(task.id);
+    const auto views = graph.tasks(*self);
+    if (!views) return views.error();
+    for (const TaskView& view : views.value()) seen[view.id] = view.status;
+    return Json(task.id);
+  });
+  graph.task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}})
+      .task({.id = "c", .depends_on = {"a", "b"}})
+      .task({.id = "d", .depends_on = {"c"}});
+  WorkflowRun run(built(graph),
+                  {.run_id = "w", .store = stored ? memory() : nullptr, .threads = 1});
+  self = &run;
+  REQUIRE_OK(run.run(nullptr));
+  CHECK(seen.at("b") == TaskStatus::in_progress);
+  CHECK(seen.at("c") == TaskStatus::blocked);
+  CHECK(seen.at("d") == TaskStatus::blocked);
+  if (stored) CHECK(seen.at("a") == TaskStatus::completed);
+  const auto after = graph.tasks(run);
+  REQUIRE_OK(after);
+  for (const TaskView& view : after.value()) CHECK(view.status == TaskStatus::completed);
+}

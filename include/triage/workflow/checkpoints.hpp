@@ -47,6 +47,11 @@ class CheckpointTriggers {
     return CheckpointTriggers(std::initializer_list<CheckpointTrigger>{});
   }
 
+  // Of the default, it makes a set with only this one.
+  constexpr CheckpointTriggers& add(CheckpointTrigger one) noexcept {
+    bits_ = (is_default() ? 0 : bits_) | bit(one);
+    return *this;
+  }
   [[nodiscard]] constexpr bool is_default() const noexcept { return bits_ == standard; }
   [[nodiscard]] constexpr bool is_all() const noexcept {
     return !is_default() && (bits_ & bit(CheckpointTrigger::all)) != 0;

@@ -76,7 +76,8 @@ enum class Ran : std::uint8_t {
   done,    // The handler was called and finished.
   reused,  // It had finished earlier; its recorded messages were reused.
   failed,
-  waits,  // For an answer.
+  waits,    // For an answer.
+  at_work,  // The handler has not returned yet.
 };
 
 // One delivery to an executor, as seen by this process.
@@ -175,7 +176,8 @@ class WorkflowRun {
   // The current values of all scopes, by scope and key. Errors: the store's.
   [[nodiscard]] Result<Json> state() const;
   // What ran in this object's latest run(), start_or_resume(), resume() or fork(), in the order of
-  // completion. Errors: Errc::not_found before the first.
+  // completion. While that is under way: what has finished, as the store knows it, then what is at
+  // work. Errors: Errc::not_found before the first.
   [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
   // Where branches may start, oldest first: the run's entry ("triage/run_started"), the checkpoints
   // of its policies ("triage/TRIGGER/EXECUTOR/OCCURRENCE"), and labelled ones.

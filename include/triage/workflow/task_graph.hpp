@@ -114,7 +114,8 @@ class TaskGraph {
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
   // an unknown task, a duplicate, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
-  // The progress of a run, from its store if it has one. In the order of the tasks.
+  // The progress of a run, from its store if it has one; may be asked while the run is under way
+  // (in_progress: at work in this object). In the order of the tasks.
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:

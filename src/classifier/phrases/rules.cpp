@@ -137,7 +137,7 @@ struct RuleBook::Compiled {
       words = words_of_pattern(pattern->text());
     }
     if (!words) return bad_pattern(row, "every alternative needs a word of 3 bytes or more");
-    if (row.rule.kind == RuleKind::wait || row.rule.kind == RuleKind::until) {
+    if (is_wait(row.rule.kind)) {
       waits.add(*words);
       wait_phrases.push_back(group.patterns.size());
     }

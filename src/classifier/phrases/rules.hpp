@@ -23,6 +23,9 @@ enum class RuleKind : std::uint8_t {
   wait,            // Says how long to wait, or until when; suggests no type.
   until,           // Says until when.
 };
+[[nodiscard]] constexpr bool is_wait(RuleKind kind) noexcept {
+  return kind == RuleKind::wait || kind == RuleKind::until;
+}
 
 // One row of the table.
 struct Rule {
