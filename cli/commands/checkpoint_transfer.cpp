@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint export and import: runs as JSON Lines, out of one store and into another.
+// triage checkpoint export and import: runs as JSON Lines, out of one store and into another; or
+// from and to a store of triage-agent.
 
 #include "command.hpp"
 #include "open_store.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
-#include "triage/stores/interchange.hpp"
+#include "triage/stores/interchange_reference.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,8 +25,39 @@ struct CheckpointTransferArguments {
   StoreArgument where{};
   std::vector<std::string> runs{};
   std::string file{};
+  std::string format{};
+  std::string agent{};
+  std::string task{};
+  std::size_t newest = 0;
+  bool leave_same = false;
   bool leave_out = false;
 };
+
+constexpr const char* own_format = "jsonl";
+constexpr const char* reference_format = "triage-agent";
+
+// A file of triage-agent is a SQLite database: its beginning says so.
+bool looks_like_database(std::istream& in) {
+  std::string head(15, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  in.clear();
+  in.seekg(0);
+  return head == "SQLite format 3";
+}
+
+// Options that belong to the other format are mistakes.
+Result<void> check_format(const CheckpointTransferArguments& given) {
+  const bool extra = given.newest != 0 || !given.agent.empty() || !given.task.empty();
+  if (given.format == own_format && extra) {
+    return Error{Errc::invalid_argument,
+                 "--newest, --agent and --task are for --format triage-agent"};
+  }
+  if (given.format == reference_format && given.file.empty()) {
+    return Error{Errc::invalid_argument,
+                 "--out must name a file or redis://HOST for --format triage-agent"};
+  }
+  return outcome::success();
+}
 
 Error no_file(const std::string& file) {
   return {errno == ENOENT ? Errc::not_found : Errc::io,
@@ -54,11 +86,43 @@ Result<Interchanged> export_to_file(CheckpointStore& store,
   return done;
 }
 
+ExitStatus export_to_reference(CheckpointStore& store, const CheckpointTransferArguments& given) {
+  if (given.leave_out) {
+    return report({Errc::invalid_argument, "--leave-out-damaged is for --format jsonl"});
+  }
+  const auto target = open_reference(given.file, true);
+  if (!target) return report(target.error());
+  const auto done = export_reference(store, given.runs, *target.value(), {.newest = given.newest});
+  if (!done) return report(done.error());
+  warn(count(done.value().runs.size(), "run") + ", " +
+       count(static_cast<std::size_t>(done.value().records), "checkpoint") + " exported.");
+  return ExitStatus::done;
+}
+
+ExitStatus import_from_reference(const std::string& store_url,
+                                 const CheckpointTransferArguments& given) {
+  ReferenceImportOptions options{.leave_same = given.leave_same,
+                                 .leave_out_damaged = given.leave_out};
+  if (!given.agent.empty()) options.agent = given.agent;
+  if (!given.task.empty()) options.task = given.task;
+  const auto source = open_reference(given.file, false);
+  if (!source) return report(source.error());
+  const auto store = open_store_for_runs(store_url);
+  if (!store) return report(store.error());
+  const auto done = import_reference(*store.value(), *source.value(), options);
+  if (!done) return report(done.error());
+  warn(said(done.value(), "imported", "left out"));
+  return ExitStatus::done;
+}
+
 ExitStatus export_from(const CheckpointTransferArguments& given) {
+  const auto fits = check_format(given);
+  if (!fits) return report(fits.error());
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const auto store = open_store(meant.value().store);
   if (!store) return report(store.error());
+  if (given.format == reference_format) return export_to_reference(*store.value(), given);
   const auto done = given.file.empty() ? export_runs(*store.value(), given.runs, std::cout,
                                                      {.leave_out_damaged = given.leave_out})
                                        : export_to_file(*store.value(), given);
@@ -68,17 +132,37 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
 }
 
 ExitStatus import_into(const CheckpointTransferArguments& given) {
+  const auto fits = check_format(given);
+  if (!fits) return report(fits.error());
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
+  if (given.format == reference_format) return import_from_reference(meant.value().store, given);
+  if (given.leave_out) {
+    return report({Errc::invalid_argument, "--leave-out-damaged is for --format triage-agent"});
+  }
   errno = 0;
   std::ifstream in(given.file, std::ios::binary);
   if (!in) return report(no_file(given.file));
+  if (looks_like_database(in)) {
+    return report({Errc::corrupt, "file \"" + printable(given.file) +
+                                      "\" is a SQLite database; if triage-agent has written it, "
+                                      "--format triage-agent reads it"});
+  }
   const auto store = open_store_for_runs(meant.value().store);
   if (!store) return report(store.error());
-  const auto done = import_runs(*store.value(), in, {.leave_same = given.leave_out});
+  const auto done = import_runs(*store.value(), in, {.leave_same = given.leave_same});
   if (!done) return report(done.error());
   warn(said(done.value(), "imported", "runs were there already"));
   return ExitStatus::done;
+}
+
+void declare_format(CLI::App& arguments, CheckpointTransferArguments& given) {
+  arguments
+      .add_option("--format", given.format,
+                  "jsonl, or triage-agent: the SQLite file or Redis server of that Python library.")
+      ->check(CLI::IsMember({own_format, reference_format}))
+      ->default_str(own_format);
+  given.format = own_format;
 }
 
 }  // namespace
@@ -88,10 +172,15 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
   declare_store(arguments, given->where);
   arguments.add_option("--run", given->runs, "Only this run; may be given several times.");
   arguments.add_option("--out", given->file, "The file to write; default: standard output.");
+  declare_format(arguments, *given);
+  arguments.add_option("--newest", given->newest,
+                       "triage-agent: only so many checkpoints of each run; each holds all steps "
+                       "before it. Default: all.");
   arguments.add_flag("--leave-out-damaged", given->leave_out,
                      "Export what is intact; the exit status is 3 then.");
   arguments.footer(
-      "Example: triage checkpoint export runs.db --out runs.jsonl\n\n"
+      "Examples: triage checkpoint export runs.db --out runs.jsonl\n"
+      "triage checkpoint export runs.db --format triage-agent --out checkpoints.db\n\n"
       "The file holds everything in clear text, and belongs to its owner only.");
   return [given] { return export_from(*given); };
 }
@@ -99,11 +188,24 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
 std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
   auto given = std::make_shared<CheckpointTransferArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--in", given->file, "The file that `checkpoint export` wrote.")->required();
-  arguments.add_flag("--leave-same", given->leave_out,
+  arguments
+      .add_option("--in", given->file,
+                  "The file that `checkpoint export` wrote; or triage-agent's SQLite file or "
+                  "redis://HOST.")
+      ->required();
+  declare_format(arguments, *given);
+  arguments.add_flag("--leave-same", given->leave_same,
                      "Leave runs alone that are there already with the same records.");
+  arguments.add_flag("--leave-out-damaged", given->leave_out,
+                     "triage-agent: leave out checkpoints that cannot be read.");
+  arguments.add_option("--agent", given->agent,
+                       "triage-agent: the agent's name that the runs get. Default: triage-agent.");
+  arguments.add_option("--task", given->task,
+                       "triage-agent: the task that the runs get, which that library does not "
+                       "keep; without it they can be branched from, not resumed.");
   arguments.footer(
-      "Example: triage checkpoint import --store redis://localhost --in runs.jsonl\n\n"
+      "Examples: triage checkpoint import --store redis://localhost --in runs.jsonl\n"
+      "triage checkpoint import runs.db --format triage-agent --in checkpoints.db\n\n"
       "A file that is cut off or changed is refused, and nothing of it is written.");
   return [given] { return import_into(*given); };
 }

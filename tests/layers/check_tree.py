@@ -15,7 +15,7 @@ FLOORS = [
      "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it stands beside the seam that defines those.
     # A budget is a mechanism without knowledge of runs: policy documents make one.
-    {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
+    {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop", "detail/store_now"},
@@ -44,7 +44,7 @@ MECHANISM = 3
 
 # Plug-ins that combine their siblings, and what siblings may share. Every other one sees only itself.
 COMBINERS = {"policies/registry", "policies/built_in", "policies/sequence", "policies/chain",
-             "policies/document", "policies/yaml", "stores/open_store"}
+             "policies/document", "policies/yaml", "stores/open_store", "stores/open_reference"}
 SHARED = {"policies/duration", "policies/arguments", "policies/backoff"}
 
 # Single files that may include one header more, with the reason.
