@@ -22,6 +22,8 @@ class CompactsRuns {
   [[nodiscard]] virtual Result<void> replace(const Lease& lease,
                                              std::span<const SequenceRange> ranges,
                                              std::span<const Record> instead) = 0;
+  // True where a call costs what the whole run is long: then it is better called once.
+  [[nodiscard]] virtual bool writes_whole_runs() const noexcept { return false; }
 };
 
 // For stores: that each record lies in a range. Errors: Errc::invalid_argument.
@@ -49,7 +51,7 @@ struct Compaction {
 // become one. Steps, effects, failures and decisions all stay, and so do the checkpoints that stay,
 // with the same ids. The result is folded and compared with what was there before anything is
 // changed. The others can no longer be restored, listed or branched from (Errc::not_found).
-// Errors: Errc::unsupported (the store is no CompactsRuns: memory and SQLite are);
+// Errors: Errc::unsupported (the store is no CompactsRuns, as a decorator that redacts);
 // Errc::invalid_argument; Errc::corrupt (a record is damaged or missing: see repair_run);
 // Errc::conflict (what is counted between two deaths of its process would change: when it has got
 // on, it can be done); Errc::not_found, Errc::busy; the store's.

@@ -123,7 +123,7 @@ Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
                                     const CompactionRule& rule) {
   auto* const compacts = dynamic_cast<CompactsRuns*>(&store);
   if (compacts == nullptr) {
-    return Error{Errc::unsupported, "this store cannot compact runs; memory and SQLite stores can"};
+    return Error{Errc::unsupported, "this store cannot put other records in the place of a run's"};
   }
   if (rule.max_checkpoints == 0) {
     return Error{Errc::invalid_argument, "max_checkpoints is 0; allowed are 1 and above"};

@@ -91,7 +91,7 @@ Result<std::shared_ptr<CompactingStore>> CompactingStore::around(
                                              "; allowed are 16 and above, and 1 and above"};
   }
   if (dynamic_cast<CompactsRuns*>(inner.get()) == nullptr) {
-    return Error{Errc::unsupported, "this store cannot compact runs; memory and SQLite stores can"};
+    return Error{Errc::unsupported, "this store cannot put other records in the place of a run's"};
   }
   return outcome::success(
       std::shared_ptr<CompactingStore>(std::make_shared<Compacting>(std::move(inner), options)));

@@ -6,6 +6,7 @@
 #include "triage/json.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -77,8 +78,8 @@ class Encrypted final : public EncryptedStore {
     auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
     if (compacts == nullptr) {
       return Error{Errc::unsupported,
-                   "the store behind the encryption cannot replace records; memory and SQLite "
-                   "stores can"};
+                   "the store behind the encryption cannot put other records in the place of a "
+                   "run's"};
     }
     TRIAGE_TRY(sealed, seal(lease.run, instead));
     return compacts->replace(lease, ranges, sealed);
@@ -175,7 +176,13 @@ class Encrypted final : public EncryptedStore {
   }
 
  private:
-  static constexpr Sequence at_once = 1'000;
+  // How many records are read and replaced together.
+  [[nodiscard]] Sequence at_once() {
+    constexpr Sequence few = 1'000;
+    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    const bool all = compacts != nullptr && compacts->writes_whole_runs();
+    return all ? std::numeric_limits<std::int64_t>::max() : few;
+  }
 
   [[nodiscard]] bool is_newest(const Record& record) const {
     std::string sealed;
@@ -209,16 +216,17 @@ class Encrypted final : public EncryptedStore {
   Result<bool> rotate_run(const RunId& run, KeyRotation& done) {
     TRIAGE_TRY(info, inner().run(run));
     bool newest = true;
-    for (Sequence first = 1; newest && first <= info.last; first += at_once) {
-      TRIAGE_TRY(part, inner().read(run, {first, first + at_once - 1}));
+    const Sequence together = at_once();
+    for (Sequence first = 1; newest && first <= info.last; first += together) {
+      TRIAGE_TRY(part, inner().read(run, {first, first + together - 1}));
       newest = std::all_of(part.records.begin(), part.records.end(),
                            [&](const Record& record) { return is_newest(record); });
     }
     if (newest) return true;
     TRIAGE_TRY(lease, inner().acquire(run));
     Result<bool> whole = true;
-    for (Sequence first = 1; whole && first <= info.last; first += at_once) {
-      auto part = rotate_part(lease, {first, first + at_once - 1}, done);
+    for (Sequence first = 1; whole && first <= info.last; first += together) {
+      auto part = rotate_part(lease, {first, first + together - 1}, done);
       if (!part || !part.value()) whole = std::move(part);
       if (whole) static_cast<void>(inner().renew(lease));
     }

@@ -136,6 +136,10 @@ Result<void> JsonFileJournals::write(Held& held, const std::string& text) {
   if (rolls) {
     RunHead head = held.head;
     ++head.segment;
+    // What a compaction left that was cut off.
+    if (exists(path) && newest_segment(runs_folder(), run) < head.segment) {
+      TRIAGE_TRYV(remove_file(path));
+    }
     const std::string whole = head_line(head) + text;
     TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, whole, synced()));
     held.head = std::move(head);

@@ -5,6 +5,7 @@
 #include "key_log.hpp"
 #include "run_file.hpp"
 #include "storage/owner_mark.hpp"
+#include "triage/compaction.hpp"
 #include "triage/stores/json_file.hpp"
 
 #include <sys/types.h>
@@ -18,7 +19,7 @@
 
 namespace triage::inline v0_1::detail {
 
-class JsonFileJournals final : public JsonFileStore {
+class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
  public:
   JsonFileJournals(std::string folder, const JsonFileOptions& options);
 
@@ -29,6 +30,9 @@ class JsonFileJournals final : public JsonFileStore {
   Result<void> release(const Lease& lease) override;
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override;
+  [[nodiscard]] bool writes_whole_runs() const noexcept override { return true; }
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;

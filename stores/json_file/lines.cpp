@@ -170,6 +170,7 @@ RunHead head_of(const RunId& run, const Json& line) {
   head.info.started = to_time(line, "started_ms");
   head.birth = line.at("birth").get<std::uint64_t>();
   head.segment = line.at("segment").get<std::uint64_t>();
+  head.generation = line.value("generation", std::uint64_t{0});
   return head;
 }
 
@@ -233,7 +234,8 @@ std::string head_line(const RunHead& head) {
           bytes_member("run", head.info.id) + "," + bytes_member("agent", head.info.agent) + "," +
           bytes_member("label", head.info.label) + "," + bytes_member("parent", head.info.parent) +
           "," + number("started_ms", milliseconds(head.info.started)) + "," +
-          number("birth", head.birth) + "," + number("segment", head.segment));
+          number("birth", head.birth) + "," + number("segment", head.segment) +
+          (head.generation > 0 ? "," + number("generation", head.generation) : ""));
 }
 
 Result<std::string> record_line(const RunId& run, const Record& record, std::size_t more,
@@ -296,6 +298,15 @@ Result<ParsedLine> parse_line(const RunId& run, std::string_view line) {
   } catch (const std::exception& e) {
     return unreadable(run, std::string("lacks what it must say: ") + e.what());
   }
+}
+
+Sequence sequence_of_line(std::string_view owner, std::string_view line) noexcept {
+  constexpr std::string_view name = "\"seq\":";
+  if (!is_sealed(owner, line) || !line.substr(head_size).starts_with(name)) return 0;
+  Sequence seq = 0;
+  const char* const begin = line.data() + head_size + name.size();
+  const auto [end, error] = std::from_chars(begin, line.data() + line.size(), seq);
+  return error == std::errc{} ? seq : 0;
 }
 
 LineGuess guess_line(std::string_view line) noexcept {

@@ -37,6 +37,9 @@ struct RunHead {
   RunInfo info{};           // What was said when it was started.
   std::uint64_t birth = 0;  // Random; tells it from an earlier run of its name.
   std::uint64_t segment = 1;
+  // Of all files of the run; grows when fewer records take the place of many. A file of an older
+  // one is what was there before.
+  std::uint64_t generation = 0;
 };
 
 [[nodiscard]] std::string head_line(const RunHead& head);
@@ -61,5 +64,7 @@ struct LineGuess {
   Sequence seq = 0;     // 0: not known.
 };
 [[nodiscard]] LineGuess guess_line(std::string_view line) noexcept;
+// The sequence of a record's line, without reading all of it; 0 for other lines and damaged ones.
+[[nodiscard]] Sequence sequence_of_line(std::string_view owner, std::string_view line) noexcept;
 
 }  // namespace triage::inline v0_1::detail

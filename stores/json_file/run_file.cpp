@@ -14,6 +14,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::uint64_t glance_bytes = 16U << 10U;
+constexpr int most_tries = 10;  // Of a reader whom a compaction comes in the way of.
 constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
 // Takes the lines of a run in their order.
@@ -121,6 +122,25 @@ Error no_such_run(const RunId& run) {
   return {Errc::not_found, "no run \"" + printable(run) + "\" in this JSON-file store"};
 }
 
+// Empty: it is damaged, or not there.
+std::optional<std::uint64_t> generation_in(const RunId& run, std::string_view beginning) {
+  const auto head = parse_line(run, beginning.substr(0, beginning.find('\n')));
+  if (!head || !head.value().head) return std::nullopt;
+  return head.value().head->generation;
+}
+std::optional<std::uint64_t> generation_of(const std::string& folder, const RunId& run,
+                                           std::uint64_t segment) {
+  const std::string path = segment_path(folder, run, segment);
+  const auto file = open_file(path, O_RDONLY);
+  if (!file) return std::nullopt;
+  const auto beginning = read_at(file.value(), path, 0, glance_bytes);
+  if (!beginning) return std::nullopt;
+  return generation_in(run, beginning.value());
+}
+bool belong_together(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
+  return !one || !other || *one == *other;
+}
+
 struct Opened {
   File file{};
   std::string path{};
@@ -129,15 +149,19 @@ struct Opened {
 };
 
 Result<Opened> open_newest(const std::string& folder, const RunId& run) {
-  const std::uint64_t segment = newest_segment(folder, run);
-  if (segment == 0) return no_such_run(run);
-  Opened opened{.path = segment_path(folder, run, segment), .segment = segment};
-  auto file = open_file(opened.path, O_RDONLY);
-  if (!file) return file.error().code == Errc::not_found ? no_such_run(run) : file.error();
-  opened.file = std::move(file).value();
-  TRIAGE_TRY(status, status_of(opened.file, opened.path));
-  opened.status = status;
-  return outcome::success(std::move(opened));
+  for (int tries = 1;; ++tries) {
+    const std::uint64_t segment = newest_segment(folder, run);
+    if (segment == 0) return no_such_run(run);
+    Opened opened{.path = segment_path(folder, run, segment), .segment = segment};
+    auto file = open_file(opened.path, O_RDONLY);
+    if (!file && file.error().code != Errc::not_found) return file.error();
+    if (!file && tries < most_tries) continue;  // One file took the place of all, or it is erased.
+    if (!file) return no_such_run(run);
+    opened.file = std::move(file).value();
+    TRIAGE_TRY(status, status_of(opened.file, opened.path));
+    opened.status = status;
+    return outcome::success(std::move(opened));
+  }
 }
 
 std::int64_t unseen_ms(const struct stat& status) {
@@ -177,14 +201,25 @@ std::string segment_path(const std::string& folder, const RunId& run, std::uint6
 }
 
 std::uint64_t newest_segment(const std::string& folder, const RunId& run) {
-  std::uint64_t segment = 0;
-  while (exists(segment_path(folder, run, segment + 1))) ++segment;
+  if (!exists(segment_path(folder, run, 1))) return 0;
+  std::uint64_t segment = 1;
+  if (!exists(segment_path(folder, run, 2))) return segment;
+  const auto generation = generation_of(folder, run, 1);
+  while (exists(segment_path(folder, run, segment + 1)) &&
+         belong_together(generation, generation_of(folder, run, segment + 1))) {
+    ++segment;
+  }
   return segment;
 }
 
-Result<RunScan> scan_run(const std::string& folder, const RunId& run) {
-  RunScan scan;
+namespace {
+
+// False: the first file is another one now, so that what was read may be part of both.
+Result<bool> scan_once(const std::string& folder, const RunId& run, RunScan& scan) {
   Scanner scanner(run, scan);
+  File first;  // Open until the end: no other file gets its number meanwhile.
+  std::uint64_t first_number = 0;
+  std::optional<std::uint64_t> generation;
   for (std::uint64_t segment = 1;; ++segment) {
     const std::string path = segment_path(folder, run, segment);
     auto file = open_file(path, O_RDONLY);
@@ -192,13 +227,32 @@ Result<RunScan> scan_run(const std::string& folder, const RunId& run) {
     if (!file) return file.error();
     TRIAGE_TRY(status, status_of(file.value(), path));
     TRIAGE_TRY(text, read_at(file.value(), path, 0, everything));
+    if (segment == 1) {
+      first = std::move(file).value();
+      first_number = status.st_ino;
+      generation = generation_in(run, text);
+    } else if (!belong_together(generation, generation_in(run, text))) {
+      break;
+    }
     TRIAGE_TRYV(scanner.take_segment(text));
     scan.segment = segment;
     scan.file = status.st_ino;
   }
   if (scan.segment == 0) return no_such_run(run);
   scanner.finish();
-  return outcome::success(std::move(scan));
+  struct stat now {};
+  return ::stat(segment_path(folder, run, 1).c_str(), &now) != 0 || now.st_ino == first_number;
+}
+
+}  // namespace
+
+Result<RunScan> scan_run(const std::string& folder, const RunId& run) {
+  for (int tries = 1; tries <= most_tries; ++tries) {
+    RunScan scan;
+    TRIAGE_TRY(whole, scan_once(folder, run, scan));
+    if (whole) return outcome::success(std::move(scan));
+  }
+  return Error{Errc::busy, "run \"" + run + "\" is compacted again and again while it is read"};
 }
 
 Result<RunGlance> glance_at_run(const std::string& folder, const RunId& run) {

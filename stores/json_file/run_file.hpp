@@ -14,7 +14,7 @@ namespace triage::inline v0_1::detail {
 // A tilde is allowed in no run id, so no two runs share a file.
 [[nodiscard]] std::string segment_path(const std::string& folder, const RunId& run,
                                        std::uint64_t segment);
-// 0: there is none.
+// 0: there is none. Files of an older generation than the first one's do not count.
 [[nodiscard]] std::uint64_t newest_segment(const std::string& folder, const RunId& run);
 
 // What the segments of a run say.

@@ -304,6 +304,35 @@ Result<std::vector<std::size_t>> PostgresJournals::append_some(
   return outcome::success(std::move(doubtful));
 }
 
+Result<void> PostgresJournals::replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                                       std::span<const Record> instead) {
+  TRIAGE_TRYV(check_held(lease));
+  TRIAGE_TRYV(check_replacement(ranges, instead));
+  std::vector<std::int64_t> firsts, lasts;
+  for (const SequenceRange& range : ranges) {
+    firsts.push_back(static_cast<std::int64_t>(std::min(range.first, largest_sequence)));
+    lasts.push_back(static_cast<std::int64_t>(std::min(range.last, largest_sequence)));
+  }
+  RecordRows rows;
+  TRIAGE_TRYV(rows.add(lease, instead, 1));
+  TRIAGE_TRY(held, write(postgres_sql::replace, PgParameters()
+                                                    .text(lease.run)
+                                                    .number(lease.handle)
+                                                    .number(static_cast<std::int64_t>(lease.epoch))
+                                                    .text(mark_.text())
+                                                    .number(options_.lease_timeout.count())
+                                                    .numbers(firsts)
+                                                    .numbers(lasts)
+                                                    .numbers(rows.seq)
+                                                    .numbers(rows.kind)
+                                                    .numbers(rows.time)
+                                                    .numbers(rows.crc)
+                                                    .byte_strings(rows.body)));
+  if (!held.empty()) return outcome::success();
+  forget(lease);
+  return fenced(lease, "another owner has taken the run, or it was erased");
+}
+
 Result<void> PostgresJournals::renew(const Lease& lease) {
   TRIAGE_TRYV(check_held(lease));
   TRIAGE_TRY(rows, write(postgres_sql::renew, PgParameters()

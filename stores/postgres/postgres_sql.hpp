@@ -139,6 +139,29 @@ SELECT held.n IS NOT NULL, other.seq, CASE WHEN g.status = 'suspended' THEN )" T
                                       R"( END
 FROM given g LEFT JOIN held USING (n) LEFT JOIN other USING (n) ORDER BY g.n)";
 
+// 1 run, 2 birth, 3 epoch, 4 owner, 5 lease; of each range of sequences that go 6 first, 7 last; of
+// each record that comes 8 sequence, 9 kind, 10 time, 11 checksum, 12 body. Answers if the lease is
+// the newest.
+inline constexpr const char* replace = R"(
+WITH held AS (
+  UPDATE @runs SET until_ms = )" TRIAGE_PG_NOW R"( + $5::bigint
+  WHERE run_id = $1::text AND birth = $2::bigint AND epoch = $3::bigint AND owner = $4::text
+  RETURNING birth, epoch
+), instead AS MATERIALIZED (
+  SELECT * FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[])
+    AS i(seq, kind, time_ms, crc, body)
+), gone AS (
+  DELETE FROM @records r USING held, unnest($6::bigint[], $7::bigint[]) AS g(first, last)
+  WHERE r.birth = held.birth AND r.seq BETWEEN g.first AND g.last
+    AND NOT EXISTS (SELECT FROM instead i WHERE i.seq = r.seq)
+), come AS (
+  INSERT INTO @records AS r (birth, seq, epoch, kind, time_ms, crc, body)
+  SELECT held.birth, i.seq, held.epoch, i.kind, i.time_ms, i.crc, i.body FROM held, instead i
+  ON CONFLICT (birth, seq) DO UPDATE SET epoch = excluded.epoch, kind = excluded.kind,
+    time_ms = excluded.time_ms, crc = excluded.crc, body = excluded.body
+)
+SELECT 1 FROM held)";
+
 // Run, birth, epoch, owner, lease. Answers if the lease is the newest.
 inline constexpr const char* renew = "UPDATE @runs SET until_ms = " TRIAGE_PG_NOW
                                      " + $5::bigint WHERE run_id = $1::text AND birth = "

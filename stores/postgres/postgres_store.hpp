@@ -5,6 +5,7 @@
 #include "postgres_connection.hpp"
 #include "postgres_listener.hpp"
 #include "storage/owner_mark.hpp"
+#include "triage/compaction.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/postgres.hpp"
 #include "triage/wakes_workers.hpp"
@@ -24,7 +25,10 @@ namespace triage::inline v0_1::detail {
 // Milliseconds since 1970, as the tables keep times.
 inline std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
-class PostgresJournals final : public PostgresStore, public ClaimsOrphans, public WakesWorkers {
+class PostgresJournals final : public PostgresStore,
+                               public ClaimsOrphans,
+                               public CompactsRuns,
+                               public WakesWorkers {
  public:
   PostgresJournals(Connect connect, PostgresOptions options);
   ~PostgresJournals() override;
@@ -41,6 +45,8 @@ class PostgresJournals final : public PostgresStore, public ClaimsOrphans, publi
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override;
   void append_group(std::span<AppendBatch> batches) override;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override;
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;

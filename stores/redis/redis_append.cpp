@@ -130,7 +130,8 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
 }
 
 Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, const Lease& lease,
-                                                          RedisWords more) {
+                                                          RedisWords more,
+                                                          const RedisWords& more_keys) {
   TRIAGE_TRYV(check_run_id(lease.run));
   {
     const std::scoped_lock here(mutex_);
@@ -142,7 +143,9 @@ Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, co
   RedisWords words{std::to_string(lease.handle), std::to_string(lease.epoch), mark_.text()};
   words.insert(words.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
-  TRIAGE_TRY(answer, run_script(script, {facts_key(lease.run), log_key(lease.run)}, words));
+  RedisWords keys{facts_key(lease.run), log_key(lease.run)};
+  keys.insert(keys.end(), more_keys.begin(), more_keys.end());
+  TRIAGE_TRY(answer, run_script(script, keys, words));
   if (answer.word == "fenced") {
     forget(lease);
     return fenced(lease, answer.more);

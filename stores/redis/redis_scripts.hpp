@@ -65,6 +65,45 @@ touch(ARGV[4], ARGV[5])
 return {'ok'}
 )";
 
+// Fills the journal that will take the place of the run's. KEYS: the new journal, the old one. Time
+// to live until it does, in milliseconds; then what comes next, in the order of sequences: either
+// "keep", first, last; or "put", sequence, content, checksum. What is there already is left out, so
+// it may be asked again.
+inline constexpr const char* fill = R"(
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+local top = #newest > 0 and tonumber(string.match(newest[1][1], '^%d+')) or 0
+local i = 2
+while i <= #ARGV do
+  if ARGV[i] == 'put' then
+    if tonumber(ARGV[i + 1]) > top then
+      redis.call('XADD', KEYS[1], ARGV[i + 1] .. '-0', 'b', ARGV[i + 2], 'c', ARGV[i + 3])
+    end
+    i = i + 4
+  else
+    local first = math.max(tonumber(ARGV[i + 1]), top + 1)
+    for _, entry in ipairs(redis.call('XRANGE', KEYS[2], string.format('%.0f', first) .. '-0',
+        ARGV[i + 2] .. '-0')) do
+      redis.call('XADD', KEYS[1], entry[1], unpack(entry[2]))
+    end
+    i = i + 3
+  end
+end
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return {'ok'}
+)";
+
+// … lease, ttl, a random word, the last sequence that was seen. KEYS: also the new journal.
+inline constexpr const char* exchange = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE R"(
+if redis.call('HGET', KEYS[1], 'exchanged') == ARGV[6] then return {'ok'} end
+if run[4] ~= ARGV[7] then return {'moved'} end
+if redis.call('EXISTS', KEYS[3]) == 0 then return {'gone'} end
+redis.call('RENAME', KEYS[3], KEYS[2])
+redis.call('PERSIST', KEYS[2])
+redis.call('HSET', KEYS[1], 'exchanged', ARGV[6])
+touch(ARGV[4], ARGV[5])
+return {'ok'}
+)";
+
 inline constexpr const char* renew = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE R"(
 touch(ARGV[4], ARGV[5])
 return {'ok'}

@@ -4,6 +4,7 @@
 
 #include "redis_connection.hpp"
 #include "storage/owner_mark.hpp"
+#include "triage/compaction.hpp"
 #include "triage/stores/redis.hpp"
 
 #include <sys/types.h>
@@ -17,7 +18,7 @@
 
 namespace triage::inline v0_1::detail {
 
-class RedisJournals final : public RedisStore {
+class RedisJournals final : public RedisStore, public CompactsRuns {
  public:
   RedisJournals(RedisAddress address, RedisOptions options);
   ~RedisJournals() override;
@@ -31,6 +32,9 @@ class RedisJournals final : public RedisStore {
   Result<void> release(const Lease& lease) override;
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override;
+  [[nodiscard]] bool writes_whole_runs() const noexcept override { return true; }
   Result<JournalReading> read(const RunId& run, SequenceRange range) override;
   Result<std::vector<RunInfo>> runs(const RunQuery& query) override;
   Result<RunInfo> run(const RunId& id) override;
@@ -62,10 +66,11 @@ class RedisJournals final : public RedisStore {
   [[nodiscard]] std::string space_key(std::string_view space) const;
   [[nodiscard]] Result<RedisReply> ask(const RedisWords& words);
   [[nodiscard]] Result<RedisConnection::Replies> ask_all(const std::vector<RedisWords>& questions);
+  [[nodiscard]] std::string aside_key(const RunId& run) const;
   [[nodiscard]] Result<Answer> run_script(const char* script, const RedisWords& keys,
                                           const RedisWords& arguments);
-  [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease,
-                                            RedisWords more);
+  [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease, RedisWords more,
+                                            const RedisWords& more_keys = {});
   void forget(const Lease& lease);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] Result<RunFacts> facts_in(const RunId& run, const redisReply& stored);

@@ -2,6 +2,7 @@
 #include "triage/testing/conformance.hpp"
 
 #include "orphans.hpp"
+#include "triage/compaction.hpp"
 #include "trial.hpp"
 
 #include <stdlib.h>
@@ -79,6 +80,7 @@ std::string missing(unsigned needs) {
   say(kit::processes, "it is not shared by processes");
   say(kit::whole, "it does not keep every record");
   say(kit::damaging, "no way to damage a record was given");
+  say(kit::replacing, "it is no CompactsRuns");
   say(kit::newer, "no way to make it newer was given");
   return all;
 }
@@ -115,7 +117,7 @@ Clauses all_clauses() {
        {starting_clauses(), appending_clauses(), reading_clauses(), listing_clauses(),
         ordering_clauses(), isolation_clauses(), concurrency_clauses(), ownership_clauses(),
         orphan_clauses(), crash_clauses(), corruption_clauses(), size_clauses(), upgrade_clauses(),
-        retention_clauses(), key_space_clauses(), security_clauses()}) {
+        retention_clauses(), replacing_clauses(), key_space_clauses(), security_clauses()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -125,12 +127,15 @@ Clauses all_clauses() {
 
 ConformanceReport conformance(const StoreFactory& factory, const ConformanceOptions& options) {
   ConformanceReport report{.store = options.name};
+  bool replaces = false;
   const std::string unusable = wrong_with([&] {
     const Folder folder;
     Trial trial(factory, options, folder.path());
     report.capabilities = trial.store().capabilities();
+    replaces = dynamic_cast<CompactsRuns*>(&trial.store()) != nullptr;
   });
-  const unsigned claims = claims_of(report.capabilities, options);
+  const unsigned claims =
+      claims_of(report.capabilities, options) | (replaces ? kit::replacing : kit::nothing);
   for (const Clause& clause : kit::all_clauses()) {
     const std::string name = std::string(to_string(clause.group)) + "/" + clause.name;
     if (!name.starts_with(options.only)) continue;

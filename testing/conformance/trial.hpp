@@ -140,6 +140,7 @@ enum Need : unsigned {
   whole = 1U << 4U,      // keeps_every_record
   damaging = 1U << 5U,   // A way to damage a record is given.
   newer = 1U << 6U,      // A way to make the store look newer is given.
+  replacing = 1U << 7U,  // It is a CompactsRuns.
 };
 
 struct Clause {
@@ -164,6 +165,7 @@ using Clauses = std::vector<Clause>;
 [[nodiscard]] Clauses size_clauses();
 [[nodiscard]] Clauses upgrade_clauses();
 [[nodiscard]] Clauses retention_clauses();
+[[nodiscard]] Clauses replacing_clauses();
 [[nodiscard]] Clauses key_space_clauses();
 [[nodiscard]] Clauses security_clauses();
 [[nodiscard]] Clauses all_clauses();

@@ -163,7 +163,7 @@ std::vector<Breakage> lease_breakages() {
        }},
       {"stores a record when it is acquired",
        {"ownership/acquire-stores-nothing"},
-       12,
+       14,
        [](Broken& store) {
          store.acquiring = [](Broken& self, const RunId& run) -> Result<Lease> {
            auto lease = self.inner().acquire(run);

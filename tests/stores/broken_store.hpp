@@ -2,6 +2,7 @@
 #pragma once
 // Stores that are broken in one way each, for the test of the conformance kit.
 
+#include "triage/compaction.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/orphans.hpp"
 #include "triage/testing/conformance.hpp"
@@ -18,7 +19,7 @@ namespace triage::test {
 using Records = std::span<const Record>;
 
 // Does what the store behind it does, but for what a test replaces.
-struct Broken final : ForwardingStore, ClaimsOrphans {
+struct Broken final : ForwardingStore, ClaimsOrphans, CompactsRuns {
   using ForwardingStore::ForwardingStore;
   ~Broken() override { stop_queue(); }
 
@@ -28,6 +29,8 @@ struct Broken final : ForwardingStore, ClaimsOrphans {
   std::function<Result<void>(Broken&, const Lease&)> renewing{}, releasing{};
   std::function<Result<void>(Broken&, const Lease&, Records, RunStatus)> appending{};
   std::function<void(Broken&, std::span<AppendBatch>)> grouping{};
+  std::function<Result<void>(CompactsRuns&, const Lease&, std::span<const SequenceRange>, Records)>
+      replacing{};
   std::function<void(JournalReading&)> reading{};
   std::function<void(std::vector<RunInfo>&, const RunQuery&)> listing{};
   std::function<void(RunInfo&)> describing{};
@@ -63,6 +66,12 @@ struct Broken final : ForwardingStore, ClaimsOrphans {
     if (grouping) return grouping(*this, batches);
     if (appending) return CheckpointStore::append_group(batches);
     inner().append_group(batches);
+  }
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       Records instead) override {
+    auto& compacts = dynamic_cast<CompactsRuns&>(inner());
+    return replacing ? replacing(compacts, lease, ranges, instead)
+                     : compacts.replace(lease, ranges, instead);
   }
   Result<JournalReading> read(const RunId& run, SequenceRange range) override {
     auto all = inner().read(run, range);

@@ -253,6 +253,53 @@ std::vector<Breakage> retention_breakages() {
              [](Retention& rule) {
                if (!rule.keep_since && !rule.keep_newest) rule.keep_newest = 0;
              }),
+      {"replaces nothing, and says it did",
+       {"retention/replaced", "retention/replaced-ranges", "retention/replaced-alone"},
+       8,
+       [](Broken& store) {
+         store.replacing = [](CompactsRuns&, const Lease&, auto, Records) {
+           return Result<void>(outcome::success());
+         };
+       }},
+      {"removes records, and puts none in their place",
+       {"retention/replaced", "retention/replaced-goes-on"},
+       8,
+       [](Broken& store) {
+         store.replacing = [](CompactsRuns& inner, const Lease& lease, auto ranges, Records) {
+           return inner.replace(lease, ranges, {});
+         };
+       }},
+      {"replaces the first range only",
+       {"retention/replaced-ranges", "retention/replaced-long"},
+       2,
+       [](Broken& store) {
+         store.replacing = [](CompactsRuns& inner, const Lease& lease, auto ranges,
+                              Records instead) -> Result<void> {
+           if (auto fits = check_replacement(ranges, instead); !fits) return fits;
+           return inner.replace(lease, ranges.first(1), instead.first(1));
+         };
+       }},
+      {"takes a record that takes the place of none",
+       {"retention/replaced-outside"},
+       1,
+       [](Broken& store) {
+         store.replacing = [](CompactsRuns& inner, const Lease& lease, auto ranges,
+                              Records instead) -> Result<void> {
+           if (check_replacement(ranges, instead)) return inner.replace(lease, ranges, instead);
+           return outcome::success();
+         };
+       }},
+      {"replaces under any lease that was ever held",
+       {"retention/replaced-fenced"},
+       1,
+       [](Broken& store) {
+         store.replacing = [](CompactsRuns& inner, const Lease& lease, auto ranges,
+                              Records instead) -> Result<void> {
+           auto done = inner.replace(lease, ranges, instead);
+           if (!done && done.error().code == Errc::fenced) return outcome::success();
+           return done;
+         };
+       }},
       {"erases nothing, and says it did",
        {"retention/erased", "retention/name-is-free"},
        30,

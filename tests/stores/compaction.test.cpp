@@ -10,10 +10,14 @@
 #include "triage/repair.hpp"
 #include "triage/retention.hpp"
 #include "triage/stores/compacting.hpp"
+#include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/redacting.hpp"
 #include "triage/stores/sqlite.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -153,10 +157,13 @@ TEST_CASE("whatever was recorded, what stays is as it was", "[compaction]") {
   std::mt19937 random(seed);
   const auto below = [&](unsigned n) { return static_cast<std::size_t>(random() % n); };
   const TempFolder folder;
-  const bool file = seed % 10 == 0;
-  Recording run(
-      file ? std::shared_ptr<CheckpointStore>(SqliteStore::open(folder.file("c.db")).value())
-           : MemoryStore::create());
+  const std::shared_ptr<CheckpointStore> stores[] = {
+      seed % 10 == 0 ? SqliteStore::open(folder.file("c.db")).value() : nullptr,
+      seed % 10 == 5 ? JsonFileStore::open(folder.file("files"), {.segment_bytes = 4'096}).value()
+                     : nullptr,
+      MemoryStore::create()};
+  Recording run(*std::find_if(std::begin(stores), std::end(stores),
+                              [](const auto& store) { return store != nullptr; }));
   for (int i = 0; i < 120; ++i) {
     const std::string key(1, static_cast<char>('a' + below(4)));
     switch (below(12)) {
@@ -216,9 +223,11 @@ TEST_CASE("whatever was recorded, what stays is as it was", "[compaction]") {
 
 TEST_CASE("an owner that has lost the run compacts nothing", "[compaction]") {
   const TempFolder folder;
-  const auto store = GENERATE_COPY(0, 1) == 0
-                         ? std::shared_ptr<CheckpointStore>(MemoryStore::create())
-                         : SqliteStore::open(folder.file("c.db")).value();
+  const int kind = GENERATE(0, 1, 2);
+  const std::shared_ptr<CheckpointStore> store =
+      kind == 0   ? std::shared_ptr<CheckpointStore>(MemoryStore::create())
+      : kind == 1 ? std::shared_ptr<CheckpointStore>(SqliteStore::open(folder.file("c.db")).value())
+                  : JsonFileStore::open(folder.file("files")).value();
   Recording run(store);
   for (int i = 0; i < 50; ++i) run.set("page", i);
   run.leave();
@@ -270,4 +279,51 @@ TEST_CASE("only a store that can compact is taken", "[compaction]") {
   const auto secrets = RedactingStore::around(MemoryStore::create(), common_secrets()).value();
   CHECK(CompactingStore::around(secrets).error().code == Errc::unsupported);
   CHECK(CompactingStore::around(MemoryStore::create()).has_value());
+}
+
+TEST_CASE("a run of several files becomes one, which people can read, and goes on in others",
+          "[compaction][json_file]") {
+  const TempFolder folder;
+  const JsonFileOptions small{.segment_bytes = 4'096};
+  const auto store = JsonFileStore::open(folder.file("files"), small).value();
+  const auto file = [&](const std::string& name) { return folder.file("files/runs/" + name); };
+  Recording run(store);
+  for (int i = 0; i < 100; ++i) run.set("page", i);
+  run.leave();
+  auto lease = store->acquire("r");
+  REQUIRE_OK(lease);
+  const auto append = [&](Sequence from, Sequence to) {
+    for (Sequence seq = from; seq <= to; ++seq) {
+      const std::vector<Record> one{
+          {seq, RecordKind::state_changed, now, std::make_shared<const Json>(Json{{"page", seq}})}};
+      REQUIRE_OK(store->append(lease.value(), one, RunStatus::running));
+    }
+  };
+  append(103, 200);
+  REQUIRE(std::filesystem::exists(file("r~3.jsonl")));
+  std::filesystem::copy(file("r~2.jsonl"), folder.file("old-2"));
+  std::filesystem::copy(file("r~3.jsonl"), folder.file("old-3"));
+  REQUIRE_OK(compact_held_run(*store, lease.value(), {.max_checkpoints = 1}));
+  CHECK_FALSE(std::filesystem::exists(file("r~2.jsonl")));
+  CHECK(store->latest("r").value().state.json() == Json{{"page", 200}});
+  std::ifstream lines(file("r.jsonl"));
+  for (std::string line; std::getline(lines, line);) CHECK(Json::parse(line).is_object());
+
+  // A process that was killed before it had removed the other files.
+  std::filesystem::copy(folder.file("old-2"), file("r~2.jsonl"));
+  std::filesystem::copy(folder.file("old-3"), file("r~3.jsonl"));
+  const auto looked = JsonFileStore::open(folder.file("files"), {.read_only = true}).value();
+  CHECK(looked->read("r", {}).value().records.size() < 10);
+  CHECK(looked->run("r").value().last == 200);
+  append(201, 300);
+  CHECK(looked->run("r").value().last == 300);
+  CHECK(std::filesystem::exists(file("r~2.jsonl")));  // One of its own again.
+  const auto reading = looked->read("r", {}).value();
+  CHECK(reading.damaged.empty());
+  CHECK(missing_records(reading).empty());
+  CHECK(looked->latest("r").value().state.json() == Json{{"page", 300}});
+  CHECK(store->check().value().empty());
+  REQUIRE_OK(store->release(lease.value()));
+  REQUIRE_OK(store->erase("r"));
+  CHECK(std::filesystem::is_empty(folder.file("files/runs")));
 }

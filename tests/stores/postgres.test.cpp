@@ -3,6 +3,7 @@
 #include "triage/stores/postgres.hpp"
 
 #include "stores/lost_answers.hpp"
+#include "stores/shrinking.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"
 #include "support/result.hpp"
@@ -326,4 +327,19 @@ TEST_CASE("PostgreSQL wakes those that wait for work", "[stores][postgres]") {
   CHECK(woken());  // Again nobody knows what was said meanwhile.
   REQUIRE_OK(works.value()->put_if(detail::own_space(detail::OwnSpace::signals), "r/on", 0, "yes"));
   CHECK(woken());
+}
+
+TEST_CASE(
+    "runs in PostgreSQL are compacted, and put under another key, whatever gets lost on the way",
+    "[stores][postgres][compaction]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  FaultProxy proxy(server.port());
+  const auto store =
+      PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
+                              "/postgres?sslmode=disable&gssencmode=disable",
+                          {.connections = 1});
+  REQUIRE_OK(store);
+  shrink_and_check(store.value());
+  lose_every_one_while_shrinking(proxy, *store.value());
 }

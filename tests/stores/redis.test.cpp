@@ -3,6 +3,7 @@
 #include "triage/stores/redis.hpp"
 
 #include "stores/lost_answers.hpp"
+#include "stores/shrinking.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
@@ -129,7 +130,8 @@ TEST_CASE("a user without the right to run scripts is told so, and may still loo
 
 TEST_CASE("a Redis server that is killed and started again costs nothing and doubles nothing",
           "[stores][redis][faults]") {
-  RedisServer server({"--appendonly", "yes", "--appendfsync", "everysec"});
+  // Under everysec the server holds back what it has answered for while its disk is slow.
+  RedisServer server({"--appendonly", "yes", "--appendfsync", "always"});
   NEEDS_SERVER(server)
   const auto opened = RedisStore::open(server.url(), {.timeout = std::chrono::seconds(20)});
   REQUIRE_OK(opened);
@@ -211,4 +213,34 @@ TEST_CASE("whatever question or answer gets lost on the way to Redis, nothing is
   const auto store = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
   REQUIRE_OK(store);
   lose_every_one(proxy, *store.value());
+}
+
+TEST_CASE("runs in Redis are compacted, and put under another key, whatever gets lost on the way",
+          "[stores][redis][compaction]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  FaultProxy proxy(server.port());
+  const auto store = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(store);
+  shrink_and_check(store.value());
+  lose_every_one_while_shrinking(proxy, *store.value());
+}
+
+TEST_CASE("a compacted run lives as long as the time to live says", "[stores][redis][compaction]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto has_ttl = [&](const std::string& prefix) {
+    const std::string key = prefix + "{long}:log";
+    const auto check = server.ask(
+        {"EVAL", "return redis.call('PTTL', KEYS[1]) > 0 and 1 or redis.error_reply('none')", "1",
+         key});
+    return check.has_value();
+  };
+  const auto kept = RedisStore::open(server.url(), {.prefix = "kept:"}).value();
+  shrink_and_check(kept);
+  CHECK_FALSE(has_ttl("kept:"));
+  const auto passing =
+      RedisStore::open(server.url(), {.prefix = "p:", .ttl = std::chrono::hours(1)}).value();
+  shrink_and_check(passing);
+  CHECK(has_ttl("p:"));
 }

@@ -4,6 +4,7 @@
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/stores/encrypted.hpp"
+#include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/redacting.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -42,9 +43,11 @@ bool is_whole(CheckpointStore& store, const RunId& run, Sequence records) {
 
 TEST_CASE("after a rotation everything is under the new key alone", "[rotation]") {
   const TempFolder folder;
+  const int kind = GENERATE(0, 1, 2);
   const std::shared_ptr<CheckpointStore> inner =
-      GENERATE(false, true) ? SqliteStore::open(folder.file("r.db")).value()
-                            : std::shared_ptr<CheckpointStore>(MemoryStore::create());
+      kind == 0   ? std::shared_ptr<CheckpointStore>(MemoryStore::create())
+      : kind == 1 ? std::shared_ptr<CheckpointStore>(SqliteStore::open(folder.file("r.db")).value())
+                  : JsonFileStore::open(folder.file("files")).value();
   const auto space = detail::own_space(detail::OwnSpace::signals);
   {
     const auto old = with(inner, "k1");

@@ -63,7 +63,7 @@ class EncryptedStore : public ForwardingStore, public CompactsRuns {
   // at a time, while others work. What was begun and not ended goes on where it stopped. Values are
   // those of the library; one in a space of the user's gets the new key when it is written next. A
   // value that is changed meanwhile is encrypted by whoever changes it.
-  // Errors: Errc::unsupported (the store behind is no CompactsRuns: memory and SQLite are); those
+  // Errors: Errc::unsupported (the store behind is no CompactsRuns); those
   // of the store.
   [[nodiscard]] virtual Result<KeyRotation> rotate(std::stop_token stop = {}) = 0;
   // As of the store behind; Errc::unsupported if it is no CompactsRuns.
