@@ -4,6 +4,9 @@
 #include "triage/operations.hpp"
 #include "triage/testing/flaky_store.hpp"
 
+#include <functional>
+#include <utility>
+
 using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
@@ -255,6 +258,31 @@ TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
   CHECK_ERRC(Errc::conflict, send_signal(racing, "r", "go", 2));
   EndsMeanwhile taken(kit.durable);
   CHECK(send_signal(taken, "r", "go", 1).has_value());  // It is what the run was answered.
+}
+
+TEST_CASE("a signal that the run takes and ends with while it is confirmed was sent",
+          "[suspension][signals]") {
+  // Lets the run go on right after its journal was read.
+  struct EndsBehindReading final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    std::function<void()> go_on{};
+    Result<JournalReading> read_newest(const RunId& run) override {
+      auto reading = ForwardingStore::read_newest(run);
+      if (go_on) std::exchange(go_on, {})();
+      return reading;
+    }
+  };
+  const DurableKit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.wait("go", kit.clock->wall_now() + 1h)->get<int>();
+                          },
+                          answers({RecoveryAction::retry()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  EndsBehindReading racing(kit.durable);
+  racing.go_on = [&] { CHECK(agent.resume_run("r").value() == 1); };
+  REQUIRE_OK(send_signal(racing, "r", "go", 1));
+  CHECK_FALSE(racing.go_on);
+  CHECK(kit.durable->run("r").value().status == RunStatus::finished);
 }
 
 TEST_CASE("a run that goes on after its end keeps its answer, and says so to a second sender",
