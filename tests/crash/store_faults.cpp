@@ -2,26 +2,19 @@
 #include "store_faults.hpp"
 
 #include "triage/journal.hpp"
+#include "writer_process.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char** environ;
-
 namespace triage::test {
 static constexpr auto patience = std::chrono::seconds(5);  // Leases last one.
 static constexpr const char* intruder = "of whoever took over";
+static constexpr const char* takeover = "writer stopped beyond its lease";
 
 struct StoreFaults::Case {
   std::uint64_t seed = 0;
@@ -36,65 +29,6 @@ struct StoreFaults::Case {
   bool may_lose = false;      // A write was torn as by a power cut: the newest may be gone.
 
   [[nodiscard]] int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
-};
-
-// A process that writes, and what it says.
-class Writer {
- public:
-  explicit Writer(const WriterOrder& order) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    std::vector<std::string> words{"store_campaign",
-                                   "write",
-                                   order.url,
-                                   order.run,
-                                   std::to_string(order.seed),
-                                   std::to_string(order.batches),
-                                   order.clock,
-                                   std::to_string(order.file_bytes),
-                                   order.far ? "far" : "near"};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    if (::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ) != 0) {
-      std::abort();
-    }
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    out_ = ::fdopen(ends[0], "r");
-  }
-  ~Writer() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);  // What it has started ends with it.
-      ::waitpid(pid_, nullptr, 0);
-    }
-    std::fclose(out_);
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  // To the process that writes.
-  void send(int signal) const { ::kill(far_ > 0 ? far_ : pid_, signal); }
-  // The next line, without its end; empty: there is none any more.
-  std::string line() {
-    char* text = nullptr;
-    std::size_t room = 0;
-    const auto size = ::getline(&text, &room, out_);
-    std::string found(text == nullptr || size < 0 ? "" : text);
-    std::free(text);
-    if (!found.empty() && found.back() == '\n') found.pop_back();
-    if (!found.starts_with("P ")) return found;
-    far_ = std::stoi(found.substr(2));
-    return line();
-  }
-
- private:
-  pid_t pid_ = -1;
-  pid_t far_ = -1;
-  std::FILE* out_ = nullptr;
 };
 
 StoreFaults::StoreFaults()
@@ -130,7 +64,9 @@ void StoreFaults::round(std::uint64_t seed) {
                                         "connection cut"}
              : std::vector<std::string>{"kill -9 of the writer", "writer stopped beyond its lease",
                                         "disk full", "torn write"};
-  for (int i = 0; i < 3; ++i) {
+  // One takeover in every round: few other faults tell whether a stale owner is kept out.
+  inject(now, takeover);
+  for (int i = 0; i < 2; ++i) {
     inject(now, faults[static_cast<std::size_t>(now.below(static_cast<int>(faults.size())))]);
   }
   inject(now, "no fault, at the end");
@@ -142,7 +78,7 @@ void StoreFaults::inject(Case& now, const std::string& fault) {
   if (now.clock != "now") ++injected_["clock of the records: " + now.clock][now.store];
   if (fault == "no fault, at the end") write_undisturbed(now);
   if (fault == "kill -9 of the writer") kill_writer(now);
-  if (fault == "writer stopped beyond its lease") stop_and_take_over(now);
+  if (fault == takeover) stop_and_take_over(now);
   if (fault == "kill -9 of the server") restart_server(now);
   if (fault == "sessions ended by the server") end_sessions(now);
   if (fault == "connection cut") cut_connection(now);
@@ -209,7 +145,7 @@ void StoreFaults::kill_writer(Case& now) {
 // Somebody else goes on with the run; what the stopped writer does later changes nothing.
 void StoreFaults::stop_and_take_over(Case& now) {
   WriterOrder order = order_of(now.url, now.run, now.seed, now.clock);
-  order.far = now.below(4) != 0;
+  order.far = now.below(8) != 0;
   Writer writer(order);
   if (!follow(now, writer, 1 + now.below(20))) return;
   writer.send(SIGSTOP);
@@ -240,15 +176,21 @@ void StoreFaults::stop_and_take_over(Case& now) {
   const Sequence next = there.value().last + 1;
   const std::vector<Record> records{{next, RecordKind::usage, WallTime{},
                                      std::make_shared<const Json>(Json{{"mark", intruder}})}};
-  if (auto done = store.value()->append(lease.value(), records, RunStatus::running); !done) {
-    return violation(now, "who took over cannot append: " + done.error().detail);
-  }
-  now.ours.insert(next);
+  const auto append = [&] {
+    auto done = store.value()->append(lease.value(), records, RunStatus::running);
+    if (!done) violation(now, "who took over cannot append: " + done.error().detail);
+    return done.has_value();
+  };
+  // The stale owner comes back before or after the new one has written something.
+  const bool at_once = now.below(2) == 0;
+  if (at_once && !append()) return;
   writer.send(SIGCONT);
   // What was said before the stop may still be in the pipe; a later one than ours is none.
   if (!run_to_end(now, writer))
     violation(now, "a stale owner is not told that it has lost the run");
   if (now.acknowledged >= next) violation(now, "a stale owner's append was acknowledged");
+  if (!at_once && !append()) return;
+  now.ours.insert(next);
   now.acknowledged = std::max(now.acknowledged, next);
   static_cast<void>(store.value()->release(lease.value()));
 }
