@@ -244,7 +244,7 @@ Result<bool> RedisJournals::owned(const RunFacts& facts) {
   if (facts.owner == mark_.text()) {
     const std::scoped_lock here(mutex_);
     const auto held = held_.find(facts.birth);
-    return outcome::success(held != held_.end() && held->second == facts.epoch);
+    return outcome::success(held != held_.end() && held->second.epoch == facts.epoch);
   }
   const LeaseKey key{number<std::int64_t>(facts.birth), number<std::uint64_t>(facts.epoch)};
   switch (check_owner(facts.owner, mark_.text(), key)) {

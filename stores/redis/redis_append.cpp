@@ -6,6 +6,8 @@
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
+#include <algorithm>
+
 namespace triage::inline v0_1::detail {
 namespace {
 
@@ -81,7 +83,7 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
   TRIAGE_TRYV(ask(listing));
   {
     const std::scoped_lock here(mutex_);
-    held_[birth] = "1";
+    held_[birth] = {"1", last};
   }
   TRIAGE_TRY(answer, run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)}, words));
   if (answer.word != "ok") {
@@ -125,7 +127,7 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   }
   if (answer.word != "ok") return busy;  // Somebody else was faster.
   const std::scoped_lock here(mutex_);
-  held_[facts.birth] = answer.more;
+  held_[facts.birth] = {answer.more, facts.info.last};
   return outcome::success(lease_of(run, facts.birth, std::stoull(answer.more)));
 }
 
@@ -136,7 +138,7 @@ Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, co
   {
     const std::scoped_lock here(mutex_);
     const auto held = held_.find(std::to_string(lease.handle));
-    if (held == held_.end() || held->second != std::to_string(lease.epoch)) {
+    if (held == held_.end() || held->second.epoch != std::to_string(lease.epoch)) {
       return fenced(lease, "it was released, or belongs to another store");
     }
   }
@@ -156,7 +158,7 @@ Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, co
 void RedisJournals::forget(const Lease& lease) {
   const std::scoped_lock here(mutex_);
   const auto held = held_.find(std::to_string(lease.handle));
-  if (held != held_.end() && held->second == std::to_string(lease.epoch)) held_.erase(held);
+  if (held != held_.end() && held->second.epoch == std::to_string(lease.epoch)) held_.erase(held);
 }
 
 Result<void> RedisJournals::append(const Lease& lease, std::span<const Record> records,
@@ -164,9 +166,30 @@ Result<void> RedisJournals::append(const Lease& lease, std::span<const Record> r
   RedisWords words{std::to_string(options_.lease_timeout.count()),
                    std::to_string(options_.ttl.count()), std::string(to_string(status)),
                    records.empty() ? std::string("0") : milliseconds(records.back().time())};
+  const std::string birth = std::to_string(lease.handle);
+  Sequence known = 0;
+  {
+    const std::scoped_lock here(mutex_);
+    if (const auto held = held_.find(birth); held != held_.end()) known = held->second.last;
+  }
+  words.push_back(std::to_string(known));
   TRIAGE_TRYV(add_records(lease, records, words));
   TRIAGE_TRY(answer, owner_script(redis_scripts::append, lease, std::move(words)));
-  if (answer.word == "ok") return outcome::success();
+  if (answer.word == "ok") {
+    const std::scoped_lock here(mutex_);
+    const auto held = held_.find(birth);
+    if (held != held_.end() && !records.empty()) {
+      held->second.last = std::max(held->second.last, records.back().seq());
+    }
+    return outcome::success();
+  }
+  if (answer.word == "lost") {
+    return Error{Errc::corrupt, "the Redis server has lost what it acknowledged of run \"" +
+                                    lease.run + "\": the records behind " + answer.more +
+                                    " up to " + std::to_string(known) +
+                                    "; it was restarted without them, as appendfsync everysec and "
+                                    "no allow"};
+  }
   return Error{Errc::conflict, "record " + answer.more + " of run \"" + lease.run +
                                    "\" is stored already, with other content"};
 }

@@ -40,11 +40,13 @@ return {'ok'}
   "if run[2] ~= ARGV[2] then return {'fenced', 'the newest epoch is ' .. run[2]} end\n" \
   "if run[3] ~= ARGV[3] then return {'fenced', 'it was released'} end\n"
 
-// … lease, ttl, status, updated; then the records.
+// … lease, ttl, status, updated, the newest record that was acknowledged to this owner; then the
+// records. A server that came back without acknowledged records takes none behind the hole.
 inline constexpr const char* append = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE R"(
 local last = tonumber(run[4])
+if last < tonumber(ARGV[8]) then return {'lost', run[4]} end
 local fresh = {}
-for i = 8, #ARGV, 3 do
+for i = 9, #ARGV, 3 do
   if tonumber(ARGV[i]) > last then
     last = tonumber(ARGV[i])
     fresh[#fresh + 1] = i

@@ -86,7 +86,11 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   std::mutex mutex_;  // Guards what follows.
   RedisConnection connection_;
   OwnerMark mark_;
-  std::map<std::string, std::string> held_{};  // Births of runs whose lease is held here: epochs.
+  struct Held {
+    std::string epoch{};
+    Sequence last = 0;  // The newest record that the server has answered for, as far as known here.
+  };
+  std::map<std::string, Held> held_{};  // By the births of runs whose lease is held here.
 };
 
 }  // namespace triage::inline v0_1::detail

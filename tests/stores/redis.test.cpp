@@ -174,6 +174,36 @@ TEST_CASE("a Redis server that is killed and started again costs nothing and dou
   }
 }
 
+TEST_CASE("a Redis server that came back without acknowledged records takes none behind the hole",
+          "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto opened = RedisStore::open(server.url());
+  REQUIRE_OK(opened);
+  CheckpointStore& store = *opened.value();
+  const std::vector<Record> first{step(1), step(2), step(3)};
+  const auto lease = store.start({.id = "run-1"}, first);
+  REQUIRE_OK(lease);
+  const std::vector<Record> more{step(4), step(5)};
+  REQUIRE_OK(store.append(lease.value(), more, RunStatus::running));
+  // What a restart under everysec may leave.
+  REQUIRE_OK(server.ask({"XDEL", "triage:{run-1}:log", "4-0", "5-0"}));
+  REQUIRE_OK(server.ask({"XSETID", "triage:{run-1}:log", "3-0"}));
+  REQUIRE_OK(server.ask({"HSET", "triage:{run-1}", "last", "3"}));
+  const std::vector<Record> next{step(6)};
+  const auto refused = store.append(lease.value(), next, RunStatus::running);
+  CHECK_ERRC(Errc::corrupt, refused);
+  CHECK(refused.error().detail.find("behind 3 up to 5") != std::string::npos);
+  CHECK(store.read("run-1", {}).value().records.size() == 3);
+  // Who takes it over goes on from what is there.
+  REQUIRE_OK(store.release(lease.value()));
+  const auto again = store.acquire("run-1");
+  REQUIRE_OK(again);
+  const std::vector<Record> other{step(4)};
+  REQUIRE_OK(store.append(again.value(), other, RunStatus::finished));
+  CHECK(store.read("run-1", {}).value().records.size() == 4);
+}
+
 TEST_CASE("a Redis server that is gone or hangs is waited for no longer than the timeout",
           "[stores][redis]") {
   RedisServer server({"--appendonly", "no"});
