@@ -123,8 +123,7 @@ Result<std::string> JsonFileJournals::lines_of(const RunId& run,
                                                " of run \"" + run +
                                                "\" is deeper or larger than what can be read back"};
     }
-    TRIAGE_TRY(line, record_line(run, *fresh[i], fresh.size() - 1 - i, stand));
-    text += line;
+    append_record_line(run, *fresh[i], encoded, fresh.size() - 1 - i, stand, text);
   }
   return outcome::success(std::move(text));
 }

@@ -50,8 +50,9 @@ class Rewriting {
   }
   Result<void> insert_until(Sequence seq) {
     for (; next_ < instead_.size() && instead_[next_].seq() <= seq; ++next_) {
-      TRIAGE_TRY(line, record_line(run_, instead_[next_], 1, stand_));
-      out_ += line;
+      std::string encoded;
+      instead_[next_].encode_body(encoded);
+      append_record_line(run_, instead_[next_], encoded, 1, stand_, out_);
     }
     return outcome::success();
   }

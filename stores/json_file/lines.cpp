@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lines.hpp"
 
+#include "cbor_text.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -94,60 +95,42 @@ std::string stand_members(const RunStand& stand) {
          bytes_member("owner", stand.owner);
 }
 
-// True for a value that JSON text keeps as it is; then it is appended to `out`.
-bool dump(const Json& body, std::string& out) {
-  const std::size_t before = out.size();
-  try {
-    out += body.dump();
-  } catch (const Json::exception&) {
-    out.resize(before);
-    return false;
-  }
-  return true;
-}
-
-bool has_odd_number(const Json& value) {
-  if (value.is_number_float()) return !std::isfinite(value.get<double>());
-  if (!value.is_structured()) return false;
-  for (const Json& element : value) {
-    if (has_odd_number(element)) return true;
-  }
-  return false;
-}
-
 // Steps are stored under short names elsewhere; here people read them.
-struct StepName {
-  const char* stored = "";
-  const char* shown = "";
-};
-constexpr std::array<StepName, 13> step_names = {{{"a", "action"},
-                                                  {"t", "tool_called"},
-                                                  {"i", "tool_input"},
-                                                  {"o", "tool_output"},
-                                                  {"l", "llm_output"},
-                                                  {"e", "error"},
-                                                  {"x", "exception_type"},
-                                                  {"h", "http_status"},
-                                                  {"j", "json_rpc_code"},
-                                                  {"g", "grpc_status"},
-                                                  {"b", "agent_id"},
-                                                  {"d", "idempotent"},
-                                                  {"m", "metadata"}}};
-
-bool can_be_shown(const Json& step) {
-  return step.is_object() && std::none_of(step_names.begin(), step_names.end(),
-                                          [&](auto name) { return step.contains(name.shown); });
-}
-
-Json with_step_names(Json step, const char* StepName::*from, const char* StepName::*to) {
-  for (const StepName& name : step_names) {
-    const auto found = step.find(name.*from);
+Json with_stored_names(Json step) {
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    const std::string_view shown = step_member_shown(letter);
+    const auto found = shown.empty() ? step.end() : step.find(shown);
     if (found == step.end()) continue;
     Json value = std::move(*found);
     step.erase(found);
-    step[name.*to] = std::move(value);
+    step[std::string(1, letter)] = std::move(value);
   }
   return step;
+}
+
+// What JSON text cannot say, or not under long names: as an object where that gives back the same,
+// else the bytes.
+void append_odd_body(std::string_view encoded, std::string& out) {
+  const std::size_t before = out.size();
+  out += "\"body\":";
+  if (append_as_text(encoded, false, out)) return;
+  out.resize(before);
+  out += "\"body_cbor_hex\":\"" + hex(encoded) + "\"";
+}
+
+// The checksum is filled in at the end.
+std::size_t begin_line(std::string& out) {
+  const std::size_t begin = out.size();
+  out += before_crc;
+  out.append(crc_digits, '0');
+  out += "\",";
+  return begin;
+}
+void end_line(std::string_view owner, std::size_t begin, std::string& out) {
+  out.push_back('}');
+  const std::string crc = crc_text(owner, std::string_view(out).substr(begin + head_size));
+  out.replace(begin + before_crc.size(), crc_digits, crc);
+  out.push_back('\n');
 }
 
 std::optional<RecordKind> parse_kind(std::string_view name) {
@@ -181,7 +164,7 @@ Result<Record> record_of(const RunId& run, const Json& line) {
   if (line.contains("body")) {
     encode_cbor(line.at("body"), *bytes);
   } else if (line.contains("step")) {
-    encode_cbor(with_step_names(line.at("step"), &StepName::shown, &StepName::stored), *bytes);
+    encode_cbor(with_stored_names(line.at("step")), *bytes);
   } else {
     auto given = from_hex(line.at("body_cbor_hex").get_ref<const std::string&>());
     if (!given) return unreadable(run, "has a body that is not hexadecimal text");
@@ -194,12 +177,10 @@ Result<Record> record_of(const RunId& run, const Json& line) {
 }  // namespace
 
 std::string seal_line(std::string_view owner, std::string_view members) {
-  std::string rest(members);
-  rest += "}";
-  std::string line(before_crc);
-  line += crc_text(owner, rest) + "\",";
-  line += rest;
-  line += "\n";
+  std::string line;
+  begin_line(line);
+  line += members;
+  end_line(owner, 0, line);
   return line;
 }
 
@@ -238,26 +219,21 @@ std::string head_line(const RunHead& head) {
           (head.generation > 0 ? "," + number("generation", head.generation) : ""));
 }
 
-Result<std::string> record_line(const RunId& run, const Record& record, std::size_t more,
-                                const RunStand& stand) {
-  std::string members = number("seq", record.seq()) + "," + number("epoch", stand.epoch) +
-                        ",\"kind\":\"" + std::string(to_string(record.kind())) + "\"," +
-                        number("time_ms", milliseconds(record.time())) + ",";
-  auto body = record.body();
-  std::string text = "\"body\":";
-  if (body && record.kind() == RecordKind::step && can_be_shown(body.value())) {
-    body = with_step_names(std::move(body).value(), &StepName::stored, &StepName::shown);
-    text = "\"step\":";
+void append_record_line(const RunId& run, const Record& record, std::string_view encoded,
+                        std::size_t more, const RunStand& stand, std::string& out) {
+  const std::size_t begin = begin_line(out);
+  out += number("seq", record.seq()) + "," + number("epoch", stand.epoch) + ",\"kind\":\"";
+  out += to_string(record.kind());
+  out += "\"," + number("time_ms", milliseconds(record.time())) + ",";
+  const std::size_t body = out.size();
+  const bool is_step = record.kind() == RecordKind::step;
+  out += is_step ? "\"step\":" : "\"body\":";
+  if (!append_as_text(encoded, is_step, out)) {
+    out.resize(body);
+    append_odd_body(encoded, out);
   }
-  if (body && !has_odd_number(body.value()) && dump(body.value(), text)) {
-    members += text;
-  } else {
-    std::string encoded;
-    record.encode_body(encoded);
-    members += "\"body_cbor_hex\":\"" + hex(encoded) + "\"";
-  }
-  members += "," + (more > 0 ? number("more", std::uint64_t{more}) : stand_members(stand));
-  return outcome::success(seal_line(run, members));
+  out += "," + (more > 0 ? number("more", std::uint64_t{more}) : stand_members(stand));
+  end_line(run, begin, out);
 }
 
 std::string stand_line(const RunId& run, const RunStand& stand) {

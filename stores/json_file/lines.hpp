@@ -43,10 +43,10 @@ struct RunHead {
 };
 
 [[nodiscard]] std::string head_line(const RunHead& head);
-// `more`: records of the same batch still to come. With 0 the line says how the run stands.
-// Errors: Errc::corrupt if the body cannot be decoded.
-[[nodiscard]] Result<std::string> record_line(const RunId& run, const Record& record,
-                                              std::size_t more, const RunStand& stand);
+// `encoded`: the record's body. `more`: records of the same batch still to come. With 0 the line
+// says how the run stands.
+void append_record_line(const RunId& run, const Record& record, std::string_view encoded,
+                        std::size_t more, const RunStand& stand, std::string& out);
 [[nodiscard]] std::string stand_line(const RunId& run, const RunStand& stand);
 
 // A line that was read. Exactly one of head, record and neither; `stand` says how the run stands

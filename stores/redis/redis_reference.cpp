@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* data_prefix = "triage:checkpoint:";
 constexpr const char* index_key = "triage:checkpoint:index";
-constexpr std::size_t page = 100;  // Checkpoints in one answer: each may be large.
+constexpr std::size_t read_at_once = 100;  // Checkpoints in one answer: each may be large.
 
 std::string run_index(const std::string& run) { return "triage:checkpoint:run:" + run + ":index"; }
 
@@ -78,8 +78,8 @@ class RedisReference final : public ReferenceStore {
   Result<void> visit(const Visit& visit) override {
     TRIAGE_TRY(reply, connection_.ask({"ZRANGE", index_key, "0", "-1"}));
     const std::vector<std::string> ids = texts_in(*reply);
-    for (std::size_t first = 0; first < ids.size(); first += page) {
-      const std::size_t end = std::min(first + page, ids.size());
+    for (std::size_t first = 0; first < ids.size(); first += read_at_once) {
+      const std::size_t end = std::min(first + read_at_once, ids.size());
       std::vector<RedisWords> questions;
       for (std::size_t i = first; i < end; ++i) questions.push_back({"GET", data_prefix + ids[i]});
       TRIAGE_TRY(answers, connection_.ask_all(questions));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Harms writers, files and servers of the stores at random, and checks after each fault what must
 // hold. Usage: store_campaign [--abort] [--minutes M | --rounds N] [--seed S] [--write FILE]
+//        store_campaign --races N: sixteen writers race N times each for one run of every store
+#include "lease_races.hpp"
 #include "store_faults.hpp"
 
 #include <chrono>
@@ -69,6 +71,20 @@ int campaign(const Options& options) {
   return faults.violations() == 0 ? 0 : 1;
 }
 
+int races(int number) {
+  const TempFolder folder;
+  const RedisServer redis({"--appendonly", "yes", "--appendfsync", "everysec"});
+  const PostgresServer postgres({"fsync=off"});
+  std::printf(
+      "| store | races | won | stale appends, all refused | wrong | took "
+      "|\n|---|---|---|---|---|---|\n");
+  int wrong = race_for_leases("SQLite", folder.file("races.db"), number);
+  wrong += race_for_leases("JSON files", "file:" + folder.file("races"), number);
+  if (redis.ready()) wrong += race_for_leases("Redis", redis.url(), number);
+  if (postgres.ready()) wrong += race_for_leases("PostgreSQL", postgres.url(), number);
+  return wrong == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -85,6 +101,7 @@ int main(int count, char** arguments) {
   Options options;
   options.abort = !words.empty() && words.front() == "--abort";
   for (std::size_t i = options.abort ? 1 : 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--races") return races(std::stoi(words[i + 1]));
     if (words[i] == "--minutes") options.minutes = std::stod(words[i + 1]);
     if (words[i] == "--rounds") options.rounds = std::stoi(words[i + 1]);
     if (words[i] == "--seed") options.seed = std::stoull(words[i + 1]);

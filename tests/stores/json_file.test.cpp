@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 using namespace triage;
@@ -186,4 +187,60 @@ TEST_CASE("a line of another run is no line of this one", "[stores][json_file][d
   CHECK(reading.value().records.empty());
   CHECK(reading.value().info.damaged);
   CHECK_ERRC(Errc::corrupt, in.open()->acquire("run-2"));
+}
+
+TEST_CASE("whatever a body holds, its line is JSON and gives back the same body",
+          "[stores][json_file]") {
+  const JsonFiles in;
+  const auto store = in.open();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Json odd = Json::object();
+  odd[std::string("key \xFF")] = 1;
+  const std::vector<Json> values{
+      Json{{"whole", 1.0}, {"zero", -0.0}, {"large", 1e22}, {"small", 1.5e-7}, {"third", 1.0 / 3}},
+      Json{{"least", std::numeric_limits<std::int64_t>::min()},
+           {"most", std::numeric_limits<std::uint64_t>::max()},
+           {"none", nullptr},
+           {"yes", true},
+           {"no", false}},
+      Json{{"quotes", "a \"b\" \\ c/d"}, {"control", std::string("\x01\x1f\n\t\r\b\f\x7f\0z", 10)}},
+      Json{{"eight plain", "12345678"}, {"then \"", "1234567\""}, {"\\", "12345678\\"}},
+      Json{{"é", "日本語 😀 \xC2\x80 \xEF\xBF\xBD"},
+           {"nested", {{"a", {1, {{"b", Json::array()}}}}}}},
+      Json{{"overlong", "\xC0\xAF"}},
+      Json{{"half", "\xED\xA0\x80"}},
+      Json{{"cut", "\xE2\x82"}},
+      Json{{"beyond", "\xF4\x90\x80\x80"}},
+      Json{{"alone", "\x80"}},
+      Json{{"number", nan}},
+      odd,
+      Json::object()};
+  std::vector<Record> told;
+  Sequence seq = 0;
+  for (const Json& value : values) {
+    told.emplace_back(++seq, RecordKind::state_changed, WallTime(),
+                      std::make_shared<const Json>(value));
+    std::string body;
+    detail::encode_step(
+        {.action = "act", .tool_input = value, .http_status = 503, .idempotent = true}, body);
+    told.emplace_back(++seq, RecordKind::step, WallTime(),
+                      std::make_shared<const std::string>(body));
+    detail::encode_cbor(Json{{"a", "act"}, {"?", value}}, body = "");  // Of a later version.
+    told.emplace_back(++seq, RecordKind::step, WallTime(),
+                      std::make_shared<const std::string>(body));
+  }
+  REQUIRE_OK(store->start(run_info("run-1"), told));
+  std::istringstream lines(in.text());
+  for (std::string line; std::getline(lines, line);) CHECK_FALSE(Json::parse(line).is_discarded());
+  const auto read = store->read("run-1", {}).value();
+  CHECK(read.damaged.empty());
+  REQUIRE(read.records.size() == told.size());
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    INFO(in.text());
+    std::string before;
+    std::string after;
+    detail::encode_cbor(told[i].body().value(), before);
+    detail::encode_cbor(read.records[i].body().value(), after);
+    CHECK(before == after);
+  }
 }
