@@ -32,10 +32,12 @@ std::vector<std::string> files_in(const char* variable) {
 }
 #endif
 
-// Behind the key that --key-file or the environment names; as it is without one.
-Result<std::shared_ptr<CheckpointStore>> with_key(Result<std::shared_ptr<CheckpointStore>> store) {
+// Behind the key that --key-file or the environment names; as it is without one. The key is looked
+// at first: with a wrong one nothing is made.
+template <class Open>
+Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
   const char* const file = std::getenv(key_file_variable);
-  if (!store || file == nullptr || *file == '\0') return store;
+  if (file == nullptr || *file == '\0') return open();
 #ifdef TRIAGE_HAS_ENCRYPTED
   EncryptionOptions options;
   TRIAGE_TRY(key, store_key_in_file(file));
@@ -44,7 +46,8 @@ Result<std::shared_ptr<CheckpointStore>> with_key(Result<std::shared_ptr<Checkpo
     TRIAGE_TRY(one, store_key_in_file(older));
     options.older.push_back(std::move(one));
   }
-  TRIAGE_TRY(encrypted, EncryptedStore::around(std::move(store).value(), std::move(options)));
+  TRIAGE_TRY(store, open());
+  TRIAGE_TRY(encrypted, EncryptedStore::around(std::move(store), std::move(options)));
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(encrypted)));
 #else
   return Error{Errc::unsupported, "encryption is not built in"};
@@ -64,12 +67,12 @@ Result<void> check_url(const std::string& url) {
 
 Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
-  return with_key(v0_1::open_store(url, {.read_only = true}));
+  return with_key([&] { return v0_1::open_store(url, {.read_only = true}); });
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
-  return with_key(v0_1::open_store(url));
+  return with_key([&] { return v0_1::open_store(url); });
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url) {

@@ -17,12 +17,13 @@ namespace {
 struct CheckpointCompactArguments {
   StoreArgument where{};
   std::size_t keep = 100;
+  std::uint64_t bytes = 0;
   std::string younger_than{};
   bool json = false;
 };
 
 Result<CompactionRule> compaction_rule_of(const CheckpointCompactArguments& given) {
-  CompactionRule rule{.max_checkpoints = given.keep};
+  CompactionRule rule{.max_checkpoints = given.keep, .max_bytes = given.bytes};
   if (given.younger_than.empty()) return outcome::success(rule);
   const auto age = parse_duration(given.younger_than);
   if (!age) return Error{age.error().code, "--younger-than: " + age.error().detail};
@@ -67,13 +68,16 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
       .add_option("--keep", given->keep,
                   "At most so many checkpoints of each branch stay, the newest. Default: 100.")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}));
+  arguments.add_option("--bytes", given->bytes,
+                       "Fewer stay where the run would take more bytes than this; one of each "
+                       "branch always does.");
   arguments.add_option("--younger-than", given->younger_than,
                        "Those that were made within this time stay besides, such as 7d.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
                                "Checkpoints with a label stay, and those that the run went back "
-                               "to. A run that a living\nprocess holds is left alone. In SQLite "
-                               "stores; the file keeps its size and is used again.\n\n") +
+                               "to. A run that a living\nprocess holds is left alone. An SQLite "
+                               "file keeps its size and is used again.\n\n") +
                    exit_status_help());
   return [given] { return compact_and_tell(*given); };
 }

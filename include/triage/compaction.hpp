@@ -34,6 +34,9 @@ struct CompactionRule {
   // At most so many checkpoints of each branch stay, the newest. 1 or more.
   std::size_t max_checkpoints = 100;
   std::optional<WallTime> keep_since{};  // Those since then stay besides.
+  // Fewer than max_checkpoints stay where the run's bodies would take more bytes than this; one of
+  // each branch always does. 0: no limit.
+  std::uint64_t max_bytes = 0;
 };
 // A checkpoint stays besides if it has a label (but for labels of the library's, "triage/…"), if
 // the run went back to it, or if a branch begins with it; so does the newest position.

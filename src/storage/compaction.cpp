@@ -40,7 +40,7 @@ std::set<Sequence> returned_to(const JournalReading& reading) {
 }
 
 std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
-                        const CompactionRule& rule) {
+                        const CompactionRule& rule, std::size_t most) {
   std::set<Sequence> stay = returned_to(reading);
   stay.insert(journal.start_sequence());
   std::map<std::int32_t, std::size_t> newest;  // How many of each branch.
@@ -49,7 +49,7 @@ std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
     const std::string label = journal.info(i).label;
     const bool labelled = !label.empty() && !label.starts_with("triage/");
     const bool young = rule.keep_since && positions[i].time >= *rule.keep_since;
-    const bool among_newest = newest[positions[i].cut]++ < rule.max_checkpoints;
+    const bool among_newest = newest[positions[i].cut]++ < most;
     if (labelled || young || among_newest) stay.insert(positions[i].seq);
   }
   return stay;
@@ -135,16 +135,23 @@ Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
                                     "\" has damaged or missing records; `triage checkpoint verify` "
                                     "tells more"};
   }
-  const std::set<Sequence> stay = kept(journal, reading, rule);
+  std::size_t most = rule.max_checkpoints;
+  std::set<Sequence> stay = kept(journal, reading, rule, most);
   Compaction done{.checkpoints_before = journal.positions().size(),
                   .records_before = reading.records.size(),
                   .bytes_before = bytes_of(reading.records)};
   done.checkpoints = done.checkpoints_before;
   done.records = done.records_before;
   done.bytes = done.bytes_before;
-  const detail::CompactionPlan plan = detail::plan_compaction(reading, stay);
+  detail::CompactionPlan plan = detail::plan_compaction(reading, stay);
+  JournalReading smaller = with(reading, plan);
+  while (rule.max_bytes != 0 && most > 1 && bytes_of(smaller.records) > rule.max_bytes) {
+    most = std::min(most, journal.positions().size() + 1) / 2;
+    stay = kept(journal, reading, rule, std::max<std::size_t>(most, 1));
+    plan = detail::plan_compaction(reading, stay);
+    smaller = with(reading, plan);
+  }
   if (plan.ranges.empty()) return outcome::success(done);
-  const JournalReading smaller = with(reading, plan);
   TRIAGE_TRY(after, Journal::fold(smaller));
   TRIAGE_TRYV(compare(journal, after, stay));
   TRIAGE_TRYV(compacts->replace(lease, plan.ranges, plan.instead));

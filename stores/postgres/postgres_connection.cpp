@@ -54,7 +54,7 @@ std::string array_of(std::uint32_t type, const std::vector<std::string>& values)
   return out;
 }
 
-// A message of libpq without the password, whatever it quotes.
+// A message of libpq in one line, without the password, whatever it quotes.
 std::string safe_text(const PGconn* connection, const char* text) {
   std::string said = text == nullptr ? "" : text;
   const char* const password = connection == nullptr ? nullptr : PQpass(connection);
@@ -64,6 +64,11 @@ std::string safe_text(const PGconn* connection, const char* text) {
     said.replace(at, secret.size(), "***");
   }
   while (!said.empty() && said.back() == '\n') said.pop_back();
+  for (std::size_t at = said.find_first_of("\n\t"); at != said.npos;
+       at = said.find_first_of("\n\t", at)) {
+    const std::size_t behind = std::min(said.find_first_not_of("\n\t ", at), said.size());
+    said.replace(at, behind - at, " ");
+  }
   return printable(said);
 }
 

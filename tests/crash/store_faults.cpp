@@ -59,11 +59,9 @@ void StoreFaults::round(std::uint64_t seed) {
   now.clock = clocks[now.below(4)];
   const bool server = now.store == "redis" || now.store == "postgres";
   const std::vector<std::string> faults =
-      server ? std::vector<std::string>{"kill -9 of the writer", "writer stopped beyond its lease",
-                                        "kill -9 of the server", "sessions ended by the server",
-                                        "connection cut"}
-             : std::vector<std::string>{"kill -9 of the writer", "writer stopped beyond its lease",
-                                        "disk full", "torn write"};
+      server ? std::vector<std::string>{"kill -9 of the writer", "kill -9 of the server",
+                                        "sessions ended by the server", "connection cut"}
+             : std::vector<std::string>{"kill -9 of the writer", "disk full", "torn write"};
   // One takeover in every round: few other faults tell whether a stale owner is kept out.
   inject(now, takeover);
   for (int i = 0; i < 2; ++i) {
@@ -235,7 +233,9 @@ void StoreFaults::cut_connection(Case& now) {
 
 void StoreFaults::fill_disk(Case& now) {
   WriterOrder order = order_of(now.url, now.run, now.seed, now.clock);
-  order.file_bytes = static_cast<std::uint64_t>(2'000 + now.below(200'000));
+  // Less than what it writes: a journal of lines, or a log of pages.
+  order.file_bytes = static_cast<std::uint64_t>(now.store == "file" ? 2'000 + now.below(30'000)
+                                                                    : 20'000 + now.below(150'000));
   Writer writer(order);
   run_to_end(now, writer);
 }

@@ -121,6 +121,31 @@ TEST_CASE("the newest checkpoints of each branch stay, and those with labels", "
   CHECK(missing_records(run.store().read("r", {}).value()).empty());
 }
 
+TEST_CASE("so many checkpoints stay as fit into the bytes, and one at least", "[compaction]") {
+  const auto make = [] {
+    Recording run(MemoryStore::create());
+    for (int i = 0; i < 200; ++i) {
+      run.step("s");
+      run.set("text", std::string(1'000, static_cast<char>('a' + i % 26)));
+    }
+    run.leave();
+    return run;
+  };
+  const Recording loose = make();
+  const auto all = compact_run(loose.store(), "r", {.max_bytes = 10'000'000}).value();
+  CHECK(all.checkpoints >= 100);
+  const Recording tight = make();
+  const auto some = compact_run(tight.store(), "r", {.max_bytes = 40'000}).value();
+  CHECK(some.bytes <= 40'000);
+  CHECK(some.checkpoints > 10);
+  const Recording tiny = make();
+  const auto one = compact_run(tiny.store(), "r", {.max_bytes = 1}).value();
+  CHECK(one.checkpoints >= 1);
+  CHECK(one.checkpoints <= 2);
+  CHECK(tiny.stored().trajectory().size() == 200);
+  CHECK(tiny.stored().state() == loose.stored().state());
+}
+
 TEST_CASE("a checkpoint that went is not found, and never restored with another state",
           "[compaction]") {
   const TempFolder folder;
