@@ -2,12 +2,13 @@
 """Runs the commands that a page prints together with their output, and compares the output.
 
 Usage: check_printed.py COMMAND PAGE. A block of the page counts if its first line begins with "$ " and some lines show
-output. All commands of a page run in one folder, in their order. "…" in a printed line stands for anything, and a number
+output. All commands of a page run in one folder that holds the scripts of examples/, in their order. "…" in a printed line stands for anything, and a number
 with decimals for those that round to it. COMMAND is the built command, which is called `triage` there.
 Prints what differs and exits with 1 if something does, or if no block counts.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,8 @@ def main(command, page):
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(command, Path(folder) / "triage")
+        for script in (Path(page).parent / "examples").glob("*.sh"):
+            shutil.copy(script, folder)
         environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])
         for text, printed in printed_blocks(Path(page).read_text(encoding="utf-8")):
             done = subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
