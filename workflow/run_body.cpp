@@ -213,6 +213,25 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   return outcome::success(std::move(result));
 }
 
+Result<std::vector<detail::Asked>> WorkflowRun::Body::asked() const {
+  const RunId run = id();
+  if (!options_.store || run.empty()) {
+    const std::scoped_lock lock(mutex_);
+    return outcome::success(shown_.asked);
+  }
+  TRIAGE_TRY(info, triage::detail::run_catching([&] { return options_.store->run(run); }));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (pending_.last == info.last && pending_.updated == info.updated) {
+      return outcome::success(pending_.asked);
+    }
+  }
+  TRIAGE_TRY(pending, detail::pending_in(*options_.store, run));
+  const std::scoped_lock lock(mutex_);
+  pending_ = {info.last, info.updated, pending};
+  return outcome::success(std::move(pending));
+}
+
 Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
   TRIAGE_TRY(pending, asked());
   for (const detail::Asked& one : pending) {

@@ -54,12 +54,7 @@ class WorkflowRun::Body {
   Result<void> halt(Stopped how);
   Result<std::optional<Stopped>> stopped() const;
 
-  Result<std::vector<detail::Asked>> asked() const {
-    const RunId run = id();
-    if (options_.store && !run.empty()) return detail::pending_in(*options_.store, run);
-    const std::scoped_lock lock(mutex_);
-    return outcome::success(shown_.asked);
-  }
+  Result<std::vector<detail::Asked>> asked() const;
   Result<void> answer(std::string_view request, const Json& answer);
   Result<Json> state() const {
     {
@@ -177,7 +172,14 @@ class WorkflowRun::Body {
   RunId id_;                    // Does not change once it is there.
   detail::Driven shown_{};      // What the newest go has left behind.
   bool looked_ = false;         // There was one.
-  std::stop_source stop_{};     // Of this go; like the next, of the thread that goes on.
+  // What was pending when the journal had so many records: people answer one after another.
+  struct Pending {
+    Sequence last = 0;
+    WallTime updated{};
+    std::vector<detail::Asked> asked{};
+  };
+  mutable Pending pending_{};
+  std::stop_source stop_{};  // Of this go; like the next, of the thread that goes on.
   std::optional<std::stop_callback<std::function<void()>>> linked_{};  // From the program's token.
   detail::Halt halt_{};
   std::atomic<std::size_t> calls_{0};
