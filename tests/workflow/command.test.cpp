@@ -305,3 +305,36 @@ touch "$3.go"; wait $pid; status=$?; cat "$3.err" >&2; exit $status)",
   CHECK(done.status == 0);
   CHECK(place.lines("log") == 2);
 }
+
+TEST_CASE("lists of runs do not show those that a workflow makes for its executors",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("echo.py", echo_script);
+  const std::string file = place.write("two.yaml", R"(workflow: two
+attempts: 2
+agents:
+  echo: {command: [python3, )" + script + ", " + place.file("log") +
+                                                       R"(]}
+tasks:
+  - {id: search, description: search}
+  - {id: write, description: write, depends_on: [search]}
+)");
+  REQUIRE(place.run(file).status == 0);
+  const auto printed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), TRIAGE_COMMAND);
+    more.push_back(place.file("runs.db"));
+    const Printed done = run_program(more);
+    INFO(done.error);
+    REQUIRE(done.status == 0);
+    return Json::parse(done.out).at("runs").size();
+  };
+  CHECK(printed({"runs", "--json"}) == 1);
+  CHECK(printed({"runs", "--json", "--limit", "1"}) == 1);
+  CHECK(printed({"runs", "--json", "--all"}) == 3);
+  CHECK(printed({"checkpoint", "list", "--json"}) == 1);
+  CHECK(printed({"checkpoint", "list", "--json", "--all"}) == 3);
+  const Printed shown =
+      run_program({TRIAGE_COMMAND, "checkpoint", "show", place.file("runs.db"), "one"});
+  CHECK_THAT(shown.out,
+             ContainsSubstring("2 values of the workflow") && !ContainsSubstring("triage/done"));
+}
