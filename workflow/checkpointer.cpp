@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "checkpointer.hpp"
-#include "base/run_catching.hpp"
 #include "triage/detail/compact_now.hpp"
 
 #include <algorithm>
@@ -138,22 +137,10 @@ std::optional<CheckpointInfo> Checkpointer::save(const std::string& label, Workf
   return info;
 }
 
-std::vector<Sequence> Checkpointer::entries() {
-  const std::string label = "triage/" + std::string(to_string(CheckpointTrigger::run_started));
-  std::vector<Sequence> found;
-  const auto all =
-      triage::detail::run_catching([&] { return store_->checkpoints(attempt_.run_id()); });
-  if (!all) return found;
-  for (const CheckpointInfo& one : all.value()) {
-    if (one.label == label) found.push_back(one.id.sequence);
-  }
-  return found;
-}
-
-// Each checkpoint but the newest, the entry and what somebody has named goes, with the changes of
-// the state that only they need. That reads the journal: it is done as often as the journal
-// doubles, and not by every checkpoint. A store that cannot do it keeps them all, and a run in
-// which it cannot be done now may be able to do it later.
+// Each checkpoint but the newest, the entry, before which nothing was written, and what somebody
+// has named goes, with the changes of the state that only they need. That reads the journal: it is
+// done as often as the journal doubles, and not by every checkpoint. A store that cannot do it
+// keeps them all, and a run in which it cannot be done now may be able to do it later.
 void Checkpointer::keep_few() {
   {
     const std::scoped_lock lock(mutex_);
@@ -161,8 +148,7 @@ void Checkpointer::keep_few() {
     made_ = 0;
   }
   const std::size_t kept = policies_.all.front().policy.max_checkpoints;
-  const auto done =
-      triage::detail::compact_now(attempt_, {.max_checkpoints = kept, .keep = entries()});
+  const auto done = triage::detail::compact_now(attempt_, {.max_checkpoints = kept});
   const std::scoped_lock lock(mutex_);
   if (done) most_ = std::max(most_, done.value().records / 2);
   if (!done && done.error().code == Errc::unsupported) most_ = 0;

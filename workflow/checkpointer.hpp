@@ -62,7 +62,6 @@ class Checkpointer {
   [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
   std::optional<CheckpointInfo> save(const std::string& label, WorkflowEvent about);
   void keep_few();
-  [[nodiscard]] std::vector<Sequence> entries();
 
   const Plan& plan_;
   const Policies& policies_;

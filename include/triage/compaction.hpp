@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace triage::inline v0_1 {
 
@@ -33,7 +32,6 @@ struct CompactionRule {
   // At most so many checkpoints of each branch stay, the newest. 1 or more.
   std::size_t max_checkpoints = 100;
   std::optional<WallTime> keep_since{};  // Those since then stay besides.
-  std::vector<Sequence> keep{};          // So do these.
 };
 // A checkpoint stays besides if it has a label (but for labels of the library's, "triage/…"), if
 // the run went back to it, or if a branch begins with it; so does the newest position.

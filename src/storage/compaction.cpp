@@ -43,9 +43,6 @@ std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
                         const CompactionRule& rule) {
   std::set<Sequence> stay = returned_to(reading);
   stay.insert(journal.start_sequence());
-  for (const Sequence seq : rule.keep) {
-    if (journal.find(seq)) stay.insert(seq);
-  }
   std::map<std::int32_t, std::size_t> newest;  // How many of each branch.
   const auto& positions = journal.positions();
   for (std::size_t i = positions.size(); i-- > 0;) {
