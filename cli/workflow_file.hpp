@@ -37,6 +37,7 @@ struct FileEdge {
   std::vector<std::string> to{};
   Json when{};  // Null: all messages. An object: those that have these values; else: equal ones.
   workflow::Join join{};
+  std::string select{};  // Of the message: the member that names one target or several. Empty: all.
 };
 struct FileGraph;
 // Work of an agent; or a question to somebody outside; or a graph of its own.

@@ -34,6 +34,20 @@ workflow::Condition condition_of(const Json& when) {
   };
 }
 
+// What is no name, or none of a target, is refused with the targets that there are.
+workflow::Selector selector_of(const std::string& member) {
+  if (member.empty()) return {};
+  return [member](const Message& message) {
+    const Json& value = message.json();
+    const Json chosen = value.is_object() ? value.value(member, Json()) : Json();
+    std::vector<std::string> names;
+    for (const Json& one : chosen.is_array() ? chosen : Json::array({chosen})) {
+      names.push_back(one.is_string() ? one.get<std::string>() : show(one));
+    }
+    return names;
+  };
+}
+
 auto handler_of(const FileExecutor& executor, AgentWork work) {
   return workflow::stateless(
       [executor, work = std::move(work)](const Json& message, Context& context) -> Result<Json> {
@@ -134,7 +148,9 @@ void add_edge(WorkflowBuilder& builder, const FileEdge& edge) {
   if (edge.from.size() > 1) {
     builder.fan_in(edge.from, edge.to.front(), edge.join);
   } else if (edge.to.size() > 1) {
-    builder.fan_out(edge.from.front(), edge.to);
+    workflow::EdgeOptions options;
+    if (!edge.select.empty()) options.version = "select " + edge.select;
+    builder.fan_out(edge.from.front(), edge.to, selector_of(edge.select), std::move(options));
   } else if (edge.when.is_null()) {
     builder.edge(edge.from.front(), edge.to.front());
   } else {

@@ -85,11 +85,12 @@ class GraphReader {
   }
 
   FileEdge edge(const Json& json, const std::string& path) {
-    reader_.check_keys(json, path, {"from", "to", "when", "join"});
+    reader_.check_keys(json, path, {"from", "to", "when", "join", "select"});
     FileEdge edge{.from = reader_.names(json, path, "from"),
                   .to = reader_.names(json, path, "to"),
                   .when = json.value("when", Json()),
-                  .join = join(json, path)};
+                  .join = join(json, path),
+                  .select = reader_.text(json, path, "select", false)};
     if (edge.from.size() > 1 && edge.to.size() > 1) {
       reader_.problem(path + " leads from several to several; allowed is one of both");
     }
@@ -100,6 +101,10 @@ class GraphReader {
     if (json.contains("join") && edge.from.size() < 2) {
       reader_.problem(path + ".join is " + DocumentReader::brief(json["join"]) +
                       "; allowed from several executors");
+    }
+    if (json.contains("select") && (edge.from.size() != 1 || edge.to.size() < 2)) {
+      reader_.problem(path + ".select is " + DocumentReader::brief(json["select"]) +
+                      "; allowed from one executor to several");
     }
     return edge;
   }

@@ -34,9 +34,9 @@ struct Policies {
 // One attempt's checkpoints. Thread-safety: all members may be called from several threads at once.
 class Checkpointer {
  public:
-  // store: false if nothing is stored; then nothing happens here.
+  // store: null if nothing is stored; then nothing happens here.
   Checkpointer(const Plan& plan, const Policies& policies, Attempt& attempt, Clock& clock,
-               bool stored, WorkflowObserver observer);
+               CheckpointStore* store, WorkflowObserver observer);
 
   // Something was recorded since the last checkpoint: a step, or so many bytes of results.
   void recorded(std::size_t node, std::size_t steps, std::size_t bytes);
@@ -61,19 +61,22 @@ class Checkpointer {
   };
   [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
   std::optional<CheckpointInfo> save(const std::string& label, WorkflowEvent about);
+  void keep_few();
 
   const Plan& plan_;
   const Policies& policies_;
   Attempt& attempt_;
   Clock& clock_;
-  const bool stored_;
+  CheckpointStore* const store_;
   bool counts_bytes_ = false;
   const WorkflowObserver observer_;
   std::mutex mutex_{};
   std::vector<Since> since_;  // By policy; under mutex_.
   std::atomic<std::uint64_t> records_{1};
   std::uint64_t saved_{0};                  // Of records_, at the last checkpoint; under mutex_.
-  std::optional<CheckpointInfo> newest_{};  // Under mutex_.
+  std::optional<CheckpointInfo> newest_{};  // Under mutex_, like the next two.
+  std::size_t made_ = 0;                    // Since those beyond max_checkpoints went.
+  std::size_t most_ = 0;                    // With so many they go again; 0: never.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -6,6 +6,7 @@
 #include "checkpointer.hpp"
 #include "finished.hpp"
 #include "requests.hpp"
+#include "resource_queue.hpp"
 #include "triage/failure.hpp"
 #include "triage/policy.hpp"
 
@@ -32,6 +33,7 @@ struct Surroundings {
   bool refuses_effects = false;
   Json rolled_back{};  // Since which attempt, if the run was rolled back as a whole.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
+  ResourceQueue* resource_queue = nullptr;
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };
 
@@ -89,7 +91,8 @@ class DeliveryCall final : public Call {
 
  private:
   [[nodiscard]] Result<void> invoke(Instance& executor);
-  [[nodiscard]] Result<void> rest();  // A little, until somebody else has made way.
+  [[nodiscard]] Result<void> rest(Duration& look);  // A little, until others have made way.
+  [[nodiscard]] Error waited_enough();
   void add_sent(const std::vector<Exit>& exits, Message message,
                 std::optional<std::string_view> target);
 

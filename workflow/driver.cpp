@@ -24,12 +24,14 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       policies_(policies),
       stop_(attempt.stop_token()),
       stores_soon_(options.store && options.store->capabilities().background_appends),
-      checkpoints_(plan_, policies, attempt, *options_.clock, options.store != nullptr,
+      checkpoints_(plan_, policies, attempt, *options_.clock, options.store.get(),
                    options.on_event),
       around_{body,     inputs,       attempt,       *options_.clock,     values_,
               answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
       kept_(plan_.nodes.size()),
+      resource_queue_(work_),
       work_(options.threads, options.pool) {
+  around_.resource_queue = &resource_queue_;
   around_.reconciliations = options_.reconciliations;
   lending_ = std::make_shared<LendingClock>(options_.clock, work_);
   around_.given_clock = lending_;
@@ -58,6 +60,9 @@ Result<void> Driver::load() {
     attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
   }
   note_rollback();
+  if (stopped_from(before_.find(stopped_key))) {
+    attempt_.update_state(Json{{std::string(stopped_key), nullptr}});
+  }
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
@@ -93,7 +98,7 @@ Result<Json> Driver::run(Driven& driven) {
     work_.help();
     if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
   }
-  if (stop_.stop_requested()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
+  if (halted()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
   driven.asked = asked();
   driven.deliveries = std::move(views_);
@@ -102,10 +107,8 @@ Result<Json> Driver::run(Driven& driven) {
     return std::move(driven_on).error();
   }
   if (!failed_.empty()) return first_failure(driven);
-  if (spent_) return budget_spent();
-  if (stop_.stop_requested() && scheduler_.waiting() + scheduler_.left() > 0) {
-    return Error{Errc::cancelled, "the workflow was stopped"};
-  }
+  if (spent_) return budget_spent(driven);
+  if (halted() && scheduler_.waiting() + scheduler_.left() > 0) return stopped(driven);
   if (!parked_.empty()) return waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
@@ -115,7 +118,7 @@ Result<Json> Driver::run(Driven& driven) {
 
 Result<void> Driver::drive() {
   for (;;) {
-    while (failed_.empty() && !spent_ && !stop_.stop_requested()) {
+    while (failed_.empty() && !spent_ && !halted()) {
       auto delivery = scheduler_.next();
       if (!delivery) break;
       const std::size_t running = scheduler_.running();
@@ -130,6 +133,7 @@ Result<void> Driver::drive() {
         begin(*std::move(delivery));
       } else {
         scheduler_.leave(*delivery);
+        not_begun_.push_back({delivery->node, delivery->occurrence});
       }
     }
     if (scheduler_.running() > 0) {
@@ -139,17 +143,29 @@ Result<void> Driver::drive() {
       }
       continue;
     }
-    if (!failed_.empty() || spent_ || stop_.stop_requested()) break;
+    if (!failed_.empty() || spent_) break;
+    if (halted()) {
+      // Whether it was at its end is known when what was sent has been delivered.
+      if (scheduler_.left() + scheduler_.waiting() > 0) break;
+      TRIAGE_TRYV(end_superstep());
+      static_cast<void>(scheduler_.advance());
+      break;
+    }
     if (scheduler_.left() > 0) {
       TRIAGE_TRY(some, go_on_without_answers());
       if (some) continue;
       break;
     }
-    TRIAGE_TRYV(values_.commit());
-    superstep_ended();
-    store_now(attempt_);  // Nothing begins with what could get lost.
+    TRIAGE_TRYV(end_superstep());
     if (!scheduler_.advance()) break;
   }
+  return outcome::success();
+}
+
+Result<void> Driver::end_superstep() {
+  TRIAGE_TRYV(values_.commit());
+  superstep_ended();
+  store_now(attempt_);  // Nothing begins with what could get lost.
   return outcome::success();
 }
 
@@ -157,7 +173,7 @@ void Driver::begin(Delivery delivery) {
   called_.push_back(delivery.node);
   work_.add([this, delivery = std::move(delivery)]() mutable {
     Ended ended{.delivery = std::move(delivery)};
-    if (stop_.stop_requested() || !may_begin()) {  // Since it was put in line.
+    if (halted() || !may_begin()) {  // Since it was put in line.
       ended.status = Status::not_begun;
     } else {
       perform(ended);
@@ -269,7 +285,10 @@ Result<void> Driver::collect() {
 Result<void> Driver::settle(Ended ended) {
   const Delivery& delivery = ended.delivery;
   if (ended.status != Status::done) scheduler_.leave(delivery);
-  if (ended.status == Status::not_begun) return outcome::success();
+  if (ended.status == Status::not_begun) {
+    not_begun_.push_back({delivery.node, delivery.occurrence});
+    return outcome::success();
+  }
   if (ended.status == Status::parked) {
     if (!options_.store) {
       return Error{Errc::unsupported, "executor \"" + plan_.nodes[delivery.node].path +

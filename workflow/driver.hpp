@@ -5,6 +5,7 @@
 
 #include "checkpointer.hpp"
 #include "delivery_call.hpp"
+#include "halt.hpp"
 #include "triage/workflow/run.hpp"
 #include "work.hpp"
 
@@ -48,6 +49,7 @@ struct Driven {
   std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
   std::optional<RecoveryAction> rollback{};  // Of the whole run, as a policy has decided.
   std::vector<Viewed> deliveries{};
+  std::optional<Stopped> stopped{};
 };
 
 struct DriverOptions {
@@ -65,6 +67,7 @@ struct DriverOptions {
   std::shared_ptr<Budget> budget{};
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   std::vector<std::atomic<int>>* at_work = nullptr;  // By node: which delivery, or 0.
+  const Halt* halt = nullptr;
 };
 
 // What becomes of a run whose driver has ended without a result; `driven` is read then.
@@ -140,8 +143,12 @@ class Driver {
   [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
   [[nodiscard]] Error first_failure(Driven& driven);
   [[nodiscard]] bool may_begin();
+  [[nodiscard]] bool halted() const noexcept;
+  [[nodiscard]] Error stopped(Driven& driven);
+  void note_stopped(Driven& driven, Stopped how);
+  [[nodiscard]] Result<void> end_superstep();
   void note_rollback();
-  [[nodiscard]] Error budget_spent();
+  [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
   [[nodiscard]] Json result(Driven& driven);
@@ -167,6 +174,7 @@ class Driver {
   std::vector<Emitted> outputs_{};
   std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
+  std::vector<Origin> not_begun_{};          // That were left since the run is to end.
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
@@ -175,6 +183,7 @@ class Driver {
   std::mutex mutex_{};
   std::vector<Ended> ended_{};        // By workers; under mutex_.
   std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
+  ResourceQueue resource_queue_;      // Likewise.
   Work work_;                         // Last: its jobs see all of the above.
 };
 

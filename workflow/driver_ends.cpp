@@ -11,6 +11,8 @@ namespace triage::inline v0_1::workflow::detail {
 namespace {
 
 constexpr int no_limit = 1'000'000;
+// Less is left only because sums of costs are rounded.
+constexpr double least_cost_usd = 1e-9;
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
@@ -161,11 +163,13 @@ Error Driver::failed_tasks() const {
 bool Driver::may_begin() {
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
-  if (!options_.budget->reserve(Usage{.input_tokens = 1}).has_value()) spent_ = true;
+  const Usage least{.input_tokens = 1, .cost_usd = least_cost_usd};
+  if (!options_.budget->reserve(least).has_value()) spent_ = true;
   return !spent_;
 }
 
-Error Driver::budget_spent() {
+Error Driver::budget_spent(Driven& driven) {
+  note_stopped(driven, {.how = StopKind::budget_spent});
   return attempt_.fail({.text = "the workflow's budget is spent, with " +
                                 std::to_string(scheduler_.waiting() + scheduler_.left()) +
                                 " deliveries to make",

@@ -191,6 +191,7 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
   view.workflow = info.agent;
   view.inputs = detail::edited_inputs(task.at("inputs"), state);
   view.parts = detail::parts_object(detail::known_parts(task.at("parts"), state));
+  view.stopped = detail::stopped_from(state.find(detail::stopped_key));
   Parts parts;
   parts.begin_with(state);
   if (state.empty()) return outcome::success(std::move(view));

@@ -154,6 +154,9 @@ void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
           "@" + short_digest(joined(node.type.handles));
     }
   }
+  for (const auto& [name, port] : spec.ports) {
+    fingerprint_["port " + within(prefix, name)] = short_digest(port.type);
+  }
   for (const EdgeSpec& edge : spec.edges) {
     fingerprint_["edge " + within(prefix, edge.options.name)] = short_digest(
         std::to_string(static_cast<int>(edge.kind)) + "\n" + edge.options.version + "\n" +

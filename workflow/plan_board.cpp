@@ -91,8 +91,18 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
     }
   }
   for (const std::string& id : ids) {
-    if (!placed.contains(id))
-      return wrong_patch("task \"" + id + "\" depends on itself in a circle");
+    if (placed.contains(id)) continue;
+    std::vector<std::string> way{id};
+    while (std::find(way.begin(), way.end() - 1, way.back()) == way.end() - 1) {
+      const auto& needs = open[way.back()];
+      way.push_back(*std::find_if(needs.begin(), needs.end(),
+                                  [&](const std::string& need) { return !placed.contains(need); }));
+    }
+    std::string circle = way.back();
+    for (auto one = std::find(way.begin(), way.end(), way.back()) + 1; one != way.end(); ++one) {
+      circle += " -> " + *one;
+    }
+    return wrong_patch("its tasks depend on each other in a circle: " + circle);
   }
   return outcome::success();
 }

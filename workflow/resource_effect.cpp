@@ -13,6 +13,7 @@
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -22,7 +23,10 @@ using triage::detail::run_catching;
 
 constexpr std::string_view resource_space = "workflow.resources";
 constexpr std::size_t longest_resource = 256;
-constexpr Duration resource_poll = std::chrono::milliseconds(5);
+// Of others than this run's own executors nobody tells that they are done: they are looked for, the
+// less often the longer they take.
+constexpr Duration first_look = std::chrono::milliseconds(5);
+constexpr Duration longest_look = std::chrono::milliseconds(200);
 
 Result<void> check_act(const ResourceAct& act) {
   if (act.resource.empty() || act.resource.size() > longest_resource) {
@@ -77,18 +81,24 @@ class ResourceTurn {
 
 }  // namespace
 
-Result<void> DeliveryCall::rest() {
+// Why it does not wait for a resource any longer.
+Error DeliveryCall::waited_enough() {
+  if (stop_token().stop_requested()) {
+    return {Errc::cancelled, "the run was stopped while an executor waited for a resource"};
+  }
+  return fail({.text = "executor \"" + node_.path + "\" waited for a resource until its deadline",
+               .type = FailureType::timeout,
+               .reason = "deadline"});
+}
+
+Result<void> DeliveryCall::rest(Duration& look) {
   const auto until = deadline();
   const TimePoint now = around_.clock.now();
-  if (until && now >= *until) {
-    return fail({.text = "executor \"" + node_.path + "\" waited for a resource until its deadline",
-                 .type = FailureType::timeout,
-                 .reason = "deadline"});
-  }
-  if (around_.given_clock->sleep_until(now + resource_poll, stop_token())) {
-    return outcome::success();
-  }
-  return Error{Errc::cancelled, "the run was stopped while an executor waited for a resource"};
+  if (until && now >= *until) return waited_enough();
+  const TimePoint next = until ? std::min(now + look, *until) : now + look;
+  look = std::min(2 * look, longest_look);
+  if (around_.given_clock->sleep_until(next, stop_token())) return outcome::success();
+  return waited_enough();
 }
 
 Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
@@ -107,6 +117,14 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
   const std::string arguments = act.arguments != nullptr
                                     ? digest_of(std::make_shared<const Json>(*act.arguments))
                                     : std::string();
+  // What is done is told at once, whoever acts on the resource now.
+  const auto before = run_catching([&] { return around_.store->run(own); });
+  const bool is_done = before && before.value().status == RunStatus::finished;
+  const auto place = is_done ? std::nullopt
+                             : around_.resource_queue->enter(show(resource), around_.clock,
+                                                             deadline(), stop_token());
+  if (!is_done && !place) return waited_enough();
+  Duration look = first_look;
   std::exception_ptr thrown;
   std::optional<Error> refused;
   const std::function<Result<Json>(const Json&, Attempt&)> once =
@@ -115,7 +133,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
     for (;;) {
       TRIAGE_TRY(mine, turn.take());
       if (mine) break;
-      TRIAGE_TRYV(rest());
+      TRIAGE_TRYV(rest(look));
     }
     try {
       auto done = act.arguments != nullptr
@@ -145,7 +163,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
     const bool conflict = !done && done.error().code == Errc::conflict;
     if ((!done && done.error().code == Errc::busy) ||
         (conflict && !std::exchange(began_at_once, true))) {  // Somebody else is at it.
-      TRIAGE_TRYV(rest());
+      TRIAGE_TRYV(rest(look));
       continue;
     }
     if (!done) return std::move(done).error();

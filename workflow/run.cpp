@@ -44,6 +44,12 @@ Result<WorkflowResult> WorkflowRun::fork(std::string_view checkpoint, const Fork
   return body_->fork(checkpoint, edits);
 }
 
+Result<void> WorkflowRun::pause() { return body_->halt({.how = StopKind::paused}); }
+Result<void> WorkflowRun::abort(std::string why) {
+  return body_->halt({.how = StopKind::aborted, .why = std::move(why)});
+}
+Result<std::optional<Stopped>> WorkflowRun::stopped() const { return body_->stopped(); }
+
 Result<std::vector<PendingRequest>> WorkflowRun::pending_requests() const {
   TRIAGE_TRY(asked, body_->asked());
   std::vector<PendingRequest> pending;

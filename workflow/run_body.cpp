@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run_body.hpp"
+#include "base/run_catching.hpp"
 #include "compatible.hpp"
 
 namespace triage::inline v0_1::workflow {
@@ -78,8 +79,47 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .restored = std::exchange(restored_, false),
        .budget = options_.budget,
        .reconciliations = &options_.reconciliations,
-       .at_work = &at_work_});
-  return driver.run(driven_);
+       .at_work = &at_work_,
+       .halt = &halt_});
+  Result<Json> done = driver.run(driven_);
+  if (driven_.stopped && driven_.stopped->how == StopKind::paused) stop_.request_stop();
+  return done;
+}
+
+Result<void> WorkflowRun::Body::halt(Stopped how) {
+  constexpr std::size_t longest = 4'096;
+  if (how.why.size() > longest || !check_json(how.why, "a reason")) {
+    return Error{Errc::invalid_argument, "the reason of an abort has " +
+                                             std::to_string(how.why.size()) +
+                                             " bytes; allowed are at most 4,096 of UTF-8"};
+  }
+  const bool aborted = how.how == StopKind::aborted;
+  std::stop_source stop{std::nostopstate};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (attempt_ == nullptr) {
+      return Error{Errc::not_found, "the run is not under way in this object"};
+    }
+    halt_.ask(std::move(how));
+    stop = stop_;
+  }
+  if (aborted) stop.request_stop();
+  return outcome::success();
+}
+
+Result<std::optional<Stopped>> WorkflowRun::Body::stopped() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (attempt_ != nullptr) return outcome::success(std::optional<Stopped>());
+    if (looked_ || !options_.store || id_.empty()) return outcome::success(shown_.stopped);
+  }
+  const RunId run = id();
+  auto latest = triage::detail::run_catching([&] { return options_.store->latest(run); });
+  if (!latest) {
+    if (latest.error().code == Errc::not_found) return outcome::success(std::optional<Stopped>());
+    return std::move(latest).error();
+  }
+  return outcome::success(detail::stopped_from(latest.value().state.find(detail::stopped_key)));
 }
 
 Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
@@ -153,6 +193,8 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
     const std::string reason = failure ? failure->classification.reason : std::string();
     if (reason == detail::limit_reason || reason == detail::budget_reason) {
       error.code = Errc::exhausted;
+    } else if (error.code == Errc::cancelled && driven_.stopped) {
+      error.detail = detail::what_stopped(*driven_.stopped);
     } else if (error.code == Errc::escalated && driven_.error) {
       error.code = driven_.error->code;
     }
@@ -169,6 +211,25 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
                               one.message.type, one.message.json()});
   }
   return outcome::success(std::move(result));
+}
+
+Result<std::vector<detail::Asked>> WorkflowRun::Body::asked() const {
+  const RunId run = id();
+  if (!options_.store || run.empty()) {
+    const std::scoped_lock lock(mutex_);
+    return outcome::success(shown_.asked);
+  }
+  TRIAGE_TRY(info, triage::detail::run_catching([&] { return options_.store->run(run); }));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (pending_.last == info.last && pending_.updated == info.updated) {
+      return outcome::success(pending_.asked);
+    }
+  }
+  TRIAGE_TRY(pending, detail::pending_in(*options_.store, run));
+  const std::scoped_lock lock(mutex_);
+  pending_ = {info.last, info.updated, pending};
+  return outcome::success(std::move(pending));
 }
 
 Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {

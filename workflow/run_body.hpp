@@ -16,6 +16,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,12 +51,10 @@ class WorkflowRun::Body {
   // The first resume() begins a branch there.
   Result<void> begin_at(std::string_view checkpoint);
 
-  Result<std::vector<detail::Asked>> asked() const {
-    const RunId run = id();
-    if (options_.store && !run.empty()) return detail::pending_in(*options_.store, run);
-    const std::scoped_lock lock(mutex_);
-    return outcome::success(shown_.asked);
-  }
+  Result<void> halt(Stopped how);
+  Result<std::optional<Stopped>> stopped() const;
+
+  Result<std::vector<detail::Asked>> asked() const;
   Result<void> answer(std::string_view request, const Json& answer);
   Result<Json> state() const {
     {
@@ -114,10 +113,13 @@ class WorkflowRun::Body {
   [[nodiscard]] Json task(const Json& inputs) const {
     return {{"inputs", inputs}, {"parts", workflow_.body()->fingerprint_text()}};
   }
-  [[nodiscard]] RunOptions run_options() const {
+  // Of one go.
+  [[nodiscard]] RunOptions run_options() {
+    stop_ = std::stop_source();
+    linked_.emplace(options_.stop_token, [stop = stop_]() mutable { stop.request_stop(); });
     return {.run_id = id_,
             .deadline = options_.deadline,
-            .stop_token = options_.stop_token,
+            .stop_token = stop_.get_token(),
             .auto_checkpoint = false,
             .label = options_.label};
   }
@@ -142,12 +144,14 @@ class WorkflowRun::Body {
     UnderWay(Body& body, Attempt& attempt) : body_(body) {
       const std::scoped_lock lock(body_.mutex_);
       body_.attempt_ = &attempt;
+      body_.halt_.forget();
     }
     ~UnderWay() {
       const std::scoped_lock lock(body_.mutex_);
       body_.attempt_ = nullptr;
       body_.shown_.state = body_.driven_.state;
       body_.shown_.asked = body_.driven_.asked;
+      body_.shown_.stopped = body_.driven_.stopped;
       body_.shown_.deliveries = std::move(body_.driven_.deliveries);
     }
     UnderWay(const UnderWay&) = delete;
@@ -168,6 +172,16 @@ class WorkflowRun::Body {
   RunId id_;                    // Does not change once it is there.
   detail::Driven shown_{};      // What the newest go has left behind.
   bool looked_ = false;         // There was one.
+  // What was pending when the journal had so many records: people answer one after another.
+  struct Pending {
+    Sequence last = 0;
+    WallTime updated{};
+    std::vector<detail::Asked> asked{};
+  };
+  mutable Pending pending_{};
+  std::stop_source stop_{};  // Of this go; like the next, of the thread that goes on.
+  std::optional<std::stop_callback<std::function<void()>>> linked_{};  // From the program's token.
+  detail::Halt halt_{};
   std::atomic<std::size_t> calls_{0};
   std::vector<std::atomic<int>> at_work_;  // See DriverOptions.
   TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent_;

@@ -65,6 +65,14 @@ void Scheduler::settle(const Delivery& delivery, std::vector<Sent> sent) {
   }
 }
 
+std::vector<Origin> Scheduler::queued() const {
+  std::vector<Origin> all;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    for (const Delivery& one : nodes_[node].queue) all.push_back({node, one.occurrence});
+  }
+  return all;
+}
+
 void Scheduler::leave(const Delivery& delivery) {
   --running_;
   ++left_;

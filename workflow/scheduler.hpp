@@ -81,6 +81,8 @@ class Scheduler {
   [[nodiscard]] bool at_limit() const noexcept { return at_limit_; }
   // Deliveries that have not run yet.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  // Those of them that have been delivered: by node, and in order.
+  [[nodiscard]] std::vector<Origin> queued() const;
 
  private:
   struct Node {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/task_graph.hpp"
 #include "base/nearest.hpp"
+#include "halt.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -307,7 +308,7 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
   for (const DeliveryView& one : deliveries) {
     if (one.how == Ran::at_work) {
       at_work.insert(one.executor);
-    } else {
+    } else if (one.how != Ran::pending && one.how != Ran::skipped) {
       by_task[one.executor] = &one;
     }
   }
@@ -328,8 +329,15 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
     }
     views.push_back(std::move(view));
   }
+  TRIAGE_TRY(stopped, run.stopped());
+  const bool skips = stopped && stopped->how != StopKind::paused;
   for (TaskView& view : views) {
     if (view.status != TaskStatus::blocked) continue;
+    if (skips && !by_task.contains(view.id)) {
+      view.status = TaskStatus::skipped;
+      view.why = detail::what_stopped(*stopped);
+      continue;
+    }
     const Task& task = tasks_[static_cast<std::size_t>(&view - views.data())];
     const bool ready =
         std::all_of(task.depends_on.begin(), task.depends_on.end(),

@@ -37,12 +37,16 @@ JsonPtr Values::combined(const std::string& scope, const std::string& key, const
   return std::make_shared<const Json>((*reduce)(gone(before) ? Json() : *before, *written));
 }
 
+JsonPtr Values::committed(const Key& key) const {
+  const auto found = committed_.find(key);
+  return found == committed_.end() ? nullptr : found->second;
+}
+
 JsonPtr Values::fold(const Key& key, std::vector<Entry> entries) const {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.superstep, a.writer) < std::tie(b.superstep, b.writer);
   });
-  JsonPtr value;
-  if (const auto found = committed_.find(key); found != committed_.end()) value = found->second;
+  JsonPtr value = committed(key);
   for (const Entry& entry : entries) value = combined(key.first, key.second, value, entry.value);
   return value;
 }
@@ -65,20 +69,45 @@ bool Values::led_to(const Origin& cause, const Delivery& effect) const {
   return false;
 }
 
-JsonPtr Values::read(const Delivery& reader, const std::string& scope, std::string_view key) const {
+JsonPtr Values::read_eager(const Delivery& reader, const Key& key) const {
   const std::shared_lock lock(mutex_);
-  const Key wanted{scope, std::string(key)};
   std::vector<Entry> visible;
-  if (const auto found = entries_.find(wanted); found != entries_.end()) {
-    for (const Entry& entry : found->second) {
-      const bool own = entry.writer.node == reader.node;
-      if (own || (schedule_ == Schedule::eager && led_to(entry.writer, reader))) {
+  if (const auto found = written_.find(key); found != written_.end()) {
+    for (const Entry& entry : found->second.entries) {
+      if (entry.writer.node == reader.node || led_to(entry.writer, reader)) {
         visible.push_back(entry);
       }
     }
   }
-  JsonPtr value = fold(wanted, std::move(visible));
-  return gone(value) ? nullptr : value;
+  return fold(key, std::move(visible));
+}
+
+// A node that has many deliveries in a superstep, as have those that share a key with it, pays for
+// what it has written since it read last, and for nothing else.
+JsonPtr Values::read(const Delivery& reader, const std::string& scope, std::string_view key) const {
+  const Key wanted{scope, std::string(key)};
+  const auto value_or_none = [](JsonPtr value) { return gone(value) ? nullptr : std::move(value); };
+  if (schedule_ == Schedule::eager) return value_or_none(read_eager(reader, wanted));
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = written_.find(wanted);
+    const Own* own = nullptr;
+    if (found != written_.end()) {
+      const auto one = found->second.of_node.find(reader.node);
+      if (one != found->second.of_node.end()) own = &one->second;
+    }
+    if (own == nullptr) return value_or_none(committed(wanted));
+    if (own->seen == own->written.size()) return value_or_none(own->value);
+  }
+  const std::unique_lock lock(mutex_);
+  Own& own = written_[wanted].of_node[reader.node];
+  JsonPtr value = own.seen == 0 ? committed(wanted) : own.value;
+  for (std::size_t i = own.seen; i < own.written.size(); ++i) {
+    value = combined(scope, wanted.second, value, own.written[i]);
+  }
+  own.value = value;
+  own.seen = own.written.size();
+  return value_or_none(std::move(value));
 }
 
 std::map<std::string, JsonPtr> Values::all(const Delivery& reader, const std::string& scope) const {
@@ -92,7 +121,7 @@ std::map<std::string, JsonPtr> Values::all(const Delivery& reader, const std::st
       }
     };
     gather(committed_);
-    gather(entries_);
+    gather(written_);
   }
   for (auto& [key, value] : found) value = read(reader, scope, key);
   std::erase_if(found, [](const auto& one) { return one.second == nullptr; });
@@ -100,19 +129,26 @@ std::map<std::string, JsonPtr> Values::all(const Delivery& reader, const std::st
 }
 
 Result<void> Values::check_writers(const Key& key, const Delivery& writer) const {
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || reducer(key.first, key.second) != nullptr) {
+  const auto found = written_.find(key);
+  if (found == written_.end() || reducer(key.first, key.second) != nullptr) {
     return outcome::success();
   }
-  for (const Entry& entry : found->second) {
-    if (entry.writer.node == writer.node) continue;
-    if (schedule_ == Schedule::eager && led_to(entry.writer, writer)) continue;
-    const std::string& one = plan_.nodes[std::min(entry.writer.node, writer.node)].path;
-    const std::string& other = plan_.nodes[std::max(entry.writer.node, writer.node)].path;
-    return Error{Errc::conflict,
-                 "state key \"" + printable(key.second) + "\" is written by executors \"" + one +
-                     "\" and \"" + other +
-                     "\" at once, and no reducer says how they agree (WorkflowBuilder::reducer)"};
+  const auto conflict = [&](std::size_t other) -> Error {
+    return {Errc::conflict,
+            "state key \"" + printable(key.second) + "\" is written by executors \"" +
+                plan_.nodes[std::min(other, writer.node)].path + "\" and \"" +
+                plan_.nodes[std::max(other, writer.node)].path +
+                "\" at once, and no reducer says how they agree (WorkflowBuilder::reducer)"};
+  };
+  if (schedule_ == Schedule::supersteps) {
+    for (const auto& [node, own] : found->second.of_node) {
+      if (node != writer.node) return conflict(node);
+    }
+    return outcome::success();
+  }
+  for (const Entry& entry : found->second.entries) {
+    const bool other = entry.writer.node != writer.node;
+    if (other && !led_to(entry.writer, writer)) return conflict(entry.writer.node);
   }
   return outcome::success();
 }
@@ -124,7 +160,10 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
   for (const Write& write : writes) {
     const Key key{write.scope, write.key};
     TRIAGE_TRYV(check_writers(key, writer));
-    entries_[key].push_back({origin, writer.superstep, write.value});
+    Written& written = written_[key];
+    written.entries.push_back({origin, writer.superstep, write.value});
+    if (schedule_ == Schedule::supersteps)
+      written.of_node[writer.node].written.push_back(write.value);
   }
   return outcome::success();
 }
@@ -132,15 +171,15 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
 Result<void> Values::commit() {
   const std::unique_lock lock(mutex_);
   if (schedule_ == Schedule::eager) return outcome::success();
-  for (auto& [key, entries] : entries_) {
-    JsonPtr value = fold(key, std::move(entries));
+  for (auto& [key, written] : written_) {
+    JsonPtr value = fold(key, std::move(written.entries));
     if (gone(value)) {
       committed_.erase(key);
     } else {
       committed_[key] = std::move(value);
     }
   }
-  entries_.clear();
+  written_.clear();
   return outcome::success();
 }
 
@@ -148,8 +187,8 @@ Json Values::json() const {
   const std::shared_lock lock(mutex_);
   Json all = Json::object();
   for (const auto& [key, value] : committed_) all[key.first][key.second] = *value;
-  for (const auto& [key, entries] : entries_) {
-    const JsonPtr value = fold(key, entries);
+  for (const auto& [key, written] : written_) {
+    const JsonPtr value = fold(key, written.entries);
     if (!gone(value)) all[key.first][key.second] = *value;
   }
   return all;

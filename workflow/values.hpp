@@ -62,17 +62,30 @@ class Values {
     JsonPtr value{};
   };
   using Key = std::pair<std::string, std::string>;
+  // What a node has written to a key in this superstep, and what it sees there.
+  struct Own {
+    std::vector<JsonPtr> written{};
+    std::size_t seen = 0;  // How many of them are in:
+    JsonPtr value{};
+  };
+  struct Written {
+    std::vector<Entry> entries{};
+    std::map<std::size_t, Own> of_node{};
+  };
 
   [[nodiscard]] const Reducer* reducer(const std::string& scope, const std::string& key) const;
   [[nodiscard]] bool led_to(const Origin& cause, const Delivery& effect) const;
   [[nodiscard]] Result<void> check_writers(const Key& key, const Delivery& writer) const;
+  [[nodiscard]] JsonPtr read_eager(const Delivery& reader, const Key& key) const;
+  [[nodiscard]] JsonPtr committed(const Key& key) const;
   [[nodiscard]] JsonPtr fold(const Key& key, std::vector<Entry> entries) const;
 
   const Plan& plan_;
   Schedule schedule_;
   mutable std::shared_mutex mutex_{};
   std::map<Key, JsonPtr> committed_{};
-  std::map<Key, std::vector<Entry>> entries_{};     // Of this superstep; eager: of the whole run.
+  // Of this superstep; eager: of the whole run. The folded values are made when somebody reads.
+  mutable std::map<Key, Written> written_{};
   std::map<Origin, std::vector<Origin>> causes_{};  // Eager: what led to a delivery.
 };
 

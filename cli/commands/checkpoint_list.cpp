@@ -60,6 +60,11 @@ ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& argumen
   // One more than is shown, to know whether there are more.
   if (query.value().limit > 0) ++query.value().limit;
   auto found = store.runs(query.value());
+  if (found && hide_those_of_workflows(found.value(), arguments.all) > 0) {
+    query.value().limit = 0;  // They have taken the places of others.
+    found = store.runs(query.value());
+    if (found) hide_those_of_workflows(found.value(), arguments.all);
+  }
   if (!found) return report(found.error());
   std::vector<RunInfo>& runs = found.value();
   if (!arguments.status.empty()) {
@@ -167,7 +172,8 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  arguments.add_flag("--all", given->all, "Show the labels that triage makes for itself, too.");
+  arguments.add_flag("--all", given->all,
+                     "Show the runs and labels that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
     if (!given->run.empty() && !(given->status.empty() && given->agent.empty())) {

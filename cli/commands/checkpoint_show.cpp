@@ -171,6 +171,25 @@ void print_effects(const Shown& shown) {
   if (left_out > 0) print("and " + std::to_string(left_out) + " more that are done (--json)\n");
 }
 
+// Without what a workflow keeps there, which `triage workflow show` tells better.
+void print_state(const Shown& shown) {
+  print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
+  std::size_t own = 0;
+  if (const auto& values = shown.checkpoint.state.values()) {
+    for (const auto& [key, value] : *values) {
+      if (!shown.arguments->all && key.starts_with("triage/")) {
+        ++own;
+        continue;
+      }
+      const Json one = shown.clean(Json{{key, *value}});
+      print("  " + printable(key) + " = " + shorten(show(one.front()), longest_value) + "\n");
+    }
+  }
+  if (own > 0) {
+    print("  and " + count(own, "value") + " of the workflow (triage workflow show, or --all)\n");
+  }
+}
+
 void print_for_people(const Shown& shown) {
   const RunInfo& run = shown.reading.info;
   const Journal& journal = shown.timeline.journal;
@@ -195,13 +214,7 @@ void print_for_people(const Shown& shown) {
   for (const TimelineEvent& one : shown.timeline.events) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n");
   }
-  print(shown.checkpoint.state.empty() ? "\nState: empty\n" : "\nState:\n");
-  if (const auto& values = shown.checkpoint.state.values()) {
-    for (const auto& [key, value] : *values) {
-      const Json one = shown.clean(Json{{key, *value}});
-      print("  " + printable(key) + " = " + shorten(show(one.front()), longest_value) + "\n");
-    }
-  }
+  print_state(shown);
   print_steps(shown);
   print_effects(shown);
   if (!journal.finished().is_null()) {
@@ -242,7 +255,8 @@ std::function<ExitStatus()> checkpoint_show(CLI::App& arguments) {
   declare_store(arguments, given->where, "A run, or a checkpoint as RUN@SEQUENCE.");
   arguments.add_option("--steps", given->steps, "How many steps to show, the last ones: N or all.")
       ->capture_default_str();
-  arguments.add_flag("--all", given->all, "Show labels that triage makes for itself, too.");
+  arguments.add_flag("--all", given->all,
+                     "Show labels and values that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   return [given] {
     auto meant = meant_run(given->where);

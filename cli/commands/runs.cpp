@@ -29,6 +29,7 @@ struct RunsArguments {
   std::string label{};
   std::string sort = "started";
   std::size_t limit = 100;
+  bool all = false;
   bool follow = false;
   bool json = false;
 };
@@ -65,6 +66,12 @@ Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArgumen
   if (given.sort == "updated") query.limit = 0;
   auto found = store.runs(query);
   if (!found) return found;
+  if (hide_those_of_workflows(found.value(), given.all) > 0 && query.limit > 0) {
+    query.limit = 0;  // They have taken the places of others.
+    found = store.runs(query);
+    if (!found) return found;
+    hide_those_of_workflows(found.value(), given.all);
+  }
   std::vector<RunInfo>& runs = found.value();
   if (!given.status.empty()) {
     std::erase_if(runs, [&](const RunInfo& run) { return status_text(run) != given.status; });
@@ -194,6 +201,8 @@ std::function<ExitStatus()> runs(CLI::App& arguments) {
       ->check(CLI::IsMember({"started", "updated"}));
   arguments.add_option("--limit", given->limit, "At most so many; 0: all. Default: 100.")
       ->check(CLI::NonNegativeNumber);
+  arguments.add_flag("--all", given->all,
+                     "Show the runs that workflows make for the tries of an executor, too.");
   arguments.add_flag("--follow", given->follow, "Go on with a line for each run that changes.");
   arguments.add_flag("--json", given->json, "One JSON document; with --follow JSON Lines.");
   arguments.footer(std::string("Example: triage runs --status died\n\n") + exit_status_help());

@@ -6,13 +6,16 @@
 #include "open_store.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
+#include "supervise/signals.hpp"
 #include "triage/detail/try.hpp"
 #include "workflow_file.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +163,25 @@ Result<void> give_answers(const WorkflowRunArguments& given, workflow::WorkflowR
   return outcome::success();
 }
 
+// The first SIGINT or SIGTERM pauses the run: what is at work comes to its end. The second aborts
+// it.
+class EndBySignal {
+ public:
+  EndBySignal(const supervise::Signals& signals, workflow::WorkflowRun& run, std::stop_source& end)
+      : pause_(signals.no_more(),
+               [&run, &end] {
+                 std::cerr << "triage: begins nothing more; again to end what is at work\n";
+                 if (!run.pause()) end.request_stop();  // It has not begun.
+               }),
+        abort_(signals.stop_token(), [&run, &end] {
+          if (!run.abort("interrupted")) end.request_stop();
+        }) {}
+
+ private:
+  std::stop_callback<std::function<void()>> pause_;
+  std::stop_callback<std::function<void()>> abort_;
+};
+
 ExitStatus run_file(const WorkflowRunArguments& given) {
   auto prepared = prepare(given);
   if (!prepared) return report(prepared.error());
@@ -173,17 +195,25 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   }
   const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
   if (!where) return report(where.error());
+  const auto signals = supervise::Signals::take();  // Before there is another thread.
+  if (!signals) return report(signals.error());
+  signals.value()->finish_at_first();
+  std::stop_source end;
   const auto store = open_store_for_runs(where.value());
   if (!store) return report(store.error());
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
-  workflow::WorkflowRunOptions options{
-      .run_id = id, .store = store.value(), .threads = given.threads, .on_event = print_event};
+  workflow::WorkflowRunOptions options{.run_id = id,
+                                       .store = store.value(),
+                                       .threads = given.threads,
+                                       .stop_token = end.get_token(),
+                                       .on_event = print_event};
   if (const auto& on = prepared.value().file.checkpoints) {
     options.checkpoints = workflow::CheckpointPolicy{.on = *on};
   }
   workflow::WorkflowRun run(*prepared.value().workflow, std::move(options));
   if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
+  const EndBySignal by_signal(*signals.value(), run, end);
   const auto done = run.start_or_resume(prepared.value().inputs);
   if (!prepared.value().has_tasks()) {
     const auto pending = run.pending_requests();

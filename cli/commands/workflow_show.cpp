@@ -79,6 +79,9 @@ Json shown_json(const ShownWorkflow& shown) {
   }
   Json events = Json::array();
   for (const WorkflowEvent& one : shown.events) events.push_back(event_json(one));
+  Json stopped;
+  if (const auto& how = shown.view.stopped)
+    stopped = {{"how", to_string(how->how)}, {"why", how->why}};
   return {{"run", shown.run.id},
           {"workflow", shown.view.workflow},
           {"status", to_string(shown.run.status)},
@@ -86,6 +89,7 @@ Json shown_json(const ShownWorkflow& shown) {
           {"inputs", shown.view.inputs},
           {"deliveries", std::move(deliveries)},
           {"pending", std::move(pending)},
+          {"stopped", std::move(stopped)},
           {"events", std::move(events)}};
 }
 
@@ -103,6 +107,10 @@ void print_workflow(const ShownWorkflow& shown) {
         (shown.run.label.empty() ? "" : ", label " + printable(shown.run.label)) + "\n");
   print("Workflow    " + printable(shown.view.workflow) + "\n");
   print("Inputs      " + shorten(show(shown.view.inputs), longest_shown_value) + "\n");
+  if (const auto& how = shown.view.stopped) {
+    print("Stopped     " + std::string(to_string(how->how)) +
+          (how->why.empty() ? "" : ": " + printable(how->why)) + "\n");
+  }
   print("Checkpoint  " + printable(to_string(shown.view.id)) + "\n\n");
   Table table({"EXECUTOR", "N", "SUPERSTEP", "GAVE"});
   for (const StoredDelivery& one : shown.view.deliveries) {

@@ -171,6 +171,18 @@ std::string shown_label(const std::string& label, bool all) {
   return !all && label.starts_with("triage/") ? std::string() : label;
 }
 
+bool is_of_workflow(const RunInfo& run) {
+  constexpr std::size_t mark = 24;
+  if (run.parent.empty() || run.id.size() <= mark + 1) return false;
+  const std::string_view end = std::string_view(run.id).substr(run.id.size() - mark - 1);
+  return end.front() == ':' &&
+         end.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
+std::size_t hide_those_of_workflows(std::vector<RunInfo>& runs, bool all) {
+  return all ? 0 : std::erase_if(runs, is_of_workflow);
+}
+
 Json run_json(const RunInfo& run) {
   return Json{{"id", run.id},
               {"agent", run.agent},

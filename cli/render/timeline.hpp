@@ -16,6 +16,12 @@ namespace triage::inline v0_1::cli {
 // A checkpoint's label, unless it is a mark that triage made for itself and `all` is false.
 [[nodiscard]] std::string shown_label(const std::string& label, bool all);
 
+// A run that a workflow makes of its own, for the tries of one executor or an act on a resource: it
+// has a parent, and its id ends with a mark that nobody gives by hand.
+[[nodiscard]] bool is_of_workflow(const RunInfo& run);
+// Takes those away unless `all`; returns how many there were.
+std::size_t hide_those_of_workflows(std::vector<RunInfo>& runs, bool all);
+
 [[nodiscard]] Json run_json(const RunInfo& run);
 
 // One thing that happened to a run beside its steps.

@@ -3,6 +3,7 @@
 
 #include "run/attempt_pool.hpp"
 #include "run/run.hpp"
+#include "triage/detail/compact_now.hpp"
 #include "triage/detail/store_now.hpp"
 
 #include <utility>
@@ -157,6 +158,11 @@ void report_failure(Attempt& attempt, Error&& error) { attempt.report_error(std:
 
 void store_now(Attempt& attempt) {
   if (const AttemptUse use(attempt); use) use.run().store_now(use.number());
+}
+
+Result<Compaction> compact_now(Attempt& attempt, const CompactionRule& rule) {
+  if (const AttemptUse use(attempt); use) return use.run().compact_now(use.number(), rule);
+  return ended_attempt();
 }
 
 }  // namespace detail

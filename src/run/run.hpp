@@ -21,6 +21,11 @@
 #include <utility>
 #include <vector>
 
+namespace triage::inline v0_1 {
+struct Compaction;
+struct CompactionRule;
+}  // namespace triage::inline v0_1
+
 namespace triage::inline v0_1::detail {
 
 // Reasons of what propose_step refuses.
@@ -87,6 +92,7 @@ class Run {
   void replace_state(int attempt, Json state);
   void record_usage(int attempt, const Usage& usage);
   void store_now(int attempt);
+  Result<Compaction> compact_now(int attempt, const CompactionRule& rule);
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
   Result<Json> effect(int attempt, const EffectRequest& request);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
 #include "base/error_more.hpp"
+#include "base/run_catching.hpp"
 #include "contract/step_breaches.hpp"
 #include "run/run.hpp"
+#include "triage/compaction.hpp"
 #include "triage/detail/try.hpp"
 
 #include <cmath>
@@ -124,6 +126,24 @@ void Run::store_now(int attempt) {
   if (is_late(attempt) || !has_store()) return;
   if (data_->started && data_->writer.durable >= data_->writer.queued) return;
   write_through(attempt, std::move(lock), true);
+}
+
+Result<Compaction> Run::compact_now(int attempt, const CompactionRule& rule) {
+  {
+    const Lock lock(mutex_);
+    if (is_late(attempt) || !has_store()) {
+      return Error{Errc::unsupported, "the run has no store whose records could be compacted"};
+    }
+  }
+  TRIAGE_TRYV(drain_strictly());
+  Lease lease;
+  {
+    const Lock lock(mutex_);
+    lease = data_->writer.lease;
+  }
+  CheckpointStore& store = *data_->store;
+  return store.queue().between_appends(
+      [&] { return run_catching([&] { return compact_held_run(store, lease, rule); }); });
 }
 
 void Run::snapshot_if_due() {

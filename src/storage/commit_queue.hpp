@@ -49,6 +49,12 @@ class CommitQueue {
   // records stay pending and the next drain tries again. The caller does not hold *writer.mutex.
   // Errors: the store's; Errc::unsupported in a child made by fork().
   [[nodiscard]] Result<void> drain(RunWriter& writer);
+  // Calls this while nobody appends anything by this queue. It must not drain.
+  template <class Work>
+  auto between_appends(const Work& work) {
+    const std::scoped_lock turn(turns_);
+    return work();
+  }
   // Forgets a run: nothing of it is touched afterwards.
   void remove(RunWriter& writer);
   // Gives a lease back. If the store fails, the queue does it later: its thread, the next commit or

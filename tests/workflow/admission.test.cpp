@@ -222,3 +222,22 @@ TEST_CASE("a spent budget lets running work finish and begins nothing more; more
   CHECK(done.value().value() == 5);
   CHECK(more.handler_calls() == 2);
 }
+
+TEST_CASE("a budget of money alone is spent when nothing is left but what rounding leaves",
+          "[workflow][admission]") {
+  const auto spend = [](const int& n, Context& context) -> Result<int> {
+    auto reserved = context.reserve({.cost_usd = 0.1});
+    if (!reserved) return reserved.error();
+    reserved.value().settle({.cost_usd = 0.1});
+    return n + 1;
+  };
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", spend)
+                               .start("a")
+                               .edge("a", "a", when<int>([](const int& n) { return n < 100; })));
+  auto dollar = Budget::create({.max_cost_usd = 1.0});  // Ten times 0.1 is a little less.
+  REQUIRE_OK(dollar);
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .budget = dollar.value()});
+  CHECK_ERRC(Errc::exhausted, run.run(1));
+  CHECK(run.handler_calls() == 10);
+}

@@ -172,7 +172,7 @@ TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and n
     CHECK(called(run) == std::set<std::string>{"board", "coordinator"});
   };
   refused(plan({{{"id", "x"}, {"depends_on", {"y"}}}, {{"id", "y"}, {"depends_on", {"x"}}}}),
-          "circle");
+          "in a circle: x -> y -> x");
   refused(plan({{{"id", "x"}, {"assignee", "bobb"}}}), "did you mean \"bob\"");
   refused(plan({{{"id", "x"}}, {{"id", "y"}}, {{"id", "z"}}}), "allowed are 2");
   refused(plan({{{"id", "x"}, {"depends_on", {"q"}}}}), "\"q\"");

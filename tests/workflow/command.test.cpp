@@ -267,3 +267,74 @@ tasks:
   CHECK(fork({"--label", "again", "--run", "three"}).status != 0);
   CHECK(fork({"--output", "nobody=1", "--dry-run"}).status == 2);
 }
+
+TEST_CASE("a run of a file that is interrupted lets its commands finish, and goes on later",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("slow.py", R"(import json, os, sys, time
+given = json.load(sys.stdin)
+with open(sys.argv[1], "a") as log: log.write(given["task"] + "\n")
+while not os.path.exists(sys.argv[1] + ".go"): time.sleep(0.01)
+print(json.dumps(given["task"]))
+)");
+  const std::string file = place.write("slow.yaml", R"(workflow: slow
+agents:
+  slow: {command: [python3, )" + script + ", " + place.file("log") +
+                                                        R"(]}
+tasks:
+  - {id: first, description: x}
+  - {id: second, description: x, depends_on: [first]}
+)");
+  const Printed stopped =
+      run_program({"/bin/sh", "-c",
+                   R"("$0" workflow run "$1" --store "$2" --run one --json 2> "$3.err" & pid=$!
+while [ ! -s "$3" ]; do sleep 0.01; done
+kill -TERM $pid
+while ! grep -q "begins nothing more" "$3.err"; do sleep 0.01; done
+touch "$3.go"; wait $pid; status=$?; cat "$3.err" >&2; exit $status)",
+                   TRIAGE_COMMAND, file, place.file("runs.db"), place.file("log")});
+  INFO(stopped.error);
+  CHECK(stopped.status != 0);
+  CHECK_THAT(stopped.error, ContainsSubstring("paused"));
+  CHECK(place.lines("log") == 1);
+  CHECK(output_of(stopped, "first") == "first");
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "show", place.file("runs.db"), "one"}).out,
+             ContainsSubstring("Stopped     paused"));
+  const Printed done = place.run(file);
+  INFO(done.error);
+  CHECK(done.status == 0);
+  CHECK(place.lines("log") == 2);
+}
+
+TEST_CASE("lists of runs do not show those that a workflow makes for its executors",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string script = place.write("echo.py", echo_script);
+  const std::string file = place.write("two.yaml", R"(workflow: two
+attempts: 2
+agents:
+  echo: {command: [python3, )" + script + ", " + place.file("log") +
+                                                       R"(]}
+tasks:
+  - {id: search, description: search}
+  - {id: write, description: write, depends_on: [search]}
+)");
+  REQUIRE(place.run(file).status == 0);
+  const auto printed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), TRIAGE_COMMAND);
+    more.push_back(place.file("runs.db"));
+    const Printed done = run_program(more);
+    INFO(done.error);
+    REQUIRE(done.status == 0);
+    return Json::parse(done.out).at("runs").size();
+  };
+  CHECK(printed({"runs", "--json"}) == 1);
+  CHECK(printed({"runs", "--json", "--limit", "1"}) == 1);
+  CHECK(printed({"runs", "--json", "--all"}) == 3);
+  CHECK(printed({"checkpoint", "list", "--json"}) == 1);
+  CHECK(printed({"checkpoint", "list", "--json", "--all"}) == 3);
+  const Printed shown =
+      run_program({TRIAGE_COMMAND, "checkpoint", "show", place.file("runs.db"), "one"});
+  CHECK_THAT(shown.out,
+             ContainsSubstring("2 values of the workflow") && !ContainsSubstring("triage/done"));
+}

@@ -205,3 +205,53 @@ executors: [{id: x, start: p, executors: [{id: p}, {id: q}]}]
   CHECK_THAT(place.run(lost).error,
              ContainsSubstring("x: ") && ContainsSubstring("\"q\" cannot be reached"));
 }
+
+TEST_CASE("a message in a file's graph says itself which executors get it", "[cli][workflow]") {
+  // What is printed if the first executor says this about who is next.
+  const auto printed =
+      [](const std::string& next) {
+        const Place place;
+        const std::string echo = place.write("echo.py", R"(import json, sys
+given = json.load(sys.stdin)
+print(json.dumps({"next": json.loads(sys.argv[1])}))
+)");
+        return place.run(place.write("select.yaml", R"(workflow: select
+agents: {echo: {command: [python3, )" + echo + ", '" + next +
+                                                        R"(']}}
+start: plan
+executors: [{id: plan}, {id: a}, {id: b}, {id: c}]
+edges:
+  - {from: plan, to: [a, b, c], select: next}
+)"));
+      };
+  const auto ran = [&](const std::string& next) {
+    const Printed done = printed(next);
+    INFO(done.error);
+    REQUIRE(done.status == 0);
+    std::string names;
+    const Json document = Json::parse(done.out);
+    for (const Json& one : document.at("outputs")) {
+      names += one.at("executor").get<std::string>();
+    }
+    return names;
+  };
+  CHECK(ran(R"("b")") == "b");
+  CHECK(ran(R"(["c", "a"])") == "ac");
+  CHECK(ran("[]").empty());
+  const Printed stranger = printed(R"("d")");
+  CHECK(stranger.status != 0);
+  CHECK_THAT(stranger.error, ContainsSubstring("does not lead to \"d\"; its targets are a, b, c"));
+  CHECK_THAT(printed("null").error, ContainsSubstring("does not lead to \"null\""));
+
+  const Place place;
+  const std::string bad = place.write("bad.yaml", R"(workflow: bad
+agents: {a: {command: ["true"]}}
+start: x
+executors: [{id: x}, {id: y}]
+edges:
+  - {from: x, to: y, select: next}
+)");
+  CHECK_THAT(
+      place.run(bad).error,
+      ContainsSubstring("edges[0].select is \"next\"; allowed from one executor to several"));
+}

@@ -30,7 +30,9 @@ inline std::set<std::string> called(const workflow::WorkflowRun& run) {
   const auto deliveries = run.deliveries();
   REQUIRE_OK(deliveries);
   for (const auto& one : deliveries.value()) {
-    if (one.how != workflow::Ran::reused) paths.insert(one.executor);
+    using enum workflow::Ran;
+    const bool begun = one.how != reused && one.how != pending && one.how != skipped;
+    if (begun) paths.insert(one.executor);
   }
   return paths;
 }

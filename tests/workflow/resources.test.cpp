@@ -27,6 +27,18 @@ struct Account {
   }
 };
 
+// How often somebody slept by it.
+class CountingClock final : public Clock {
+ public:
+  TimePoint now() override { return real_clock()->now(); }
+  WallTime wall_now() override { return real_clock()->wall_now(); }
+  bool sleep_until(TimePoint when, std::stop_token stop) override {
+    ++sleeps;
+    return real_clock()->sleep_until(when, std::move(stop));
+  }
+  std::atomic<int> sleeps{0};
+};
+
 const auto pass = [](const int& n) { return n; };
 
 // Two executors that book at once; `key` may differ by executor.
@@ -237,4 +249,63 @@ TEST_CASE("an act on a resource needs a store, a name and no compensation",
   CHECK_ERRC(Errc::invalid_argument, WorkflowRun(with("", {}), {.store = memory()}).run(1));
   CHECK_ERRC(Errc::invalid_argument,
              WorkflowRun(with("r", {.compensate = [] {}}), {.store = memory()}).run(1));
+}
+
+TEST_CASE("executors of one run that act on one resource wait in line, and not by looking again",
+          "[workflow][resources]") {
+  constexpr int many = 12;
+  const auto clock = std::make_shared<CountingClock>();
+  Account account;
+  WorkflowBuilder builder("w");
+  for (int i = 0; i < many; ++i) {
+    const std::string id = "e" + std::to_string(i);
+    builder
+        .executor(id, stateless([&](const int& n, Context& context) {
+                    return context.effect_on("account:42", context.executor(),
+                                             [&] { return account.book(n); });
+                  }))
+        .start(id);
+  }
+  WorkflowRun run(built(builder), {.run_id = "w", .store = memory(), .threads = 4, .clock = clock});
+  REQUIRE_OK(run.run(1));
+  CHECK(account.booked == many);
+  CHECK(account.most == 1);
+  CHECK(clock->sleeps == 0);
+}
+
+TEST_CASE("who waits for a resource until its deadline has run out of time",
+          "[workflow][resources]") {
+  std::atomic<bool> first_has_it{false};
+  std::atomic<bool> second_gave_up{false};
+  const auto until = [](const std::atomic<bool>& flag) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    return flag.load();
+  };
+  const auto told = [&](const Error& error) {
+    second_gave_up = true;
+    return make_message(error.detail);
+  };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("first", stateless([&](const int&, Context& context) {
+                            return context.effect_on("account:42", "hold", [&] {
+                              first_has_it = true;
+                              return until(second_gave_up);
+                            });
+                          }))
+                .executor("second", stateless([&](const int& n, Context& context) {
+                            until(first_has_it);
+                            return context.effect_on("account:42", "wait", [n] { return n; });
+                          }),
+                          {.timeout = std::chrono::milliseconds(20), .instead = told})
+                .executor("end", [](const Json& n) { return n; })
+                .start("first")
+                .start("second")
+                .fan_in({"first", "second"}, "end"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 2});
+  const auto failed = run.run(1);
+  CHECK_FALSE(failed.has_value());
+  CHECK_THAT(failed.error().detail, ContainsSubstring("waited for a resource until its deadline"));
+  CHECK(second_gave_up);
 }

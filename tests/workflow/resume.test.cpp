@@ -228,3 +228,69 @@ TEST_CASE("a migration that fails, or leads nowhere, changes nothing", "[workflo
   CHECK_ERRC(Errc::invalid_argument, summing_with("2").migrate("sun", "1", "2", to_two).build());
   CHECK_ERRC(Errc::invalid_argument, summing_with("2").migrate("sum", "2", "2", to_two).build());
 }
+
+TEST_CASE(
+    "a run that has asked at a port is not gone on with where its answers are of another type",
+    "[workflow][resume]") {
+  const auto store = memory();
+  CHECK_ERRC(Errc::suspended,
+             WorkflowRun(Asking().workflow, {.run_id = "w", .store = store}).run(1));
+  const auto other = [](bool nested) {
+    WorkflowBuilder inner("w");
+    inner.port<std::string>("n")
+        .executor("a", [](const int& n) { return n; })
+        .executor("b", [](const int& n, Context& c) { return c.request<std::string>("n", n); })
+        .start("a")
+        .edge("a", "b");
+    if (!nested) return built(inner);
+    return built(WorkflowBuilder("outer").executor("w", built(inner)).start("w"));
+  };
+  const auto refused = WorkflowRun(other(false), {.run_id = "w", .store = store}).resume();
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring(": port n (changed);"));
+  CHECK(other(true).fingerprint().contains("port w/n"));
+
+  // At another port nobody has been asked.
+  const auto more =
+      built(WorkflowBuilder("w")
+                .port<int>("n")
+                .port<std::string>("unused")
+                .executor("a", [](const int& n) { return n; })
+                .executor("b", [](const int& n, Context& c) { return c.request<int>("n", n); })
+                .start("a")
+                .edge("a", "b"));
+  CHECK_ERRC(Errc::suspended, WorkflowRun(more, {.run_id = "w", .store = store}).resume());
+}
+
+TEST_CASE("a run that an older version of the library has begun is gone on with",
+          "[workflow][resume]") {
+  const auto store = memory();
+  CHECK_ERRC(Errc::suspended,
+             WorkflowRun(Asking().workflow, {.run_id = "w", .store = store}).run(1));
+  // It wrote the fingerprint as an object, and did not know of ports.
+  const JournalReading reading = store->read("w", {}).value();
+  std::vector<Record> records;
+  for (const Record& record : reading.records) {
+    Json body = record.body().value();
+    if (record.kind() == RecordKind::run_started) {
+      Json& parts = body.at("task").at("parts");
+      parts = Json::parse(parts.get<std::string>());
+      REQUIRE(parts.erase("port n") == 1);
+    }
+    records.emplace_back(record.seq(), record.kind(), record.time(),
+                         std::make_shared<const Json>(std::move(body)));
+  }
+  const auto older = MemoryStore::create();
+  const Lease lease = older->start(reading.info, records).value();
+  REQUIRE_OK(older->release(lease));
+
+  const Asking asking;
+  WorkflowRun run(asking.workflow, {.run_id = "w", .store = older});
+  REQUIRE_OK(run.answer("b/1/n/1", 10));
+  const auto done = run.start_or_resume(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 20);
+  CHECK(asking.a == 0);
+  REQUIRE_OK(run.start_or_resume(1));
+  CHECK_ERRC(Errc::conflict, run.start_or_resume(2));
+}

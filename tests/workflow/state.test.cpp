@@ -110,6 +110,37 @@ TEST_CASE("a write is seen by its writer at once and by others after the superst
   CHECK(result.value().outputs[1].value == 5);
 }
 
+TEST_CASE("an executor with several messages in a superstep sees all that it has written before",
+          "[workflow][state]") {
+  const bool with_others = GENERATE(true, false);
+  const auto add = [](const int& n, Context& context) {
+    context.shared().set("sum", n);
+    context.state().set("last", n + context.state().value("last", 0));
+    context.output(Json{context.shared().value("sum", 0), context.state().value("last", 0)});
+  };
+  WorkflowBuilder builder("w");
+  builder.reducer("sum", reduce::sum())
+      .executor("start",
+                [](const int&, Context& context) {
+                  for (int n = 1; n <= 4; ++n) context.send(n);
+                })
+      .executor("adder", add)
+      .start("start")
+      .edge("start", "adder");
+  if (with_others) {  // Whose writes it does not see yet.
+    builder
+        .executor("other", [](const int&, Context& context) { context.shared().set("sum", 100); })
+        .edge("start", "other");
+  }
+  WorkflowRun run(built(builder));
+  const auto result = run.run(0);
+  REQUIRE_OK(result);
+  Json seen = Json::array();
+  for (const Output& one : result.value().outputs) seen.push_back(one.value);
+  CHECK(seen == Json::parse("[[1, 1], [3, 3], [6, 6], [10, 10]]"));
+  CHECK(run.state().value().at("s||").at("sum") == (with_others ? 410 : 10));
+}
+
 TEST_CASE("private state is an executor's own, and a nested workflow's shared state its own",
           "[workflow][state]") {
   const auto inner = built(WorkflowBuilder("inner")

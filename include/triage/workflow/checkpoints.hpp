@@ -27,7 +27,7 @@ enum class CheckpointTrigger : std::uint8_t {
   response_accepted,    // The run continues with an answer.
   plan_patched,         // Context::plan_patched, called by a Team's coordinator.
   before_effect,        // Context::effect is about to be called.
-  terminate_signal,     // The run was stopped by its stop token.
+  terminate_signal,     // The run was paused, aborted, or stopped by its stop token.
   all,                  // Every trigger above that can happen.
 };
 [[nodiscard]] std::string_view to_string(CheckpointTrigger trigger) noexcept;
@@ -94,8 +94,11 @@ struct Bytes {
 struct CheckpointPolicy {
   CheckpointTriggers on{};
   Every every{};
-  // How many of the newest automatic checkpoints WorkflowRun::checkpoints() lists besides the entry
-  // and labelled ones. 0: all. A branch keeps what it needs.
+  // How many of the newest automatic checkpoints stay besides the entry and labelled ones; 0: all.
+  // That of the run's own policy, or else its workflow's, counts. The others go while the run
+  // writes, some at a time, and cannot be restored any more (Errc::not_found); a branch has a copy
+  // of what it needs. A store that cannot compact (see triage/compaction.hpp) keeps them, but
+  // WorkflowRun::checkpoints() does not list them.
   std::size_t max_checkpoints = 0;
 };
 

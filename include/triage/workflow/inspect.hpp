@@ -35,6 +35,7 @@ struct CheckpointView {
   std::vector<PendingRequest> pending{};
   std::map<std::string, Json> answers{};  // By request.
   std::vector<std::string> expired{};     // Requests that nobody answered in time.
+  std::optional<Stopped> stopped{};       // If it was, and has not gone on since.
 };
 
 // "RUN@SEQUENCE", or "RUN" for where it stands. No hook, handler or reducer is called. Errors:

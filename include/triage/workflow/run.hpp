@@ -78,6 +78,17 @@ enum class Ran : std::uint8_t {
   failed,
   waits,    // For an answer.
   at_work,  // The handler has not returned yet.
+  pending,  // Not begun when the run was paused.
+  skipped,  // Not begun when the run was aborted or stopped, or had spent its budget.
+};
+
+// Why a run ended before its end. The names (to_string) are stable.
+enum class StopKind : std::uint8_t { paused, aborted, cancelled, budget_spent };
+[[nodiscard]] std::string_view to_string(StopKind kind) noexcept;
+
+struct Stopped {
+  StopKind how = StopKind::cancelled;
+  std::string why{};  // As given to abort().
 };
 
 // One delivery to an executor, as seen by this process.
@@ -164,6 +175,17 @@ class WorkflowRun {
   // edit of an executor that does not exist, has not finished there or has sent several messages;
   // Errc::conflict if the label is in use or the checkpoint is another workflow's.
   [[nodiscard]] Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
+
+  // Stop what this object is at, from any thread: nothing more begins, what is at work finishes and
+  // is stored, and the call that drives the run returns Errc::cancelled, unless it was at its end.
+  // What has not begun is pending after pause(); after abort(), and if the stop token was triggered
+  // or the budget spent, it counts as skipped. resume() goes on with it in any case. abort() also
+  // triggers the stop token that executors see; `why` is stored, at most 4,096 bytes.
+  // Errors: Errc::not_found if no run is in progress here; Errc::invalid_argument.
+  [[nodiscard]] Result<void> pause();
+  [[nodiscard]] Result<void> abort(std::string why = {});
+  // How the run was stopped, unless it has gone on since. Errors: the store's.
+  [[nodiscard]] Result<std::optional<Stopped>> stopped() const;
 
   // The unanswered requests, in the order of the executors.
   [[nodiscard]] Result<std::vector<PendingRequest>> pending_requests() const;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// How a run ends that was paused, aborted or stopped, or has spent its budget.
+#include "driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+constexpr std::array<std::string_view, 4> stop_kinds{"paused", "aborted", "cancelled",
+                                                     "budget_spent"};
+
+}  // namespace
+
+std::string_view to_string(StopKind kind) noexcept {
+  return stop_kinds[static_cast<std::size_t>(kind)];
+}
+
+namespace detail {
+
+std::optional<Stopped> stopped_from(const Json* stored) {
+  if (stored == nullptr || !stored->is_object()) return std::nullopt;
+  const auto how = std::find(stop_kinds.begin(), stop_kinds.end(), stored->value("how", ""));
+  if (how == stop_kinds.end()) return std::nullopt;
+  return Stopped{.how = static_cast<StopKind>(how - stop_kinds.begin()),
+                 .why = stored->value("why", std::string())};
+}
+
+bool Driver::halted() const noexcept {
+  return stop_.stop_requested() || (options_.halt != nullptr && options_.halt->asked());
+}
+
+// What has not begun is written down, for those who look at the run.
+void Driver::note_stopped(Driven& driven, Stopped how) {
+  std::vector<Origin> rest = scheduler_.queued();
+  rest.insert(rest.end(), not_begun_.begin(), not_begun_.end());
+  std::sort(rest.begin(), rest.end());
+  Json names = Json::array();
+  for (const Origin& one : rest) {
+    names.push_back(Json::array({plan_.nodes[one.node].path, one.occurrence}));
+    driven.deliveries.push_back({.node = one.node,
+                                 .occurrence = one.occurrence,
+                                 .superstep = scheduler_.superstep(),
+                                 .how = how.how == StopKind::paused ? Ran::pending : Ran::skipped});
+  }
+  Json stopped{{"how", to_string(how.how)}, {"not_begun", std::move(names)}};
+  if (!how.why.empty()) stopped["why"] = how.why;
+  attempt_.update_state(Json{{std::string(stopped_key), std::move(stopped)}});
+  driven.stopped = std::move(how);
+}
+
+// Somebody wants it to end, and it is not at its end.
+Error Driver::stopped(Driven& driven) {
+  Stopped how{.how = StopKind::cancelled};
+  if (options_.halt != nullptr) how = options_.halt->how().value_or(std::move(how));
+  note_stopped(driven, std::move(how));
+  return {Errc::cancelled, what_stopped(*driven.stopped)};
+}
+
+std::string what_stopped(const Stopped& how) {
+  switch (how.how) {
+    case StopKind::paused: return "the workflow was paused";
+    case StopKind::aborted:
+      return "the workflow was aborted" + (how.why.empty() ? "" : ": " + how.why);
+    case StopKind::cancelled: return "the workflow was stopped";
+    case StopKind::budget_spent: return "the workflow's budget was spent";
+  }
+  return {};
+}
+
+}  // namespace detail
+
+}  // namespace triage::inline v0_1::workflow

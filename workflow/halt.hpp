@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Asking a run that is under way to begin nothing more.
+
+#include "triage/workflow/run.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// Thread-safety: all members may be called from several threads at once.
+class Halt {
+ public:
+  // An abort takes the place of a pause, nothing that of an abort.
+  void ask(Stopped how) {
+    const std::scoped_lock lock(mutex_);
+    if (how_ && how_->how == StopKind::aborted) return;
+    how_ = std::move(how);
+    asked_ = true;
+  }
+  void forget() {
+    const std::scoped_lock lock(mutex_);
+    how_.reset();
+    asked_ = false;
+  }
+  [[nodiscard]] bool asked() const noexcept { return asked_; }
+  [[nodiscard]] std::optional<Stopped> how() const {
+    const std::scoped_lock lock(mutex_);
+    return how_;
+  }
+
+ private:
+  std::atomic<bool> asked_{false};
+  mutable std::mutex mutex_{};
+  std::optional<Stopped> how_{};
+};
+
+// Reserved key of the run's state: how it was stopped last, and what it had not begun then. Null
+// since it has gone on.
+inline constexpr std::string_view stopped_key = "triage/stopped";
+[[nodiscard]] std::optional<Stopped> stopped_from(const Json* stored);
+// For people.
+[[nodiscard]] std::string what_stopped(const Stopped& how);
+
+}  // namespace triage::inline v0_1::workflow::detail
