@@ -43,7 +43,7 @@ def attempts(folder):
     policy.write_text('{"default": {"strategy": "retry", "max_attempts": 41}}')
     beyond = []
     for block in range(5):
-        plain = sum(seconds(["env", "false"]) for _ in range(40))
+        plain = sum(seconds(["env", "sh", "-c", "echo; exec false"]) for _ in range(40))
         store = ["--store", str(folder / f"attempts{block}.db"), "--quiet", "--start-ups", "1000"]
         one = seconds([TRIAGE, "run", *store, "--max-attempts", "1", "--", "false"])
         many = seconds([TRIAGE, "run", *store, "--policy", str(policy), "--max-attempts", "41", "--", "sh", "-c", "echo; exec false"])
