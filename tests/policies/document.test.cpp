@@ -88,7 +88,7 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
   CHECK(problem("default: escalate\nbudget: {max_tokens: -1}\n")
             .find("line 2: budget.max_tokens is -1") == 0);
   CHECK(problem("default: escalate\ngates: 5\n").find("line 2: gates is 5") == 0);
-  CHECK(problem("default: [\n").find("no YAML") != std::string::npos);
+  CHECK(problem("default: [\n").find("not YAML") != std::string::npos);
   CHECK(problem("default: escalate\n---\ndefault: retry\n").find("a second document") !=
         std::string::npos);
   CHECK(problem("default: !!python/object:os.system escalate\n").find("tag") != std::string::npos);
