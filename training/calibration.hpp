@@ -20,9 +20,9 @@ struct Judged {
 // Goals on the rows it is given. Left-out rows of the corpus are harder than what programs commonly
 // print: the precision aimed at is below what rows written afterwards are to reach (97 %).
 struct CalibrationGoals {
-  double routing_precision = 0.955;  // Of the types where the right recovery matters most.
+  double routing_precision = 0.94;  // Of the types where the right recovery matters most.
   double other_precision = 0.92;
-  double most_overridden = 0.042;  // Share of the unknown rows that get a type.
+  double most_overridden = 0.06;  // Share of the unknown rows that get a type.
 };
 
 // By kind of text.

@@ -26,21 +26,14 @@ Json evidence_json(const Classification& found) {
   return all;
 }
 
-// The last line of what the program said, which is where most say why they fail; of a death or a
-// timeout, how it ended: that is the last line of the failure.
+// The last line of the failure: where most programs say why they fail, and, of a death or a
+// timeout, how it ended.
 std::string last_words(const FailureContext& failure) {
-  std::string_view rest = failure.text;
-  const bool known =
-      failure.type() == FailureType::crashed || failure.type() == FailureType::timeout;
-  for (int line = known ? 1 : 0; line < 2 && !rest.empty(); ++line) {
-    const std::size_t end = rest.find_last_not_of(" \t\r\n");
-    if (end == std::string_view::npos) return {};
-    rest = rest.substr(0, end + 1);
-    const std::size_t start = rest.rfind('\n') + 1;
-    if (line == 1 || start == 0) return shorten(rest.substr(start), longest_quote);
-    rest = rest.substr(0, start);
-  }
-  return {};
+  std::string_view text = failure.text;
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  return shorten(text.substr(text.rfind('\n') + 1), longest_quote);
 }
 
 void tell_recovery(const Event& event, Telling how) {

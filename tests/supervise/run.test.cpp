@@ -31,6 +31,17 @@ TEST_CASE("a program that dies by a signal is begun anew, and one line says why"
   CHECK_THAT(printed.error, ContainsSubstring("retry"));
 }
 
+TEST_CASE("the line about a failure quotes the last line of what the program said", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run(
+      {}, {shop.script("a",
+                       "[ $TRIAGE_ATTEMPT -gt 1 ] && exit 0\n"
+                       "echo 'page 1 is done'; echo 'HTTP 503 Service Unavailable'; exit 1")});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error,
+             ContainsSubstring(R"((server_error), "HTTP 503 Service Unavailable";)"));
+}
+
 TEST_CASE("a program that goes on failing gives its own status, or the run's", "[run]") {
   const Workshop shop;
   const std::vector<std::string> command{"sh", "-c", "echo x; exit 9"};
