@@ -73,7 +73,7 @@ Error misplaced_key(const std::string& key, const Json& value, const StrategyReg
                               detail::allowed_names(printable(key), top_level_keys()));
   }
   return refused_at("", where +
-                            "is no failure type; an argument belongs into its strategy's object" +
+                            "is no failure type; an argument belongs in its strategy's object" +
                             detail::allowed_names(printable(key), top_level_keys()));
 }
 
