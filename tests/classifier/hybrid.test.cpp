@@ -133,7 +133,7 @@ TEST_CASE("a base that is sure, or has nothing to go by, asks nobody", "[hybrid]
     return answer;
   });
   CHECK(ask(sure, second).type == FailureType::crashed);
-  for (const double confidence : {0.0, 0.3, 0.68}) {
+  for (const double confidence : {0.0, 0.3, 0.49}) {
     const auto vague =
         scripted([&](const auto&) { return leaning(FailureType::timeout, confidence); });
     CHECK(ask(vague, second) == leaning(FailureType::timeout, confidence));
@@ -141,8 +141,8 @@ TEST_CASE("a base that is sure, or has nothing to go by, asks nobody", "[hybrid]
   const auto ignorant = scripted([](const auto&) { return Classification{}; });
   CHECK(ask(ignorant, second) == Classification{});
   CHECK(second->calls == 0);
-  const auto barely = scripted([](const auto&) { return leaning(FailureType::timeout, 0.68); });
-  CHECK(ask(barely, second, {.least_leaning = 0.68}).type == FailureType::timeout);
+  const auto barely = scripted([](const auto&) { return leaning(FailureType::timeout, 0.62); });
+  CHECK(ask(barely, second, {.least_leaning = 0.62}).type == FailureType::timeout);
   CHECK(second->calls == 1);
 }
 
