@@ -122,7 +122,7 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
 // come to anything, and the user should hear that once.
 Result<void> check_writable(CheckpointStore& store, const RunId& run) {
   constexpr const char* space = "triage-run-probe";  // Those of the library begin with triage/.
-  const std::string as_much(16'384, ' ');            // As the first records of a run.
+  const std::string as_much(65'536, ' ');            // More than the first records of a run.
   const auto put = store.put_if(space, run, 0, as_much);
   if (!put) {
     return Error{put.error().code,
