@@ -9,12 +9,14 @@
 #include "run_session.hpp"
 #include "supervise/child.hpp"
 #include "supervise/file_descriptor.hpp"
+#include "supervise/workspace/workspace_copy.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/confirm.hpp"
 
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -70,27 +72,45 @@ Result<lab::ConfirmOptions> options_of(const ConfirmArguments& given) {
   return outcome::success(std::move(options));
 }
 
+// Where re-runs happen: as the run was begun or, if it has a workspace, in a copy of that.
+struct Stage {
+  supervise::RunSpec spec{};
+  std::optional<supervise::WorkspaceCopy> files{};
+};
+
+Result<Stage> stage_of(CheckpointStore& store, const RunId& run) {
+  Stage stage;
+  TRIAGE_TRY(start, stored_start(store, run));
+  TRIAGE_TRY(spec, supervise::spec_from_json(start.task));
+  stage.spec = std::move(spec);
+  if (!stage.spec.workspace.empty()) {
+    TRIAGE_TRY(copy, supervise::WorkspaceCopy::make(stage.spec, shadow_folder()));
+    stage.spec = copy.moved(std::move(stage.spec));
+    TRIAGE_TRYV(copy.renew());
+    stage.files = std::move(copy);
+  }
+  return outcome::success(std::move(stage));
+}
+
 // A re-run of a supervised run, with its own command or another one.
 class Rehearsal {
  public:
-  static Result<Rehearsal> of(const RunSession& session, const RunId& run,
+  // session, stage: outlive it.
+  static Result<Rehearsal> of(const RunSession& session, const Stage& stage,
                               const std::vector<std::string>& command) {
-    TRIAGE_TRY(start, stored_start(session.store(), run));
-    TRIAGE_TRY(spec, supervise::spec_from_json(start.task));
+    supervise::RunSpec spec = stage.spec;
     const std::string before = supervise::program_name(spec);
     if (!command.empty()) spec.command = command;
     if (supervise::program_name(spec) != before) spec.adapter.clear();
     TRIAGE_TRY(program, supervise::find_program(spec.command.front(), spec.folder));
     static_cast<void>(program);
-    if (!spec.workspace.empty()) {
-      return Error{Errc::unsupported, "run \"" + run +
-                                          "\" has a workspace, whose files each re-run would "
-                                          "change; it cannot be confirmed"};
-    }
-    return outcome::success(Rehearsal(session, std::move(spec)));
+    return outcome::success(Rehearsal(session, stage, std::move(spec)));
   }
   Result<void> operator()(const std::string& checkpoint, ForkOptions fork) const {
     const Silence silence;
+    if (stage_->files) {
+      TRIAGE_TRYV(stage_->files->renew());
+    }
     TRIAGE_TRY(agent, session_->agent_for(spec_));
     fork.task = supervise::to_json(spec_);
     fork.accept_changed = true;
@@ -108,9 +128,10 @@ class Rehearsal {
   }
 
  private:
-  Rehearsal(const RunSession& session, supervise::RunSpec spec)
-      : session_(&session), spec_(std::move(spec)) {}
+  Rehearsal(const RunSession& session, const Stage& stage, supervise::RunSpec spec)
+      : session_(&session), stage_(&stage), spec_(std::move(spec)) {}
   const RunSession* session_;
+  const Stage* stage_;
   supervise::RunSpec spec_;
 };
 
@@ -127,9 +148,10 @@ Result<lab::Confirmation> confirmed(const StoreArgument& where, const ConfirmArg
   TRIAGE_TRY(options, options_of(given));
   TRIAGE_TRY(found, copied(where));
   const auto& [run, copy] = found;
-  TRIAGE_TRY(session, RunSession::rehearse(copy));
-  TRIAGE_TRY(unchanged, Rehearsal::of(*session, run, {}));
-  TRIAGE_TRY(changed, Rehearsal::of(*session, run, given.command));
+  TRIAGE_TRY(stage, stage_of(*copy, run));
+  TRIAGE_TRY(session, RunSession::rehearse(copy, stage.files ? stage.files->shadows() : ""));
+  TRIAGE_TRY(unchanged, Rehearsal::of(*session, stage, {}));
+  TRIAGE_TRY(changed, Rehearsal::of(*session, stage, given.command));
   options.stop = session->run_options().stop_token;
   Progress progress("re-runs", real_clock());
   options.on_progress = [&progress](int done, int all) {

@@ -4,6 +4,7 @@
 #include "triage/json.hpp"
 
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@ ExitStatus exit_status(Errc code) noexcept {
     case Errc::not_found: return ExitStatus::not_found;
     case Errc::corrupt: return ExitStatus::corrupt;
     case Errc::escalated:
+    case Errc::in_doubt:  // A person must find out.
     case Errc::cancelled: return ExitStatus::escalated;
     case Errc::aborted: return ExitStatus::aborted;
     case Errc::suspended: return ExitStatus::suspended;
@@ -23,13 +25,33 @@ ExitStatus exit_status(Errc code) noexcept {
     case Errc::invalid_argument:
     case Errc::conflict:
     case Errc::fenced:
-    case Errc::in_doubt:
     case Errc::exhausted: break;
   }
   return ExitStatus::misuse;
 }
 
+bool asked_for_json() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  for (std::string word; std::getline(words, word, '\0') && word != "--";) {
+    if (word == "--json") return true;
+  }
+  return false;
+}
+
+void tell_error(std::string_view code, const std::string& message, ExitStatus status) {
+  const Json line{{"event", "error"},
+                  {"code", code},
+                  {"message", message},
+                  {"exit_status", static_cast<int>(status)}};
+  std::fprintf(stderr, "%s\n", show(line).c_str());
+}
+
 ExitStatus report(const Error& error) {
+  const ExitStatus status = exit_status(error.code);
+  if (asked_for_json()) {
+    tell_error(to_string(error.code), error.detail, status);
+    return status;
+  }
   // Some details have several lines; what they quote may hold anything else.
   std::string text = "triage: ";
   for (std::string_view rest = error.detail; !rest.empty();) {
@@ -40,7 +62,7 @@ ExitStatus report(const Error& error) {
     rest.remove_prefix(end + 1);
   }
   std::fprintf(stderr, "%s\n", text.c_str());
-  return exit_status(error.code);
+  return status;
 }
 
 const char* exit_status_help() noexcept {

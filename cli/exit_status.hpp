@@ -4,6 +4,9 @@
 
 #include "triage/result.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace triage::inline v0_1::cli {
 
 enum class ExitStatus : int {
@@ -12,7 +15,7 @@ enum class ExitStatus : int {
   misuse = 2,      // The arguments are wrong.
   corrupt = 3,     // Stored bytes fail verification.
   unreadable = 4,  // Part of the input could not be read; the rest was shown.
-  escalated = 5,
+  escalated = 5,   // Somebody must look: also for a cancelled run, and an effect in doubt.
   aborted = 6,
   suspended = 7,
   busy = 8,
@@ -21,7 +24,13 @@ enum class ExitStatus : int {
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;
 
-// Prints "triage: …" to stderr and returns the status that fits the error.
+// Whether --json is among this process's words in front of --.
+[[nodiscard]] bool asked_for_json();
+// One line of JSON to stderr.
+void tell_error(std::string_view code, const std::string& message, ExitStatus status);
+
+// Prints "triage: …" to stderr, or a line of JSON if the command was asked for JSON, and returns
+// the status that fits the error.
 ExitStatus report(const Error& error);
 
 // The statuses as a table, for --help.

@@ -34,6 +34,12 @@ Result<HookEvent> hook_event_from(const std::string& text) {
   if (event.name.empty()) {
     return Error{Errc::invalid_argument, "standard input has no hook_event_name"};
   }
+  const bool is_call = event.name == "PreToolUse" || event.name == "PostToolUse";
+  if (is_call && event.tool.empty()) {
+    return Error{Errc::invalid_argument, "tool_name of " + event.name + " is " +
+                                             show(json.value("tool_name", Json())) +
+                                             "; allowed is the name of a tool"};
+  }
   return outcome::success(std::move(event));
 }
 

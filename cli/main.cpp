@@ -251,11 +251,16 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);  // Prints the help, or what was wrong.
-    if (code == 0) return 0;
+    if (error.get_exit_code() == 0) return app.exit(error);  // Prints the help.
     // To whoever calls hooks, 2 means: block this. A slip of the pen must not.
     const bool hooked = argc > 1 && std::string_view(argv[1]) == "hook";
-    return static_cast<int>(hooked ? ExitStatus::not_found : ExitStatus::misuse);
+    const ExitStatus status = hooked ? ExitStatus::not_found : ExitStatus::misuse;
+    if (asked_for_json()) {
+      tell_error(to_string(Errc::invalid_argument), error.what(), status);
+    } else {
+      app.exit(error);  // Prints what was wrong.
+    }
+    return static_cast<int>(status);
   }
   return static_cast<int>(chosen());
 }
@@ -272,7 +277,7 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const std::exception& error) {  // Out of memory, for example.
-    std::fprintf(stderr, "triage: %s\n", error.what());
+    report({Errc::io, error.what()});
     return static_cast<int>(ExitStatus::failed);
   }
 }

@@ -30,13 +30,6 @@ std::vector<std::string> paths_of(const std::string& url) {
   return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
 }
 
-// Beside the default store; empty if there is no place for that either.
-std::string shadow_folder() {
-  const auto store = default_store();
-  if (!store) return {};
-  return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
-}
-
 // Steps, failures and decisions are stored without secrets. A run goes on with its command, its
 // state and the results of its effects, which stay as they are.
 Result<std::shared_ptr<CheckpointStore>> redacting_around(
@@ -70,6 +63,12 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
+std::string shadow_folder() {
+  const auto store = default_store();
+  if (!store) return {};
+  return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
+}
+
 void declare_session(CLI::App& arguments, SessionArguments& given) {
   arguments.add_option("--store", given.store,
                        store_help + std::string(" Default: triage/runs.db in the state folder."));
@@ -96,21 +95,23 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   TRIAGE_TRY(opened, open_store_for_runs(url));
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
   return outcome::success(
-      make(given, std::move(store), std::move(signals), redactor, paths_of(url)));
+      make(given, std::move(store), std::move(signals), redactor, paths_of(url), shadow_folder()));
 }
 
-Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy) {
+Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,
+                                                         const std::string& shadows) {
   TRIAGE_TRY(signals, supervise::Signals::take());
   const auto redactor = std::make_shared<supervise::RunRedactor>();
   TRIAGE_TRY(store, redacting_around(std::move(copy), redactor));
   return outcome::success(
-      make({.quiet = true}, std::move(store), std::move(signals), redactor, {}));
+      make({.quiet = true}, std::move(store), std::move(signals), redactor, {}, shadows));
 }
 
 std::unique_ptr<RunSession> RunSession::make(
     const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
     std::shared_ptr<supervise::Signals> signals,
-    const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out) {
+    const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
+    const std::string& shadows) {
   const Telling how =
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
@@ -124,7 +125,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .read_contract = &read_contract_text,
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = supervise::adapter_folder(),
-                                   .shadows = shadow_folder(),
+                                   .shadows = shadows,
                                    .left_out = std::move(left_out),
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead),
@@ -186,16 +187,21 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   if (result) return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
   const Error& error = result.error();
   if (error.code == Errc::suspended) return conclude_waiting(run, error);
-  const bool ended =
-      error.code == Errc::escalated || error.code == Errc::aborted || error.code == Errc::cancelled;
+  const bool ended = error.code == Errc::escalated || error.code == Errc::aborted ||
+                     error.code == Errc::cancelled || error.code == Errc::in_doubt;
   if (!ended) {
-    const ExitStatus status =
-        report({error.code, supervisor_->options().redactor->text(error.detail)});
+    const std::string said = error.detail.substr(0, error.detail.find(" (Error::unstored_value"));
+    const ExitStatus status = report({error.code, supervisor_->options().redactor->text(said)});
     // The child's work is done; only its end could not be stored.
     return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
   }
   if (error.code == Errc::cancelled) {
     tell(run, "cancelled", "run " + run + " was stopped; `triage resume " + run + "` goes on");
+  } else if (error.code == Errc::in_doubt) {
+    tell(run, "in_doubt",
+         "run " + run + " waits for a person: " + shorten(first_line(error.detail), 300) +
+             ". Then `triage settle " + run + " KEY done|not-done`, and `triage resume " + run +
+             "` goes on");
   } else {
     tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
          "run " + run + " gave up: " + shorten(first_line(error.detail), 300) +

@@ -35,9 +35,10 @@ class RunSession {
   // Errors: those of the store; Errc::invalid_argument.
   [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(const SessionArguments& given);
 
-  // For trying runs out in a copy of theirs: it tells nothing. Errors: those of Signals::take().
+  // For trying runs out in a copy of theirs: it tells nothing. shadows: where the files of
+  // workspaces are kept. Errors: those of Signals::take().
   [[nodiscard]] static Result<std::unique_ptr<RunSession>> rehearse(
-      std::shared_ptr<CheckpointStore> copy);
+      std::shared_ptr<CheckpointStore> copy, const std::string& shadows);
 
   // The agent of a new run. Errors: as supervise::make_run_agent.
   [[nodiscard]] Result<supervise::RunAgent> agent_for(const supervise::RunSpec& spec) const;
@@ -53,7 +54,7 @@ class RunSession {
   [[nodiscard]] std::stop_token no_more() const {
     return supervisor_->options().signals->no_more();
   }
-  // With which runs are begun and gone on with.
+  // With which runs are begun and continued.
   [[nodiscard]] RunOptions run_options() const;
 
   // Says how the run ended, and gives the command's exit status for it: the child's own, unless
@@ -65,13 +66,17 @@ class RunSession {
   [[nodiscard]] static std::unique_ptr<RunSession> make(
       const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
       std::shared_ptr<supervise::Signals> signals,
-      const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out);
+      const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
+      const std::string& shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 
   SessionArguments given_{};
   std::unique_ptr<supervise::Supervisor> supervisor_{};
 };
+
+// Where the files of workspaces are kept: beside the default store; empty if there is no place.
+[[nodiscard]] std::string shadow_folder();
 
 // What a supervised run was begun with.
 struct StoredStart {

@@ -11,6 +11,12 @@ CMD is a small program that uses the client. It is started once for each of thes
   not_done  begins the effect "mail:1", and says that surely nothing happened
   label     labels a checkpoint "planned"
   failure   reports the failure "HTTP 503" with the status 503, and ends with status 1
+  usage     reports the usage of 5 input_tokens and 2 output_tokens
+  beat      sends a heartbeat
+  allowed   proposes the step "delete", and prints "allowed", or why not
+  denied    the same
+  sleep     sleeps until 4102444800
+  wait      waits for the signal "approved" until 4102444800, and prints its value, a text
   refused   records a step, which is refused: ends with any status but 0
 Answers come late, in pieces, with keys that nobody knows. Exits with 1 if anything is wrong. Python 3.9 or newer.
 """
@@ -26,6 +32,8 @@ import threading
 import time
 
 LIMIT = 20  # Seconds for one program.
+UNTIL = 4102444800  # The year 2100.
+WORDS = ("step", "state", "effect", "not_done", "label", "failure", "usage", "beat", "allowed", "denied", "sleep", "wait", "refused")
 
 
 class Stand:
@@ -88,6 +96,10 @@ def replies(word):
         answer = {"id": message["id"], "ok": True}
         if "get" in message:
             answer["state"] = {"page": 4, "other": "kept"}
+        if "propose_step" in message:
+            answer.update({"allowed": True} if word == "allowed" else {"allowed": False, "reason": "too risky"})
+        if "wait" in message:
+            answer.update({"came": True, "value": "by ana"})
         return [answer]
 
     return reply
@@ -120,6 +132,26 @@ def judge(word, stand, ended):
         said = find(lines, "failure")
         if not any(one == "HTTP 503" or isinstance(one, dict) and "503" in str(one.get("message")) for one in said):
             wrong.append(f"no such failure came: {said}")
+    if word == "usage" and not any(
+        isinstance(one, dict) and one.get("input_tokens") == 5 and one.get("output_tokens") == 2 for one in find(lines, "usage")
+    ):
+        wrong.append(f"no such usage came: {find(lines, 'usage')}")
+    if word == "beat" and True not in find(lines, "heartbeat"):
+        wrong.append("no heartbeat came")
+    if word in ("allowed", "denied"):
+        proposed = find(lines, "propose_step")
+        if [one if isinstance(one, str) else one.get("action") for one in proposed] != ["delete"]:
+            wrong.append(f"the step was not proposed once: {proposed}")
+        expected = "allowed" if word == "allowed" else "too risky"
+        if expected not in ended.stdout:
+            wrong.append(f"it did not print \"{expected}\"")
+    if word == "sleep" and find(lines, "sleep_until") != [UNTIL]:
+        wrong.append(f"it did not sleep until then: {find(lines, 'sleep_until')}")
+    if word == "wait":
+        if find(lines, "wait") != [{"name": "approved", "until": UNTIL}]:
+            wrong.append(f"it did not wait for that: {find(lines, 'wait')}")
+        if "by ana" not in ended.stdout:
+            wrong.append("the signal's value was not printed")
     if word in ("effect", "not_done"):
         asked = find(lines, "effect")
         if [one.get("key") for one in asked if isinstance(one, dict)] != ["mail:1"]:
@@ -154,8 +186,7 @@ def main(arguments):
     if len(arguments) < 2 or arguments[0] != "--":
         print(__doc__, file=sys.stderr)
         return 2
-    words = ("step", "state", "effect", "not_done", "label", "failure", "refused")
-    return 0 if all([check(arguments[1:], word) for word in words]) else 1
+    return 0 if all([check(arguments[1:], word) for word in WORDS]) else 1
 
 
 if __name__ == "__main__":

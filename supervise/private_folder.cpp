@@ -50,8 +50,8 @@ void remove_left(const std::filesystem::path& base) {
 
 }  // namespace
 
-Result<PrivateFolder> PrivateFolder::make() {
-  const std::filesystem::path base = base_folder();
+Result<PrivateFolder> PrivateFolder::make(const std::string& given) {
+  const std::filesystem::path base = given.empty() ? base_folder() : std::filesystem::path(given);
   remove_left(base);
   const std::string unique(6, 'X');  // mkdtemp puts something else there.
   std::string name =

@@ -8,12 +8,12 @@
 
 namespace triage::inline v0_1::supervise {
 
-// For its owner alone (0700), in $XDG_RUNTIME_DIR or the folder for temporary files; removed with
-// this object. What a supervisor that was killed has left there is removed by the next one.
+// For its owner alone (0700); removed with this object. What a supervisor that was killed has left
+// there is removed by the next one.
 class PrivateFolder {
  public:
-  // Errors: Errc::io.
-  [[nodiscard]] static Result<PrivateFolder> make();
+  // base: where; empty: in $XDG_RUNTIME_DIR or the folder for temporary files. Errors: Errc::io.
+  [[nodiscard]] static Result<PrivateFolder> make(const std::string& base = {});
   PrivateFolder() = default;
   PrivateFolder(PrivateFolder&& other) noexcept : path_(std::move(other.path_)) {
     other.path_.clear();

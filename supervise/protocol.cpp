@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/protocol.hpp"
 
-#include "supervise/tail.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -21,49 +20,7 @@ constexpr std::uint64_t most_troubles = 3;
 // What is acknowledged is durable; this is the checkpoint that makes it so.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
-Error refused(const std::string& why) { return {Errc::invalid_argument, why}; }
-
-Result<Usage> usage_from_json(const Json& fields) {
-  Usage usage;
-  try {
-    usage.input_tokens = fields.value("input_tokens", std::uint64_t{0});
-    usage.output_tokens = fields.value("output_tokens", std::uint64_t{0});
-    usage.cost_usd = fields.value("cost_usd", 0.0);
-    usage.calls = fields.value("calls", std::uint64_t{1});
-  } catch (const Json::exception&) {
-    return refused("usage has a field of the wrong type");
-  }
-  return usage;
-}
-
 }  // namespace
-
-Result<Step> step_from_json(const Json& fields) {
-  if (fields.is_string()) return Step{.action = fields.get<std::string>()};
-  if (!fields.is_object()) return refused("step is not an object");
-  Step step;
-  const char* at = "";
-  const auto given = [&](const char* key) {
-    at = key;
-    return fields.contains(key) && !fields[key].is_null();
-  };
-  try {
-    if (given("action")) step.action = fields["action"].get<std::string>();
-    if (given("tool_called")) step.tool_called = fields["tool_called"].get<std::string>();
-    if (given("tool_input")) step.tool_input = fields["tool_input"];
-    if (given("tool_output")) step.tool_output = fields["tool_output"];
-    if (given("llm_output")) step.llm_output = fields["llm_output"].get<std::string>();
-    if (given("error")) step.error = fields["error"].get<std::string>();
-    if (given("exception_type")) step.exception_type = fields["exception_type"].get<std::string>();
-    if (given("http_status")) step.http_status = fields["http_status"].get<int>();
-    if (given("agent_id")) step.agent_id = fields["agent_id"].get<std::string>();
-    if (given("idempotent")) step.idempotent = fields["idempotent"].get<bool>();
-    if (given("metadata")) step.metadata = fields["metadata"];
-  } catch (const Json::exception&) {
-    return refused(std::string("step.") + at + " has the wrong type");
-  }
-  return step;
-}
 
 Protocol::Protocol(Loop& loop, Attempt& attempt, Options options)
     : loop_(loop), attempt_(attempt), options_(std::move(options)) {}
@@ -93,7 +50,7 @@ Result<void> Protocol::open(const std::string& folder) {
   pipe_ = std::move(made);
   auto reports = std::make_shared<Speaker>(std::move(pipe_.read), false);
   speakers_.push_back(reports);
-  loop_.watch(reports->file(), POLLIN, [this, reports](short) { serve(reports); });
+  loop_.watch(reports->file(), POLLIN, [this, reports](short events) { serve(reports, events); });
   return outcome::success();
 }
 
@@ -102,14 +59,34 @@ void Protocol::accept() {
   if (!file) return;
   auto speaker = std::make_shared<Speaker>(std::move(file), true);
   speakers_.push_back(speaker);
-  loop_.watch(speaker->file(), POLLIN, [this, speaker](short) { serve(speaker); });
+  loop_.watch(speaker->file(), POLLIN, [this, speaker](short events) { serve(speaker, events); });
 }
 
-void Protocol::serve(const SpeakerPtr& speaker) {
-  if (options_.on_activity) options_.on_activity();
-  const bool goes_on = speaker->read_lines(
-      [&](std::string_view line, bool too_long) { take_line(speaker, line, too_long); });
-  if (!goes_on) forget(speaker);
+void Protocol::serve(const SpeakerPtr& speaker, short events) {
+  speaker->send_more();
+  bool goes_on = true;
+  if (events != POLLOUT) {
+    if (options_.on_activity) options_.on_activity();
+    goes_on = speaker->read_lines(
+        [&](std::string_view line, bool too_long) { take_line(speaker, line, too_long); });
+  }
+  if (goes_on && speaker->reads_nothing()) {
+    trouble("its connection is cut off, since it has left 16 MB of answers unread");
+    goes_on = false;
+  }
+  if (!goes_on) return forget(speaker);
+  loop_.set_events(speaker->file(), speaker->has_unsent() ? POLLIN | POLLOUT : POLLIN);
+}
+
+// The other side may write on before it reads: whoever waited for it here would wait for ever.
+void Protocol::answer(const SpeakerPtr& speaker, const Json& id, Json answer) {
+  speaker->answer(id, std::move(answer));
+  if (speaker->has_unsent()) loop_.set_events(speaker->file(), POLLIN | POLLOUT);
+}
+
+std::optional<Doubt> Protocol::doubt() {
+  const std::scoped_lock lock(mutex_);
+  return doubt_;
 }
 
 void Protocol::forget(const SpeakerPtr& speaker) {
@@ -161,21 +138,26 @@ void Protocol::trouble(const std::string& what) {
 void Protocol::take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   if (too_long) return trouble("it has more than 16 MB");
+  if (nested_too_deep(line, max_json_depth)) {
+    return trouble("it is nested deeper than " + std::to_string(max_json_depth) + " levels");
+  }
   const Json message = Json::parse(line.begin(), line.end(), nullptr, false);
+  if (message.is_discarded()) return trouble("it is not JSON in UTF-8");
   if (!message.is_object()) return trouble("it is not a JSON object");
   const Json id = message.value("id", Json());
-  Json answer{{"ok", true}};
+  Json reply{{"ok", true}};
   bool later = false;
-  if (auto taken = take(speaker, message, id, answer, later); !taken) {
-    answer = {
+  if (auto taken = take(speaker, message, id, reply, later); !taken) {
+    reply = {
         {"ok", false}, {"code", to_string(taken.error().code)}, {"error", taken.error().detail}};
     if (id.is_null()) trouble(taken.error().detail);
   }
-  if (!later) speaker->answer(id, std::move(answer));
+  if (!later) answer(speaker, id, std::move(reply));
 }
 
 Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, const Json& id,
-                            Json& answer, bool& later) {
+                            Json& reply, bool& later) {
+  TRIAGE_TRYV(check_keys(message));
   if (message.contains("effect")) {
     TRIAGE_TRYV(begin_effect(speaker, message["effect"], id));
     later = true;
@@ -188,66 +170,47 @@ Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, cons
     return end_effect(message["effect_not_done"], RunningEffect::End::not_done);
   }
   if (message.contains("get")) {
-    if (message["get"] != "state") return refused("get knows \"state\" only");
-    answer["state"] = attempt_.state().json();
+    if (message["get"] != "state") return wrong_value("get", message["get"], "\"state\"");
+    reply["state"] = attempt_.state().json();
     return outcome::success();
   }
   TRIAGE_TRY(waited, take_wait(speaker, message, id, later));
   if (waited) return outcome::success();
-  if (message.contains("propose_step")) return propose(message["propose_step"], answer);
-  TRIAGE_TRYV(take_record(message));
+  if (message.contains("propose_step")) return propose(message["propose_step"], reply);
+  TRIAGE_TRY(records, records_from_json(message));
+  const bool durable = records.label.has_value() || (!records.any() && !message.contains("drain"));
+  TRIAGE_TRYV(take_records(std::move(records)));
   if (const auto sticky = attempt_.error()) return *sticky;
-  if (id.is_null() || message.contains("heartbeat") || message.contains("checkpoint")) {
-    return outcome::success();
-  }
+  if (id.is_null() || durable) return outcome::success();
   TRIAGE_TRYV(attempt_.checkpoint(acknowledged_label));
   return outcome::success();
 }
 
-Result<void> Protocol::take_record(const Json& message) {
-  bool known = false;
-  if (message.contains("step")) {
-    TRIAGE_TRY(step, step_from_json(message["step"]));
-    if (options_.on_step) options_.on_step(step);
-    attempt_.record_step(std::move(step));
-    known = true;
+Result<void> Protocol::take_records(LineRecords&& records) {
+  spoke_ = spoke_ || records.any();
+  if (records.step) {
+    if (options_.on_step) options_.on_step(*records.step);
+    attempt_.record_step(std::move(*records.step));
   }
-  if (message.contains("state")) {
-    if (!message["state"].is_object()) return refused("state is not an object");
-    attempt_.update_state(message["state"]);
-    known = true;
+  if (records.state) attempt_.update_state(*records.state);
+  if (records.usage) attempt_.record_usage(*records.usage);
+  if (records.failure) failure_ = std::move(records.failure);
+  if (records.label) {
+    TRIAGE_TRYV(attempt_.checkpoint(*records.label));
+    if (options_.on_label) options_.on_label(*records.label);
   }
-  if (message.contains("usage")) {
-    TRIAGE_TRY(usage, usage_from_json(message["usage"]));
-    attempt_.record_usage(usage);
-    known = true;
-  }
-  if (message.contains("checkpoint")) {
-    if (!message["checkpoint"].is_string()) return refused("checkpoint is not text");
-    const auto& label = message["checkpoint"].get_ref<const std::string&>();
-    if (label.starts_with("triage/")) return refused("labels that begin with triage/ are taken");
-    TRIAGE_TRYV(attempt_.checkpoint(label));
-    if (options_.on_label) options_.on_label(label);
-    known = true;
-  }
-  if (message.contains("failure")) {
-    failure_ = json_error(Json{{"error", message["failure"]}});
-    if (!failure_) return refused("failure is neither a text nor an object");
-    known = true;
-  }
-  spoke_ = spoke_ || known;
-  if (known || message.contains("heartbeat") || message.contains("drain")) {
-    return outcome::success();
-  }
-  return refused("none of its keys is known");
+  return outcome::success();
 }
 
 // The effect's function is carried out elsewhere: a thread waits for what the client says of it.
 Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id) {
   if (!effect.is_object() || !effect.contains("key") || !effect["key"].is_string()) {
-    return refused("effect needs a key, which is a text");
+    return wrong_value("effect", effect, "an object with a key, which is a text");
   }
-  if (id.is_null()) return refused("effect needs an id");
+  if (effect.contains("held") && !effect["held"].is_boolean()) {
+    return wrong_value("effect.held", effect["held"], "true or false");
+  }
+  if (id.is_null()) return wrong_value("id of an effect", id, "any other value");
   const std::string key = effect["key"];
   const Json arguments = effect.value("arguments", Json());
   const bool held = effect.contains("held") && effect["held"] == true;
@@ -264,10 +227,10 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
     const auto carry_out = [&](const EffectCall& call) -> Json {
       std::unique_lock lock(mutex_);
       effects_[key] = {.held = held};
-      speaker->answer(id, {{"ok", true},
-                           {"run", true},
-                           {"generation", call.generation},
-                           {"idempotency_key", call.idempotency_key}});
+      speaker->answer_and_wait(id, {{"ok", true},
+                                    {"run", true},
+                                    {"generation", call.generation},
+                                    {"idempotency_key", call.idempotency_key}});
       ended_.wait(lock, [&] {
         return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
       });
@@ -280,29 +243,43 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
     try {
       const auto done = arguments.is_null() ? attempt_.try_effect(key, carry_out)
                                             : attempt_.try_effect(key, arguments, carry_out);
-      if (done)
-        return speaker->answer(id, {{"ok", true}, {"run", false}, {"result", done.value()}});
-      speaker->answer(
+      if (done) {
+        return speaker->answer_and_wait(id,
+                                        {{"ok", true}, {"run", false}, {"result", done.value()}});
+      }
+      if (done.error().code == Errc::in_doubt && !held) note_doubt(key, arguments);
+      speaker->answer_and_wait(
           id,
           {{"ok", false}, {"code", to_string(done.error().code)}, {"error", done.error().detail}});
     } catch (const std::exception& error) {
-      speaker->answer(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
+      speaker->answer_and_wait(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
     }
   };
   threads_.emplace_back(serve_effect);
   return outcome::success();
 }
 
+void Protocol::note_doubt(const std::string& key, const Json& arguments) {
+  const std::scoped_lock lock(mutex_);
+  if (!doubt_) doubt_ = Doubt{key, arguments};
+}
+
 Result<void> Protocol::end_effect(const Json& end, RunningEffect::End how) {
   if (!end.is_object() || !end.contains("key") || !end["key"].is_string()) {
-    return refused("the end of an effect needs its key");
+    return wrong_value(how == RunningEffect::End::done ? "effect_done" : "effect_not_done", end,
+                       "an object with the effect's key");
   }
   const std::scoped_lock lock(mutex_);
-  const auto found = effects_.find(end["key"].get_ref<const std::string&>());
-  if (found == effects_.end()) return Error{Errc::not_found, "no such effect is under way"};
+  const auto& key = end["key"].get_ref<const std::string&>();
+  const auto found = effects_.find(key);
+  if (found == effects_.end()) {
+    return Error{Errc::not_found, "no effect \"" + printable(key) + "\" is under way"};
+  }
   found->second.end = how;
   found->second.result = end.value("result", Json());
-  found->second.cause = end.value("cause", "the client says that it did not happen");
+  const Json cause = end.value("cause", Json());
+  found->second.cause =
+      cause.is_string() ? cause.get<std::string>() : "the client says that it did not happen";
   ended_.notify_all();
   return outcome::success();
 }

@@ -4,6 +4,7 @@
 
 #include "supervise/file_descriptor.hpp"
 #include "supervise/loop.hpp"
+#include "supervise/protocol_records.hpp"
 #include "triage/attempt.hpp"
 #include "triage/clock.hpp"
 #include "triage/failure.hpp"
@@ -27,14 +28,23 @@ namespace triage::inline v0_1::supervise {
 // One side that speaks: a connection of the socket, or the pipe (which is not answered).
 class Speaker {
  public:
+  // Answers that are not read are kept up to here; then nobody is heard any more.
+  static constexpr std::size_t most_unsent = 16U << 20U;
+
   explicit Speaker(FileDescriptor file, bool answers) : file_(std::move(file)), answers_(answers) {}
 
   [[nodiscard]] int file() const noexcept { return file_.get(); }
   // Nobody reads it any more.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(); }
   void leave() noexcept { gone_ = true; }
-  // Thread-safe. An answer to somebody who has gone is dropped.
+  // Both thread-safe. An answer to somebody who has gone is dropped. The first one keeps what the
+  // other side does not read yet: send_more(), when it does; the second one waits until it does.
   void answer(const Json& id, Json answer);
+  void answer_and_wait(const Json& id, Json answer);
+  void send_more();
+  [[nodiscard]] bool has_unsent();
+  // More than most_unsent was.
+  [[nodiscard]] bool reads_nothing();
   // Reads what is there and calls on_line for each whole line. False: the end.
   bool read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line);
 
@@ -43,8 +53,15 @@ class Speaker {
   bool answers_;
   std::atomic<bool> gone_{false};
   std::mutex writing_{};
+  std::string unsent_{};
   std::string waiting_{};  // The beginning of a line.
   bool skipping_ = false;  // It was too long.
+};
+
+// An effect of which nobody knows whether it happened.
+struct Doubt {
+  std::string key{};
+  Json arguments{};
 };
 
 // An effect that a client carries out: a thread waits inside Attempt::try_effect for its end.
@@ -94,19 +111,25 @@ class Protocol {
   // The failure that the child has reported, if it did.
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
   [[nodiscard]] bool spoke() const noexcept { return spoke_; }
+  // An effect in doubt that was asked for, and refused, if there was one. Not one that is held: who
+  // asks for that is told to ask somebody.
+  [[nodiscard]] std::optional<Doubt> doubt();
   // Why the attempt must end: the run is suspended, or a step was refused by somebody.
   [[nodiscard]] const std::optional<Error>& stopped() const noexcept { return stopped_; }
 
  private:
   using SpeakerPtr = std::shared_ptr<Speaker>;
   void accept();
-  void serve(const SpeakerPtr& speaker);
+  void serve(const SpeakerPtr& speaker, short events);
+  // On the loop's thread.
+  void answer(const SpeakerPtr& speaker, const Json& id, Json answer);
   void forget(const SpeakerPtr& speaker);
   void take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long);
-  Result<void> take(const SpeakerPtr& speaker, const Json& message, const Json& id, Json& answer,
+  Result<void> take(const SpeakerPtr& speaker, const Json& message, const Json& id, Json& reply,
                     bool& later);
-  Result<void> take_record(const Json& message);
+  Result<void> take_records(LineRecords&& records);
   Result<void> begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id);
+  void note_doubt(const std::string& key, const Json& arguments);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
   void trouble(const std::string& what);
   // In protocol_waits.cpp.
@@ -115,7 +138,7 @@ class Protocol {
   // Requests that are answered when something has come. True: `message` was one of them.
   Result<bool> take_wait(const SpeakerPtr& speaker, const Json& message, const Json& id,
                          bool& later);
-  Result<void> propose(const Json& step, Json& answer);
+  Result<void> propose(const Json& step, Json& reply);
   void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id);
   void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
                 bool began);
@@ -139,10 +162,8 @@ class Protocol {
   std::condition_variable ended_{};
   bool closing_ = false;  // The child has ended.
   std::map<std::string, RunningEffect> effects_{};
+  std::optional<Doubt> doubt_{};
   std::list<std::jthread> threads_{};
 };
-
-// A step from its JSON fields. Errors: Errc::invalid_argument, naming the field.
-[[nodiscard]] Result<Step> step_from_json(const Json& fields);
 
 }  // namespace triage::inline v0_1::supervise

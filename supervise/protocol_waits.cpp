@@ -16,16 +16,15 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
+constexpr std::size_t longest_name = 256;                    // Of a signal.
 constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal.
-
-Error not_possible(const std::string& why) { return {Errc::invalid_argument, why}; }
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {
   constexpr double latest = 253'402'300'799.0;  // The end of the year 9999.
   const double value = seconds.is_number() ? seconds.get<double>() : -1.0;
   if (!(value >= 0.0 && value <= latest)) {
-    return not_possible(std::string(what) + " is not a time: seconds since 1970");
+    return wrong_value(what, seconds, "a time: seconds since 1970, up to the year 9999");
   }
   return WallTime(std::chrono::milliseconds(std::llround(value * 1000.0)));
 }
@@ -74,8 +73,9 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
                                  bool& later) {
   const bool sleeps = message.contains("sleep_until");
   if (!sleeps && !message.contains("wait")) return outcome::success(false);
-  if (id.is_null())
-    return not_possible(std::string(sleeps ? "sleep_until" : "wait") + " needs an id");
+  if (id.is_null()) {
+    return wrong_value(sleeps ? "id of a sleep_until" : "id of a wait", id, "any other value");
+  }
   spoke_ = true;
   const Json request = sleeps ? message["sleep_until"] : message["wait"];
   if (sleeps) {
@@ -85,7 +85,11 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
     return outcome::success(true);
   }
   if (!request.is_object() || !request.contains("name") || !request["name"].is_string()) {
-    return not_possible("wait needs a name, which is a text");
+    return wrong_value("wait", request, "an object with a name, which is a text");
+  }
+  const std::size_t length = request["name"].get_ref<const std::string&>().size();
+  if (length == 0 || length > longest_name) {
+    return wrong_value("wait.name", request["name"], "a text of 1 to 256 bytes");
   }
   TRIAGE_TRY(until, moment_of(request.value("until", Json()), "wait.until"));
   later = true;
@@ -96,17 +100,17 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
 // A short wait is kept here, so that nothing stands still meanwhile; a long one suspends the run.
 void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id) {
   const Duration left = when - options_.clock->wall_now();
-  if (left <= Duration::zero()) return speaker->answer(id, {{"ok", true}});
+  if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});
   if (left <= options_.max_wait || options_.max_wait == Duration::zero()) {
     if (options_.on_wait) options_.on_wait(true);
     return loop_.call_at(options_.clock->now() + left, [this, speaker, id] {
       if (options_.on_wait) options_.on_wait(false);
-      speaker->answer(id, {{"ok", true}});
+      answer(speaker, id, {{"ok", true}});
     });
   }
   try {
     attempt_.sleep_until(when);
-    speaker->answer(id, {{"ok", true}});
+    answer(speaker, id, {{"ok", true}});
   } catch (const AttemptStopped&) {
     stop({Errc::suspended, "the program sleeps"});
   }
@@ -114,16 +118,17 @@ void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json&
 
 void Protocol::wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until,
                         const Json& id, bool began) {
-  const auto answer = [&](const std::optional<Json>& value) {
+  const auto reply = [&](const std::optional<Json>& value) {
     if (began && options_.on_wait) options_.on_wait(false);
-    speaker->answer(id, value ? Json{{"ok", true}, {"came", true}, {"value", *value}}
-                              : Json{{"ok", true}, {"came", false}});
+    answer(speaker, id,
+           value ? Json{{"ok", true}, {"came", true}, {"value", *value}}
+                 : Json{{"ok", true}, {"came", false}});
   };
   try {
-    if (auto value = attempt_.received(name)) return answer(value);
+    if (auto value = attempt_.received(name)) return reply(value);
     const Duration left = until - options_.clock->wall_now();
     const bool shortly = left <= options_.max_wait || options_.max_wait == Duration::zero();
-    if (left <= Duration::zero() || !shortly) return answer(attempt_.wait(name, until));
+    if (left <= Duration::zero() || !shortly) return reply(attempt_.wait(name, until));
     if (!began && options_.on_wait) options_.on_wait(true);
     loop_.call_at(options_.clock->now() + std::min<Duration>(left, look_every),
                   [this, speaker, name, until, id] { wait_for(speaker, name, until, id, true); });
@@ -132,15 +137,15 @@ void Protocol::wait_for(const SpeakerPtr& speaker, const std::string& name, Wall
   }
 }
 
-Result<void> Protocol::propose(const Json& fields, Json& answer) {
-  TRIAGE_TRY(step, step_from_json(fields));
+Result<void> Protocol::propose(const Json& fields, Json& reply) {
+  TRIAGE_TRY(step, step_from_json(fields, "propose_step"));
   spoke_ = true;
   const auto allowed = attempt_.propose_step(step);
-  answer["allowed"] = allowed.has_value();
+  reply["allowed"] = allowed.has_value();
   if (allowed) return outcome::success();
   const auto verdict = allowed.error().reported();
   if (!verdict) return allowed.error();
-  answer["reason"] = verdict->text;
+  reply["reason"] = verdict->text;
   if (verdict->reason == "needs_approval") stop(allowed.error());
   return outcome::success();
 }

@@ -10,21 +10,52 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::size_t most_read_at_once = 64U << 10U;
+constexpr int look_every_ms = 100;  // Whether the other side is still there.
 
 }  // namespace
 
 void Speaker::answer(const Json& id, Json answer) {
-  if (!answers_ || id.is_null()) return;
+  if (!answers_ || id.is_null() || gone()) return;
   Json whole{{"id", id}};
   whole.update(answer);
-  const std::string line = show(whole) + "\n";
+  {
+    const std::scoped_lock lock(writing_);
+    unsent_ += show(whole) + "\n";
+  }
+  send_more();
+}
+
+void Speaker::answer_and_wait(const Json& id, Json answer) {
+  this->answer(id, std::move(answer));
+  while (has_unsent() && !gone()) {
+    pollfd ready{file_.get(), POLLOUT, 0};
+    ::poll(&ready, 1, look_every_ms);
+    send_more();
+  }
+}
+
+void Speaker::send_more() {
   const std::scoped_lock lock(writing_);
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t put = ::send(file_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+  std::size_t sent = 0;
+  while (sent < unsent_.size()) {
+    const ssize_t put = ::send(file_.get(), unsent_.data() + sent, unsent_.size() - sent,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;
+    if (put < 0 && errno != EAGAIN) sent = unsent_.size();  // Nobody is there.
+    if (put < 0) break;
     sent += static_cast<std::size_t>(put);
   }
+  unsent_.erase(0, sent);
+}
+
+bool Speaker::has_unsent() {
+  const std::scoped_lock lock(writing_);
+  return !unsent_.empty();
+}
+
+bool Speaker::reads_nothing() {
+  const std::scoped_lock lock(writing_);
+  return unsent_.size() > most_unsent;
 }
 
 bool Speaker::read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line) {

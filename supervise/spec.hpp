@@ -67,7 +67,7 @@ inline constexpr int protocol_version = 1;
 inline constexpr const char* common_version = "1";
 // The file name of the command's program.
 [[nodiscard]] std::string program_name(const RunSpec& spec);
-// What a run may be gone on with as: the program, its adapter and the protocol's version. It is the
+// As what a run may continue: the program, its adapter and the protocol's version. It is the
 // version of the run's agent, whose name is that of all supervised runs. adapter: its name; empty:
 // none.
 [[nodiscard]] std::string version_of(const RunSpec& spec, std::string_view adapter);

@@ -21,6 +21,7 @@ extern char** environ;
 namespace triage::inline v0_1::supervise {
 namespace {
 
+constexpr int not_executed = 126;     // As env(1) and the shells say it.
 constexpr int most_attempts = 1'000;  // The policy decides long before.
 
 std::string base_name(const std::string& program) {
@@ -52,6 +53,16 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 bool interrupted(const ChildEnd& end) {
   return end.cause == ChildEnd::Cause::itself && WIFSIGNALED(end.status) &&
          WTERMSIG(end.status) == SIGINT;
+}
+
+// Ends the run for whoever must find out: every further attempt would only come to the same doubt.
+void ask_again(Attempt& attempt, const Doubt& doubt) {
+  const auto nothing = [](const EffectCall&) -> Json { throw EffectNotDone("nobody was asked"); };
+  if (doubt.arguments.is_null()) {
+    static_cast<void>(attempt.effect(doubt.key, nothing));
+  } else {
+    static_cast<void>(attempt.effect(doubt.key, doubt.arguments, nothing));
+  }
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
   std::map<std::string, std::string> variables{
       {"TRIAGE_RUN_ID", attempt.run_id()},
       {"TRIAGE_ATTEMPT", std::to_string(attempt.number())},
+      {"TRIAGE_PROTOCOL", std::to_string(protocol_version)},
       {"TRIAGE_SOCKET", protocol.socket_path()},
       {"TRIAGE_FD", std::to_string(plan.inherited_as)},
       {"NOTIFY_SOCKET", protocol.notify_path()},
@@ -163,12 +175,16 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
-  TRIAGE_TRYV(io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
+  bool recorded = false;
+  const Result<void> started = io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
     TRIAGE_TRYV(attempt.checkpoint(to_label(mark)));
+    recorded = true;
     return outcome::success();
-  }));
+  });
+  if (!started && recorded) status_ = not_executed;
+  TRIAGE_TRYV(started);
   protocol.close_pipe_for_child();
   const ChildEnd end = io.serve();
   protocol.finish();
@@ -181,6 +197,8 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     return outcome::success(Json{{"exit_status", *status_}});
   }
   if (interrupted(end)) options_.signals->stop();
+  const auto doubt = protocol.doubt();
+  if (doubt && !attempt.stop_token().stop_requested()) ask_again(attempt, *doubt);
   return failed(spec, attempt, end, protocol, adapted);
 }
 

@@ -66,6 +66,7 @@ ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
 std::function<ExitStatus()> classify(CLI::App& arguments) {
   arguments.footer(
       std::string(
+          "Example: echo '{\"error\": \"HTTP 503 Service Unavailable\"}' | triage classify\n\n"
           "Reads one JSON object a line from standard input: error, and optionally "
           "exception_type,\n"
           "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "

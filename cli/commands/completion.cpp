@@ -6,6 +6,8 @@
 #include "triage/version.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -100,22 +102,36 @@ std::string for_zsh(const CLI::App& root) {
          for_bash(root);
 }
 
+// Under which words in front of the cursor fish offers what stands behind `path`. A name of a
+// command may also be one of a group's: `run` and `workflow run`.
+std::string fish_condition(const CLI::App& root, const CLI::App& app, const std::string& path) {
+  if (path.empty()) return "__fish_use_subcommand";
+  const std::string seen = "__fish_seen_subcommand_from ";
+  const auto not_seen = [&seen](const std::string& names) {
+    return names.empty() ? "" : "; and not " + seen + names;
+  };
+  std::string names;
+  if (const std::size_t space = path.find(' '); space != std::string::npos) {
+    return seen + path.substr(0, space) + "; and " + seen + path.substr(space + 1);
+  }
+  if (const auto own = commands_of(app); !own.empty()) {
+    for (const CLI::App* one : own) names += (names.empty() ? "" : " ") + one->get_name();
+    return seen + path + not_seen(names);
+  }
+  for (const CLI::App* group : commands_of(root)) {
+    const auto own = commands_of(*group);
+    const bool has = std::any_of(own.begin(), own.end(),
+                                 [&path](const CLI::App* one) { return one->get_name() == path; });
+    if (has) names += (names.empty() ? "" : " ") + group->get_name();
+  }
+  return seen + path + not_seen(names);
+}
+
 std::string for_fish(const CLI::App& root) {
   std::string script =
       "# Completion of triage in fish. To use it: triage completion fish | source\n";
   for_each_command(root, "", [&](const CLI::App& app, const std::string& path) {
-    std::string condition = "__fish_use_subcommand";
-    if (!path.empty()) {
-      condition.clear();
-      for (std::size_t at = 0; at < path.size();) {
-        const std::size_t end = std::min(path.find(' ', at), path.size());
-        condition +=
-            (at == 0 ? "__fish_seen_subcommand_from " : "; and __fish_seen_subcommand_from ") +
-            path.substr(at, end - at);
-        at = end + 1;
-      }
-    }
-    const std::string line = "complete -c triage -n " + quoted(condition);
+    const std::string line = "complete -c triage -n " + quoted(fish_condition(root, app, path));
     for (const CLI::App* one : commands_of(app)) {
       script += line + " -f -a " + one->get_name() + " -d " + quoted(one->get_description()) + "\n";
     }
@@ -127,16 +143,31 @@ std::string for_fish(const CLI::App& root) {
   return script;
 }
 
+// A character beyond ASCII at `at`, which is moved behind it, as groff(7) writes it: "\\[u2026]".
+std::string roff_character(const std::string& text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t more = byte(at) >= 0xF0U ? 3 : byte(at) >= 0xE0U ? 2 : 1;
+  unsigned code = byte(at) & (0x3FU >> more);
+  for (std::size_t i = 0; i < more && at + 1 < text.size(); ++i)
+    code = code << 6U | (byte(++at) & 0x3FU);
+  std::array<char, 16> name{};
+  std::snprintf(name.data(), name.size(), "\\[u%04X]", code);
+  return name.data();
+}
+
 // Text for roff: nothing of it is a request or an escape.
 std::string roff(const std::string& text) {
   std::string safe;
   bool line_start = true;
-  for (const char letter : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = text[at];
     if (line_start && (letter == '.' || letter == '\'')) safe += "\\&";
     if (letter == '\\') {
       safe += "\\e";
     } else if (letter == '-') {
       safe += "\\-";
+    } else if (static_cast<unsigned char>(letter) >= 0x80U) {
+      safe += roff_character(text, at);
     } else {
       safe += letter;
     }

@@ -93,7 +93,8 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
                        "Whose wording it is, for the evaluation. Default: the agent's name.");
   arguments.add_option("--who", given->who, "Who says so. Default: $USER.");
   arguments.footer(
-      std::string("The line is added as a whole and is durable when the command ends; "
+      std::string("Example: triage correct nightly --type timeout\n\n"
+                  "The line is added as a whole and is durable when the command ends; "
                   "several may add at\nonce. `triage train` learns from the file.\n\n") +
       exit_status_help());
   return [given] { return correct_run(*given); };

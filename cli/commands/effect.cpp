@@ -8,10 +8,13 @@
 #include "supervisor_client.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include <sys/wait.h>
 
@@ -59,7 +62,8 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   for (ssize_t got = 0; (got = ::read(pipe.read.get(), block.data(), block.size())) != 0;) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) break;
-    ran.out.append(block.data(), static_cast<std::size_t>(got));
+    const std::size_t room = longest_output - std::min(ran.out.size(), longest_output);
+    ran.out.append(block.data(), std::min(static_cast<std::size_t>(got), room));
   }
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
@@ -67,8 +71,34 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   return outcome::success(std::move(ran));
 }
 
+// JSON holds no bytes that are not UTF-8: they are kept beside the text that shows them.
+Json result_of(const Ran& ran) {
+  Json result{{"status", ran.status}, {"out", ran.out}};
+  const std::string shown = Json::parse(show(result))["out"];
+  if (shown == ran.out) return result;
+  result["out"] = shown;
+  std::string digits;
+  for (const char c : ran.out) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    digits += hex[static_cast<unsigned char>(c) >> 4U];
+    digits += hex[static_cast<unsigned char>(c) & 15U];
+  }
+  result["out_hex"] = std::move(digits);
+  return result;
+}
+
+std::string bytes_of(const Json& result) {
+  const std::string digits = result.value("out_hex", "");
+  if (digits.empty()) return result.value("out", "");
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::strtol(digits.substr(i, 2).c_str(), nullptr, 16));
+  }
+  return bytes;
+}
+
 ExitStatus replay(const Json& result) {
-  print(result.value("out", ""));
+  print(bytes_of(result));
   return static_cast<ExitStatus>(result.value("status", 0));
 }
 
@@ -101,8 +131,7 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
         withdraw_effect(client.value(), given, "status " + std::to_string(ran.value().status)));
     return static_cast<ExitStatus>(ran.value().status);
   }
-  const Json result{{"status", ran.value().status},
-                    {"out", ran.value().out.substr(0, longest_output)}};
+  const Json result = result_of(ran.value());
   if (auto told = client.value().tell({{"effect_done", {{"key", given.key}, {"result", result}}}});
       !told) {
     return report(told.error());
@@ -125,7 +154,9 @@ std::function<ExitStatus()> effect(CLI::App& arguments) {
       "Example: triage effect mail:42 -- ./send_mail.sh 42\n\n"
       "CMD runs at most once in the life of the run; later calls print what it printed (the first\n"
       "MB) and end with its status. It finds its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If\n"
-      "nobody knows whether it happened, the exit status is 2, and it is not run again.");
+      "nobody knows whether it happened, the exit status is 5, and it is not run again: a person "
+      "must\n"
+      "find out, and tell `triage settle`.");
   return [given] { return carry_out_effect(*given); };
 }
 

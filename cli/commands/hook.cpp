@@ -132,7 +132,9 @@ ExitStatus run_hook(const HookArguments& given) {
   if (served) return served.value();
   report(served.error());
   // A Stop hook that blocks makes the program go on for ever: only calls are ever blocked.
-  const bool call = !event || event.value().name == "PreToolUse";
+  const bool other = !event && text.find("hook_event_name") != std::string::npos &&
+                     text.find("PreToolUse") == std::string::npos;
+  const bool call = event ? event.value().name == "PreToolUse" : !other;
   return given.on_error == "block" && call ? blocks : ExitStatus::done;
 }
 

@@ -137,15 +137,20 @@ ExitStatus settle_it(const OperateArguments& given) {
   const RunInfo& run = meant.value().run;
   const auto found = settlement_of(given, run);
   if (!found) return report(found.error());
-  return tell_done(
-      given,
-      settle_effect(*meant.value().store, run.id, given.name, found.value(), {.who = given.who}),
-      "Effect \"" + printable(given.name) + "\" of run " + run.id +
-          " is settled: " + (found.value().happened ? "done." : "not done."),
-      {{"run", run.id},
-       {"effect", given.name},
-       {"done", found.value().happened},
-       {"result", found.value().result}});
+  Result<void> done =
+      settle_effect(*meant.value().store, run.id, given.name, found.value(), {.who = given.who});
+  if (!done && done.error().code == Errc::busy) {
+    done = Error{Errc::busy, done.error().detail +
+                                 "; it ends by itself when it comes to that effect, or interrupt "
+                                 "it (SIGTERM), settle, and go on with `triage resume`"};
+  }
+  return tell_done(given, done,
+                   "Effect \"" + printable(given.name) + "\" of run " + run.id +
+                       " is settled: " + (found.value().happened ? "done." : "not done."),
+                   {{"run", run.id},
+                    {"effect", given.name},
+                    {"done", found.value().happened},
+                    {"result", found.value().result}});
 }
 
 ExitStatus reissue_it(const OperateArguments& given) {

@@ -118,13 +118,34 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
                                    "` goes on with it as it was begun, another --run begins anew"};
 }
 
+// A program is not executed before its process is in the journal: on a full disk no attempt would
+// come to anything, and the user should hear that once.
+Result<void> check_writable(CheckpointStore& store, const RunId& run) {
+  constexpr const char* space = "triage-run-probe";  // Those of the library begin with triage/.
+  const std::string as_much(65'536, ' ');            // More than the first records of a run.
+  const auto put = store.put_if(space, run, 0, as_much);
+  if (!put) {
+    return Error{put.error().code,
+                 "nothing was run, since the store cannot be written: " + put.error().detail};
+  }
+  static_cast<void>(store.erase_if(space, run, put.value()));  // Not every key space can.
+  return outcome::success();
+}
+
 ExitStatus run_command(const RunArguments& given) {
   const auto spec = spec_of(given);
   if (!spec) return report(spec.error());
   const auto program = supervise::find_program(given.command.front(), spec.value().folder);
   if (!program) {
-    report(program.error());
-    return program.error().code == Errc::not_found ? not_found_status : not_executable_status;
+    const Error& error = program.error();
+    const ExitStatus status =
+        error.code == Errc::not_found ? not_found_status : not_executable_status;
+    if (asked_for_json()) {
+      tell_error(to_string(error.code), error.detail, status);
+    } else {
+      report(error);
+    }
+    return status;
   }
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
@@ -146,6 +167,9 @@ ExitStatus run_command(const RunArguments& given) {
         given.run, agent.value().run_or_resume(given.run, task, {.run = options}));
   }
   options.run_id = make_run_id(real_clock()->wall_now(), *real_random());
+  if (const auto writable = check_writable(session.value()->store(), options.run_id); !writable) {
+    return report(writable.error());
+  }
   return session.value()->conclude(options.run_id, agent.value().run(task, options));
 }
 
@@ -202,7 +226,7 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
                      "Steps that the program proposes are judged by their risk: allowed, denied, "
                      "or the run waits until somebody decides.");
   arguments.add_option("--adapter", given->adapter,
-                       "How the program's events are read and its session is gone on with: a name "
+                       "How the program's events are read and its session is continued: a name "
                        "(claude, codex, generic) or a file. Default: by the program's name.");
   arguments
       .add_option("--session", given->own_session,

@@ -40,13 +40,19 @@ std::string program_of(CheckpointStore& store, const RunInfo& run) {
   if (!reading || reading.value().records.empty()) return run.agent;
   const auto body = reading.value().records.front().body();
   if (!body || !body.value().is_object()) return run.agent;
-  Json task = body.value().value("task", Json());
-  task = supervise::without_secrets(task, supervise::redactor_of(task));
-  if (!task.is_object() || !task.contains("command")) return run.agent;
-  std::string line;
-  for (const Json& word : task["command"]) {
-    if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
+  const auto task = body.value().find("task");
+  if (task == body.value().end() || !task->is_object() || !task->contains("command")) {
+    return run.agent;
   }
+  std::vector<std::string> words;
+  for (const Json& word : (*task)["command"]) {
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  }
+  if (const auto redactor = supervise::redactor_of(*task)) {
+    words = supervise::without_secrets(words, *redactor);
+  }
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
   return shorten(line, longest_command);
 }
 

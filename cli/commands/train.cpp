@@ -201,7 +201,8 @@ std::function<ExitStatus()> train(CLI::App& arguments) {
                        "out one origin after the other. Default: 10.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string("The same corpus and corrections give the same bytes. A line that is no "
+      std::string("Example: triage train --corrections corrections.jsonl --out mine.bin\n\n"
+                  "The same corpus and corrections give the same bytes. A line that is no "
                   "correction is reported\nwith its number, the rest is used, and the exit status "
                   "is 4.\n\n") +
       exit_status_help());

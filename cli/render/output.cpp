@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "render/output.hpp"
 
+#include "exit_status.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -123,7 +125,14 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void print_json(const Json& value) { print(show(value, 2) + "\n"); }
 
-void warn(std::string_view text) { std::fprintf(stderr, "triage: %s\n", printable(text).c_str()); }
+void warn(std::string_view text) {
+  if (!asked_for_json()) {
+    std::fprintf(stderr, "triage: %s\n", printable(text).c_str());
+    return;
+  }
+  const Json line{{"event", "warning"}, {"message", text}};
+  std::fprintf(stderr, "%s\n", show(line).c_str());
+}
 
 std::string iso_time(WallTime time) {
   return format_time(time, "%Y-%m-%dT%H:%M:%S") + milliseconds_of(time) + "Z";

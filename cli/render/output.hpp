@@ -48,7 +48,7 @@ class Table {
 
 void print(std::string_view text);   // To stdout, as it is.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
-void warn(std::string_view text);    // "triage: …" to stderr.
+void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON where JSON is asked for.
 
 [[nodiscard]] std::string iso_time(WallTime time);    // "2026-11-21T10:00:00.123Z"
 [[nodiscard]] std::string short_time(WallTime time);  // "2026-11-21 10:00:00", in UTC.

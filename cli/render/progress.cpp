@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "progress.hpp"
 
+#include "exit_status.hpp"
 #include "output.hpp"
 
 #include "triage/json.hpp"
@@ -48,6 +49,11 @@ std::string Progress::next(std::uint64_t done, std::uint64_t all) {
 void Progress::tell(std::uint64_t done, std::uint64_t all) {
   const std::string line = next(done, all);
   if (line.empty()) return;
+  if (!terminal_ && asked_for_json()) {
+    const Json event{{"event", "progress"}, {"what", what_}, {"done", done}, {"all", all}};
+    std::fprintf(stderr, "%s\n", show(event).c_str());
+    return;
+  }
   std::fprintf(stderr, terminal_ ? "\r%s\033[K" : "%s\n", line.c_str());
   std::fflush(stderr);
   shown_ = true;

@@ -72,8 +72,7 @@ Error misplaced_key(const std::string& key, const Json& value, const StrategyReg
                               "{FAILURE_TYPE: {\"strategy\": NAME, …}}" +
                               detail::allowed_names(printable(key), top_level_keys()));
   }
-  return refused_at("", where +
-                            "is no failure type; an argument belongs into its strategy's object" +
+  return refused_at("", where + "is no failure type; an argument belongs in its strategy's object" +
                             detail::allowed_names(printable(key), top_level_keys()));
 }
 

@@ -101,6 +101,10 @@ Result<std::string> copy_beside(const std::string& path) {
 
 }  // namespace
 
+std::string shadow_repository(const std::string& shadows, const std::string& folder) {
+  return shadows + "/" + name_of(folder);
+}
+
 Result<std::string> check_workspace(const std::string& folder) {
   std::error_code problem;
   const fs::path path = fs::canonical(folder, problem);
@@ -133,7 +137,7 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
                  "workspace can be kept"};
   }
   made.options_.left_out.push_back(made.options_.shadows);
-  const std::string base = made.options_.shadows + "/" + name_of(made.options_.folder);
+  const std::string base = shadow_repository(made.options_.shadows, made.options_.folder);
   made.git_ = {.repository = base,
                .index = base + "/index-" + name_of(made.options_.run),
                .tree = made.options_.folder};

@@ -34,6 +34,9 @@ struct Restored {
 // Errc::unsupported.
 [[nodiscard]] Result<std::string> check_workspace(const std::string& folder);
 
+// Where the files of a folder are kept. folder: as check_workspace returns it.
+[[nodiscard]] std::string shadow_repository(const std::string& shadows, const std::string& folder);
+
 // Kept by content are files and links with their permissions, deletions too, untracked ones too;
 // not what .gitignore and .triageignore name, nor empty folders, sockets and other special files,
 // repositories within it, and what is too large. Thread-safety: none; one object a run.

@@ -97,6 +97,32 @@ TEST_CASE("every ready experiment runs, and is read as it stands in the manual",
   CHECK(ran == 7);
 }
 
+TEST_CASE("the experiment that the manual begins with works as it is printed", "[cli]") {
+  const TempFolder folder;
+  std::string page = read_text(std::string(TRIAGE_SOURCE_DIR) + "/docs/experiments.md");
+  const auto next_block = [&page](const std::string& fence) {
+    const std::size_t begin = page.find(fence) + fence.size();
+    const std::size_t end = page.find("```", begin);
+    const std::string block = page.substr(begin, end - begin);
+    page.erase(0, end + 3);
+    return block;
+  };
+  const std::string mine = experiment_with(folder, "mine.yaml", next_block("```yaml\n"));
+  static_cast<void>(experiment_with(folder, "my_policy.yaml", next_block("```yaml\n")));
+  const std::string printed = next_block("```\n$ triage experiment mine.yaml\n");
+  const Printed ran = triage_command({"experiment", mine, "--store", folder.file("runs.db")});
+  INFO(ran.out << ran.error);
+  CHECK(ran.status == 0);
+  // The figures move a little with the classifier's model.
+  const auto words = [](std::string text) {
+    std::erase_if(text, [](char c) {
+      return c == ' ' || c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9');
+    });
+    return text;
+  };
+  CHECK(words(ran.out) == words(printed));
+}
+
 TEST_CASE("a real store comes to the same as one in memory, and its time may be asked for",
           "[cli]") {
   const TempFolder folder;

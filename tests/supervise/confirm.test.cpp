@@ -120,3 +120,56 @@ TEST_CASE("what cannot be confirmed says why, and runs nothing", "[confirm]") {
   refused({"nobody", "--confirm", "--hint", "x"}, 1, "nobody");
   CHECK(read_text(shop.file("asked")) == asked);
 }
+
+TEST_CASE("a run with a workspace is tried out in copies, with its files as they were",
+          "[confirm]") {
+  const Workshop shop;
+  ::setenv("XDG_STATE_HOME", shop.file("state").c_str(), 1);
+  const std::string tree = shop.file("tree");
+  std::filesystem::create_directories(tree);
+  std::ofstream(tree + "/name") << "usrs\n";
+  std::ofstream(tree + "/.gitignore") << "cache\n";
+  std::ofstream(tree + "/cache") << "warm\n";
+  std::ofstream(tree + "/look") << "#!/bin/sh\nW='" << shop.file("") << "'\n"
+                                << T << R"sh(
+$T step plan
+[ -n "$TRIAGE_RECOVERY" ] && grep -q 'called users' "$TRIAGE_RECOVERY" && echo users > name
+read name < name
+echo "$name in $(cat cache)" >> ${W}asked
+echo x >> made
+if [ "$name" != users ]; then
+  echo spoilt > name
+  $T step lookup --tool lookup --error "no such table: $name"
+  echo "HTTP 404 no such table: $name" >&2; exit 1
+fi)sh";
+  std::filesystem::permissions(tree + "/look", std::filesystem::perms::owner_all);
+  const auto in_tree = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"/usr/bin/env", "-C", tree});
+    return run_program(words);
+  };
+  const Printed failed =
+      in_tree(shop.run_line({"--run", "r", "--max-attempts", "1", "--workspace", "."}, {"./look"}));
+  INFO(failed.error);
+  REQUIRE(failed.status == 1);
+  REQUIRE(read_text(tree + "/name") == "spoilt\n");
+  const Json json = report_of(shop.triage({"replay", "r", "--confirm", "--times", "6", "--json",
+                                           "--hint", "The table is called users."}));
+  CHECK(json["finding"] == "cause");
+  CHECK(json["unchanged"]["failed_alike"] == 6);
+  std::string expected = "usrs in warm\n";
+  for (int i = 0; i < 12; ++i) {
+    expected += i % 4 == 1 || i % 4 == 2 ? "users in warm\n" : "usrs in warm\n";
+  }
+  CHECK(read_text(shop.file("asked")) == expected);
+  // Nothing of it is in the user's folder.
+  CHECK(read_text(tree + "/name") == "spoilt\n");
+  CHECK(read_text(tree + "/made") == "x\n");
+  // A program that is told where the folder is would leave the copy.
+  const Printed elsewhere = shop.run({"--run", "e", "--max-attempts", "1", "--workspace", tree},
+                                     {"sh", "-c", "echo x; exit 1"});
+  REQUIRE(elsewhere.status == 1);
+  const Printed refused = shop.triage({"replay", "e", "--confirm", "--from", "e@0", "--hint", "x"});
+  CHECK(refused.status == 9);
+  CHECK_THAT(refused.error, ContainsSubstring("outside of its workspace"));
+  ::unsetenv("XDG_STATE_HOME");
+}

@@ -74,6 +74,13 @@ TEST_CASE("no event but a call is ever blocked, whatever goes wrong", "[hook]") 
     CHECK(printed.status == 0);
     CHECK(printed.out.empty());
   }
+  // One that is cut off, and a result without a tool.
+  for (const char* event : {R"({"hook_event_name": "Stop", "stop_hook)",
+                            R"({"hook_event_name": "PostToolUse", "tool_response": 1})"}) {
+    const Printed printed = hook(shop, event, "--on-error block");
+    CHECK(printed.status == 0);
+    CHECK(printed.error.starts_with("triage: "));
+  }
   // PostToolUse with a supervisor that is gone.
   const std::string post = R"({"hook_event_name":"PostToolUse","tool_name":"Bash"})";
   std::ofstream(shop.file("event")) << post;
@@ -86,7 +93,9 @@ TEST_CASE("no event but a call is ever blocked, whatever goes wrong", "[hook]") 
 
 TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook]") {
   const Workshop shop;
-  for (const std::string& bad : {std::string("no JSON"), std::string("[]"), std::string("{}")}) {
+  for (const std::string& bad :
+       {std::string("no JSON"), std::string("[]"), std::string("{}"),
+        std::string(R"({"hook_event_name": "PreToolUse", "tool_name": 5})")}) {
     const Printed passed = hook(shop, bad);
     CHECK(passed.status == 0);
     CHECK(passed.out.empty());

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ class Place {
     std::vector<std::string> all{TRIAGE_COMMAND,  "workflow", "run", path,    "--store",
                                  file("runs.db"), "--run",    "one", "--json"};
     all.insert(all.end(), more.begin(), more.end());
-    return run_program(all);
+    Printed printed = run_program(all);
+    printed.error = told(printed.error);
+    return printed;
   }
   // How often a command was run that adds a line to this file.
   [[nodiscard]] std::size_t lines(const std::string& name) const {
@@ -33,6 +36,18 @@ class Place {
   }
 
  private:
+  // What lines of JSON on the standard error say, as people are told it.
+  static std::string told(const std::string& lines) {
+    std::string text;
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+      const Json event = Json::parse(line, nullptr, false);
+      const bool is_event = event.is_object() && event.contains("message");
+      text += (is_event ? "triage: " + event["message"].get<std::string>() : line) + "\n";
+    }
+    return text;
+  }
+
   TempFolder folder_{};
 };
 

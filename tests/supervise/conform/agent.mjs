@@ -13,6 +13,11 @@ if (word === "not_done") {
   });
 }
 if (word === "label") await triage.checkpoint("planned");
+if (word === "usage") await triage.usage({ input_tokens: 5, output_tokens: 2 });
+if (word === "beat") triage.heartbeat();
+if (word === "allowed" || word === "denied") console.log((await triage.propose("delete")) ?? "allowed");
+if (word === "sleep") await triage.sleepUntil(4102444800);
+if (word === "wait") console.log(await triage.wait("approved", 4102444800));
 if (word === "failure") {
   await triage.fail("HTTP 503", { status: 503 });
   process.exit(1);

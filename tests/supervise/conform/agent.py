@@ -23,6 +23,16 @@ with Supervisor() as triage:
         triage.effect("mail:1", refuse)
     elif word == "label":
         triage.checkpoint("planned")
+    elif word == "usage":
+        triage.usage(input_tokens=5, output_tokens=2)
+    elif word == "beat":
+        triage.heartbeat()
+    elif word in ("allowed", "denied"):
+        print(triage.propose("delete") or "allowed")
+    elif word == "sleep":
+        triage.sleep_until(4102444800)
+    elif word == "wait":
+        print(triage.wait("approved", 4102444800))
     elif word == "failure":
         triage.fail("HTTP 503", status=503)
         sys.exit(1)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What one line of the protocol records, read and checked before any of it is recorded.
+
+#include "triage/failure.hpp"
+#include "triage/json.hpp"
+#include "triage/result.hpp"
+#include "triage/step.hpp"
+#include "triage/usage.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+struct LineRecords {
+  std::optional<Step> step{};
+  std::optional<Json> state{};  // An object.
+  std::optional<Usage> usage{};
+  std::optional<std::string> label{};
+  std::optional<Failure> failure{};
+
+  [[nodiscard]] bool any() const noexcept { return step || state || usage || label || failure; }
+};
+
+// All of the line or nothing. Errors: Errc::invalid_argument, with key, value and what is allowed.
+[[nodiscard]] Result<LineRecords> records_from_json(const Json& message);
+
+// A step from its JSON fields, or from a text, which is its action. Errors: likewise.
+[[nodiscard]] Result<Step> step_from_json(const Json& fields, const std::string& key = "step");
+
+// Whether a line has keys that cannot stand together: a request stands alone. Errors: likewise.
+[[nodiscard]] Result<void> check_keys(const Json& message);
+
+// "KEY is VALUE; allowed is ALLOWED".
+[[nodiscard]] Error wrong_value(const std::string& key, const Json& value,
+                                std::string_view allowed);
+
+// Whether brackets are nested deeper than `most`: looked at before anything is parsed, since a
+// million of them would cost a gigabyte.
+[[nodiscard]] bool nested_too_deep(std::string_view json, int most) noexcept;
+
+}  // namespace triage::inline v0_1::supervise

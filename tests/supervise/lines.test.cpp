@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The protocol, line by line: what each mistake is answered, and that none does any harm.
+#include "supervise/running.hpp"
+
+#include "support/catch.hpp"
+#include "triage/journal.hpp"
+#include "triage/json.hpp"
+
+#include <sstream>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Sends each line of a file with an id of its own, and prints the answers.
+constexpr const char* sender = R"(
+import json, os, socket, sys
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(os.environ["TRIAGE_SOCKET"])
+answers = peer.makefile()
+for number, line in enumerate(open(sys.argv[1])):
+    message = json.loads(line)
+    message.setdefault("id", number)
+    peer.sendall(json.dumps(message).encode() + b"\n")
+    print(answers.readline(), end="")
+)";
+
+// Asks often before it reads anything, in parts that are larger than what a socket holds.
+constexpr const char* impatient = R"(
+import os, socket
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(os.environ["TRIAGE_SOCKET"])
+peer.sendall(b"".join(b'{"id": %d, "get": "state"}\n' % i for i in range(50_000)))
+answers = peer.makefile()
+for i in range(50_000):
+    assert answers.readline().startswith('{"id":%d,' % i)
+print("all answered")
+)";
+
+bool has_python() { return run_program({"/bin/sh", "-c", "command -v python3"}).status == 0; }
+
+Journal journal_of(const Workshop& shop, const std::string& run) {
+  const auto store = SqliteStore::open(shop.store(), {.read_only = true}).value();
+  return Journal::fold(store->read(run, {}).value()).value();
+}
+
+struct Mistake {
+  const char* line;
+  const char* code;
+  const char* says;
+};
+
+constexpr Mistake mistakes[] = {
+    {R"({})", "invalid_argument", "it has none of the keys step, state, usage"},
+    {R"({"stpe": "x"})", "invalid_argument", "it has none of the keys step, state, usage"},
+    {R"({"step": 5})", "invalid_argument", "step is 5; allowed is a text or an object"},
+    {R"({"step": {"action": 5}})", "invalid_argument", "step.action is 5; allowed is a text"},
+    {R"({"step": {"http_status": 7}})", "invalid_argument",
+     "step.http_status is 7; allowed is a whole number from 100 to 599"},
+    {R"({"step": {"idempotent": "yes"}})", "invalid_argument",
+     "step.idempotent is \"yes\"; allowed is true or false"},
+    {R"({"state": [1]})", "invalid_argument", "state is [1]; allowed is an object"},
+    {R"({"step": "kept out", "state": 5})", "invalid_argument", "state is 5"},
+    {R"({"usage": 5})", "invalid_argument", "usage is 5; allowed is an object"},
+    {R"({"usage": {"input_tokens": -5}})", "invalid_argument",
+     "usage.input_tokens is -5; allowed is a whole number, 0 or more"},
+    {R"({"usage": {"cost_usd": -0.5}})", "invalid_argument",
+     "usage.cost_usd is -0.5; allowed is a number, 0 or more"},
+    {R"({"checkpoint": "triage/x"})", "invalid_argument",
+     "checkpoint is \"triage/x\"; allowed is a text that does not begin with triage/"},
+    {R"({"failure": 5})", "invalid_argument", "failure is 5; allowed is a text or an object"},
+    {R"({"get": "everything"})", "invalid_argument", "get is \"everything\"; allowed is \"state\""},
+    {R"({"get": "state", "step": "kept out"})", "invalid_argument",
+     "get and step cannot stand in one line"},
+    {R"({"sleep_until": "soon"})", "invalid_argument",
+     "sleep_until is \"soon\"; allowed is a time: seconds since 1970"},
+    {R"({"wait": {"until": 1}})", "invalid_argument", "allowed is an object with a name"},
+    {R"({"wait": {"name": "", "until": 1}})", "invalid_argument",
+     "wait.name is \"\"; allowed is a text of 1 to 256 bytes"},
+    {R"({"wait": {"name": "x"}})", "invalid_argument", "wait.until is null; allowed is a time"},
+    {R"({"propose_step": 5})", "invalid_argument",
+     "propose_step is 5; allowed is a text or an object"},
+    {R"({"effect": "mail"})", "invalid_argument",
+     "effect is \"mail\"; allowed is an object with a key"},
+    {R"({"effect": {"key": ""}})", "invalid_argument", "key"},
+    {R"({"effect": {"key": "a", "held": 1}})", "invalid_argument",
+     "effect.held is 1; allowed is true or false"},
+    {R"({"effect_done": {}})", "invalid_argument", "effect_done is {}; allowed is an object"},
+    {R"({"effect_done": {"key": "b"}})", "not_found", "no effect \"b\" is under way"},
+    {R"({"effect_not_done": {"key": "b"}})", "not_found", "no effect \"b\" is under way"},
+};
+
+}  // namespace
+
+TEST_CASE("each mistake in a line is answered with the value and what is allowed", "[protocol]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("send.py")) << sender;
+  std::ofstream lines(shop.file("lines"));
+  for (const Mistake& one : mistakes) lines << one.line << '\n';
+  lines << R"({"step": "last"})" << '\n';
+  lines.close();
+  const Printed printed = shop.run(
+      {"--run", "r"}, {"/usr/bin/env", "python3", shop.file("send.py"), shop.file("lines")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  std::istringstream answers(printed.out);
+  std::string answer;
+  for (const Mistake& one : mistakes) {
+    REQUIRE(std::getline(answers, answer));
+    INFO(one.line << "\n" << answer);
+    const Json json = Json::parse(answer);
+    CHECK(json["ok"] == false);
+    CHECK(json["code"] == one.code);
+    CHECK_THAT(json["error"].get<std::string>(), ContainsSubstring(one.says));
+  }
+  // Nothing of a line with a mistake is recorded, and what comes behind it is.
+  const Journal journal = journal_of(shop, "r");
+  REQUIRE(journal.trajectory().size() == 1);
+  CHECK(journal.trajectory()[0].action == "last");
+}
+
+TEST_CASE("lines of the pipe that nobody can read are told and skipped", "[protocol]") {
+  const Workshop shop;
+  const std::string deep(100'000, '[');
+  std::ofstream(shop.file("lines")) << "{\"step\": \"one\"}\n"
+                                    << "{\"state\": {\"a\": " << deep << '\n'
+                                    << "{\"step\": \"caf\xe9\"}\n"
+                                    << "{\"usage\": {\"input_tokens\": 1.5}}\n"
+                                    << "{\"step\": \"two\"}\n";
+  const Printed printed =
+      shop.run({"--run", "r"}, {"sh", "-c", "cat " + shop.file("lines") + " >&$TRIAGE_FD"});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error, ContainsSubstring("it is nested deeper than 256 levels") &&
+                                ContainsSubstring("it is not JSON in UTF-8") &&
+                                ContainsSubstring("usage.input_tokens is 1.5"));
+  CHECK(journal_of(shop, "r").trajectory().size() == 2);
+}
+
+TEST_CASE("a client that asks much before it reads is answered, and nobody waits for ever",
+          "[protocol]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("ask.py")) << impatient;
+  const Printed printed = shop.run({"--timeout", "60s", "--max-attempts", "1"},
+                                   {"/usr/bin/env", "python3", shop.file("ask.py")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "all answered\n");
+}
+
+TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a person has found out",
+          "[protocol][doubt]") {
+  const Workshop shop;
+  // The first attempt dies in the middle of its effect.
+  const std::string program = shop.script(
+      "pays", "T='" TRIAGE_COMMAND
+              "'\necho attempt >> $W/attempts\n"
+              "$T effect pay -- sh -c \"echo paid >> $W/paid; [ -e $W/dead ] || { touch $W/dead; "
+              "kill -KILL \\$PPID; }\" || exit\necho receipt done");
+  const Printed asked = shop.run({"--run", "r", "--exit-status", "triage"}, {program});
+  INFO(asked.error);
+  CHECK(asked.status == 5);
+  CHECK_THAT(asked.error,
+             ContainsSubstring("run r waits for a person: effect \"pay\"") &&
+                 ContainsSubstring("`triage settle r KEY done|not-done`, and `triage resume r`"));
+  // One attempt that dies, one that finds the doubt, and none that could only find it again.
+  CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
+  CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);
+  const Printed resumed = shop.triage({"resume", "r"});
+  INFO(resumed.error);
+  CHECK(resumed.status == 0);
+  CHECK(resumed.out == "R-17receipt done\n");
+  CHECK(read_text(shop.file("paid")) == "paid\n");
+}
+
+TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[protocol]") {
+  const Workshop shop;
+  const Printed printed = shop.run(
+      {}, {shop.script("a", "T='" TRIAGE_COMMAND
+                            "'\nsay() { $T effect x -- printf 'caf\\351\\000\\n'; }\nsay; say")});
+  CHECK(printed.status == 0);
+  CHECK(printed.out == std::string("caf\xe9\0\ncaf\xe9\0\n", 12));
+}
+
+TEST_CASE("what an effect prints beyond a megabyte is not kept in memory", "[protocol]") {
+  const Workshop shop;
+  const std::string effect =
+      std::string("'") + TRIAGE_COMMAND + "' effect big -- head -c 300000000 /dev/zero | wc -c";
+  const Printed printed = shop.run({}, {"sh", "-c", "ulimit -v 200000; " + effect + "; exit 0"});
+  CHECK(printed.out == "1048576\n");
+}
