@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that wait in this process because no store can keep them.
+// Runs that wait in this process because no store can hold them.
 #include "journal/suspension_json.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
@@ -19,7 +19,7 @@ static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
   return run;
 }
 
-// Whether the token's run still waits there and is not a later run with that id.
+// Whether the token's run still waits there, rather than a later run with the same id.
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
   if (info.last != last) return false;

@@ -45,8 +45,8 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
-// Answers are in the journal, which is read first if the run continues. While the run is active or
-// waits, the keys make a second signal a conflict.
+// Answers are in the journal, which a continued run reads first. The keys only make a second signal
+// a conflict while the run is active or waiting.
 static void forget_signals(CheckpointStore& store, const Journal& journal) {
   for (const auto& [name, value] : journal.signals()) {
     const std::string key = signal_key(journal.run(), name);
@@ -76,8 +76,8 @@ static Result<bool> answered(CheckpointStore& store, const RunId& run, std::stri
   return sent_before(run, name);
 }
 
-// Whether it was sent and taken already, since the run ended by itself. False: it may be taken yet.
-// Errors: Errc::conflict if nobody will take it; the store's: what is not known is not guessed.
+// Whether the signal was sent and taken before the run ended. False: it can still be taken. Errors:
+// Errc::conflict if it never will be; the store's.
 static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_view name,
                           const Json& value) {
   const auto info = run_catching([&] { return store.run(run); });
@@ -91,11 +91,11 @@ static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_
   if (status == RunStatus::running || status == RunStatus::suspended) {
     return outcome::success(false);
   }
-  return answered(store, run, name, value);  // The key of an answered signal is gone.
+  return answered(store, run, name, value);  // An answered signal's key is gone.
 }
 
-// Behind the write: the run may have ended since it was asked, and one that ended once has
-// forgotten its keys, also if it goes on now. Its journal tells what it was answered.
+// Called after the write: the run may have ended since it was checked, and a run that once ended
+// has dropped its keys even if it continues now. Its journal has the answers.
 static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
                                  const Json& value, const std::string& key, std::uint64_t version) {
   const auto known = answered(store, run, name, value);
@@ -126,7 +126,7 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   if (sent) return confirm_sent(*store, run, name, value, key, sent.value());
   if (sent.error().code != Errc::conflict) return sent.error();
   TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
-  if (before && before->bytes == bytes) {  // Perhaps by us, and the answer was lost.
+  if (before && before->bytes == bytes) {  // Perhaps ours, with the reply lost.
     return confirm_sent(*store, run, name, value, key, before->version);
   }
   return sent_before(run, name);
@@ -140,7 +140,7 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
 
 namespace {
 
-// Compares two lengths of one wait: the work before it takes a little time.
+// Whether two lengths of the same wait agree, allowing for the work done before it.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {
   const WallTime::duration slack =
       std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
@@ -158,7 +158,7 @@ Error Run::too_late_for(int attempt, std::string text) {
   return error;
 }
 
-// An attempt whose steps must not be repeated cannot be made again, so it waits in place.
+// An attempt whose steps must not be repeated cannot be restarted, so it waits in place.
 bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
   const RunData& b = *data_;
@@ -177,7 +177,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   return outcome::success(facts);
 }
 
-// The attempt ends, to be made again when its time comes.
+// Ends the attempt; it is made again when its time comes.
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -197,11 +197,11 @@ Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
     if (attempt_is_over() && !stop_token().stop_requested()) return out_of_time(attempt);
     return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
   }
-  if (data_->fenced) return drain_strictly();  // Says who has the run.
+  if (data_->fenced) return drain_strictly();  // Reports the run's new owner.
   return outcome::success();
 }
 
-// The blocking driver of one wait. *signal is what was sent, if anything was.
+// Drives one wait, blocking. *signal receives the signal's value, if one was sent.
 Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* signal) {
   const WaitMachine machine(signal != nullptr, limits().max_wait, poll_interval);
   WaitFacts facts;
@@ -241,10 +241,10 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
 
 // --- Until a time.
 
-// A callable that says "in two hours" names a new time at each call and would be suspended for
-// ever. So a sleep is identified by its place: the attempt's state there, and the number of earlier
-// sleeps with that state. After a suspension the callable reaches the same place; if it then asks
-// for a wait of the same length, that wait is over.
+// A callable that says "in two hours" names a new time in each call and would be suspended for
+// ever. So a sleep is identified by its place: the attempt's state and the number of earlier sleeps
+// with that state. After a suspension the callable reaches the same place; if it asks for a wait of
+// the same length, that wait is over.
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
@@ -272,7 +272,7 @@ Result<void> Run::sleep_until(int attempt, WallTime when) {
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
   TRIAGE_TRYV(check_name(name, "a sleep's"));
-  // The wall clock has full milliseconds; the extra one keeps sleeps from being too short.
+  // The wall clock has whole milliseconds; the extra one keeps sleeps from being too short.
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
       longest_wait);
@@ -295,7 +295,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
-// The recorded answer; the outer optional tells whether there is one.
+// The recorded answer; the outer optional says whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_name(name, "a signal's"));
   std::optional<Json> value;
@@ -309,7 +309,7 @@ Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view na
     if (answer == known.end()) return outcome::success(std::nullopt);
     value = answer->second;
   }
-  TRIAGE_TRYV(drain_strictly());  // Another thread may have recorded it just now.
+  TRIAGE_TRYV(drain_strictly());  // Another thread may just have recorded it.
   return outcome::success(std::optional(std::move(value)));
 }
 
@@ -331,7 +331,7 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
 }
 
 // The answer is durable before it is returned. If several threads wait for one name, the first
-// one's answer counts.
+// answer counts.
 Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
                                                std::optional<Json> value) {
   {
