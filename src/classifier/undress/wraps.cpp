@@ -22,7 +22,7 @@ std::string_view without_end(std::string_view line) {
 
 std::size_t first_word(std::string_view line) { return std::min(line.find(' '), line.size()); }
 
-// A sentence may go on from one line to the other.
+// Whether a sentence may continue on the next line.
 bool goes_on(std::string_view line, std::string_view next) {
   const char last = line.back();
   const char first = next.front();
@@ -34,7 +34,7 @@ bool goes_on(std::string_view line, std::string_view next) {
   return !list && !is_blank(first) && !(ended && begins);
 }
 
-// Lines of a log or a list: all but the last begin with the same word.
+// Lines of a log or list: all but the last begin with the same word.
 bool is_enumeration(const Lines& lines) {
   if (lines.size() < 3) return false;
   const std::string_view word = lines.front().substr(0, first_word(lines.front()));
@@ -43,7 +43,7 @@ bool is_enumeration(const Lines& lines) {
   });
 }
 
-// Each line is as long as it could be: the next word did not fit.
+// Each line is as long as possible: the next word did not fit.
 bool is_wrapped(const Lines& lines) {
   std::size_t width = 0;
   for (const std::string_view line : lines) width = std::max(width, line.size());
@@ -52,21 +52,21 @@ bool is_wrapped(const Lines& lines) {
     if (lines[i].size() + 1 + first_word(lines[i + 1]) <= width) return false;
     if (!goes_on(lines[i], lines[i + 1])) return false;
   }
-  // Of two lines the longer one comes first by chance, too.
+  // Of two lines, the longer may come first by chance.
   if (lines.size() > 2) return true;
   const char last = lines[0].back();
   return lines[0].size() >= 30 && (is_lower(last) || last == ',' || is_digit(last)) &&
          !is_upper(lines[1].front());
 }
 
-// Cut at one column, through words: all lines but the last are equally long.
+// Cut at a fixed column, through words: all lines but the last are equally long.
 bool is_cut(const Lines& lines) {
   const std::size_t width = lines.front().size();
   if (lines.size() < 3 || width < least_width || lines.back().size() > width) return false;
   if (is_enumeration(lines)) return false;
   const bool equal = std::all_of(lines.begin(), lines.end() - 1,
                                  [&](std::string_view line) { return line.size() == width; });
-  // Sentences that are broken between words lose the blanks there.
+  // If the text was broken between words, the spaces there are lost.
   constexpr std::size_t many = 5;
   const bool blank = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
     return is_blank(line.front()) || is_blank(line.back());
