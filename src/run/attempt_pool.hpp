@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The memory of an agent's attempts. It stays reserved as long as the agent lives, so that a late
-// caller finds its attempt closed.
+// The memory of an agent's attempts. It is kept as long as the agent lives, so that a late caller
+// still finds its attempt closed.
 
 #include "triage/attempt.hpp"
 
@@ -20,7 +20,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// True only if no other thread exists.
+// True only if the process has a single thread.
 [[nodiscard]] inline bool is_alone() noexcept {
 #if __has_include(<sys/single_threaded.h>)
   return __libc_single_threaded != 0;
@@ -33,21 +33,21 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] inline std::uintptr_t this_thread_mark() noexcept {
 #if defined(__x86_64__) && defined(__linux__)
   std::uintptr_t mark = 0;
-  asm("mov %%fs:0, %0" : "=r"(mark));  // What pthread_self() returns, without the call.
+  asm("mov %%fs:0, %0" : "=r"(mark));  // Equals pthread_self(), without the call.
   return mark;
 #else
   return std::hash<std::thread::id>{}(std::this_thread::get_id()) | 1U;
 #endif
 }
 
-// Only the thread that runs the callable uses an attempt unannounced: its run cannot end meanwhile.
+// Only the callable's thread uses an attempt without being counted: its run cannot end meanwhile.
 // Other threads are counted in Attempt::users_, and a run waits for them when it ends.
 // Thread-safety: all members may be called from several threads at once.
 class AttemptPool {
  public:
   AttemptPool() : spare_(&make_block()[0]) {}
 
-  // For the calling thread, until close().
+  // For the calling thread, to use until close().
   [[nodiscard]] [[gnu::always_inline]] Attempt& open(Run& run, int number) {
     Attempt* attempt = spare_;
     if (!is_alone() || attempt == nullptr) [[unlikely]]
@@ -57,13 +57,13 @@ class AttemptPool {
     attempt->users_.store(0, std::memory_order_relaxed);
     return *attempt;
   }
-  // Waits for calls in progress; later ones find the attempt closed.
+  // Waits for calls in progress; later calls find the attempt closed.
   [[gnu::always_inline]] void close(Attempt& attempt) noexcept {
     if (!is_alone() || spare_ != nullptr) [[unlikely]] {
       close_shared(attempt);
       return;
     }
-    // Nobody else can have a reference to it.
+    // There are no other references.
     attempt.users_.store(Attempt::closed, std::memory_order_relaxed);
     spare_ = &attempt;
   }
@@ -71,12 +71,12 @@ class AttemptPool {
  private:
   static constexpr std::size_t shard_count = 8;
   static constexpr std::size_t block_size = 64;
-  // Attempts of a shard that end before the memory of one is reused.
+  // How many attempts of a shard end before one's memory is reused.
   static constexpr std::size_t quarantine = 1'024;
 
   struct alignas(64) Shard {
     std::mutex mutex{};
-    Attempt* oldest = nullptr;  // Of those that are closed.
+    Attempt* oldest = nullptr;  // Closed.
     Attempt* newest = nullptr;
     std::size_t closed = 0;
     Attempt* unused = nullptr;
@@ -92,17 +92,17 @@ class AttemptPool {
     return shards_[(this_thread_mark() >> 12U) % shard_count];
   }
   Attempt* make_block();
-  [[nodiscard]] Attempt& take(Shard& from);  // Its mutex is locked.
+  [[nodiscard]] Attempt& take(Shard& from);  // Call with its mutex locked.
   Attempt& open_shared(Run& run, int number);
   void close_shared(Attempt& attempt) noexcept;
 
   std::mutex mutex_{};
   std::vector<std::unique_ptr<Attempt[]>> blocks_{};
-  Attempt* spare_;  // Of a process with one thread only.
+  Attempt* spare_;  // Only in a single-threaded process.
   std::array<Shard, shard_count> shards_{};
 };
 
-// One call on an attempt. False if the attempt's run has ended: then do not touch the attempt.
+// One call on an attempt. False if the attempt's run has ended; then the attempt must not be used.
 class AttemptUse {
  public:
   explicit AttemptUse(const Attempt& attempt) noexcept : attempt_(attempt) {
