@@ -48,7 +48,7 @@ bool is_name(std::string_view text) {
 
 Error corrupt(std::string text) { return {Errc::corrupt, std::move(text)}; }
 
-// A part of the map, if it is a text.
+// A member of the map, if it is a text.
 const std::string* text_in(const Json& map, const char* name) {
   const auto found = map.find(name);
   return found == map.end() ? nullptr : found->get_ptr<const std::string*>();
@@ -107,7 +107,7 @@ std::string Sealer::seal(std::string_view bytes, std::string_view place) const {
     const std::scoped_lock here(mutex_);
     keys = &keys_.at(id_);  // Never removed.
   }
-  // Made of the place and the bytes: it comes again only with both of them.
+  // Derived from place and bytes: the same nonce only recurs with the same two.
   std::string whole(place);
   whole.push_back('\0');
   whole.append(bytes);

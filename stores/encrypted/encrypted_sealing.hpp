@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Bytes under a key: sealed, and opened again.
+// Sealing bytes with a key, and opening them.
 
 #include "triage/stores/encrypted.hpp"
 
@@ -17,22 +17,22 @@ namespace triage::inline v0_1::detail {
 // Thread-safety: all members may be called from several threads at once.
 class Sealer {
  public:
-  // The options have been checked.
+  // The options must have been checked.
   explicit Sealer(EncryptionOptions options);
   ~Sealer();
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
-  // A CBOR map of the key's id and the sealed bytes. `place`: what is authenticated with them. The
-  // same bytes in the same place give the same map.
+  // A CBOR map of the key's id and the sealed bytes. `place` is authenticated with them.
+  // Deterministic: the same bytes in the same place give the same map.
   [[nodiscard]] std::string seal(std::string_view bytes, std::string_view place) const;
-  // Whether it is sealed with the newest key.
+  // Whether it was sealed with the newest key.
   [[nodiscard]] bool is_newest(std::string_view sealed) const;
   // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
   [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);
 
  private:
-  // The key's own secret is used for nothing but these two.
+  // Derived from the key's secret, which is used for nothing else.
   struct Keys {
     std::string sealing{};
     std::string nonce{};
@@ -42,7 +42,7 @@ class Sealer {
 
   const std::string id_;
   const std::function<Result<StoreKey>(const std::string& id)> find_;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::map<std::string, Keys> keys_{};
 };
 

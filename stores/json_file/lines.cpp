@@ -26,7 +26,7 @@ std::string crc_text(std::string_view owner, std::string_view rest) {
   return text;
 }
 
-// A text that JSON has; false for bytes that are no UTF-8.
+// Appends a JSON string; false for bytes that are not UTF-8.
 bool quote(std::string_view text, std::string& out) {
   try {
     out += Json(std::string(text)).dump();
@@ -58,7 +58,7 @@ std::optional<std::string> from_hex(std::string_view text) {
   return out;
 }
 
-// Deeper text is not given to the parser: what it makes is walked by recursion.
+// Deeper text is not parsed, because the resulting tree is walked recursively.
 bool too_deep(std::string_view line) noexcept {
   int depth = 0;
   bool in_text = false;
@@ -94,7 +94,7 @@ std::string stand_members(const RunStand& stand) {
          bytes_member("owner", stand.owner);
 }
 
-// True for a value that JSON text keeps as it is; then it is appended to `out`.
+// Appends a value that survives as JSON text; false if it does not.
 bool dump(const Json& body, std::string& out) {
   const std::size_t before = out.size();
   try {
@@ -115,7 +115,7 @@ bool has_odd_number(const Json& value) {
   return false;
 }
 
-// Steps are stored under short names elsewhere; here people read them.
+// Elsewhere steps are stored under short names; here people read them.
 struct StepName {
   const char* stored = "";
   const char* shown = "";

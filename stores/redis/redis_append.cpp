@@ -13,7 +13,7 @@ constexpr Sequence largest_sequence = Sequence{1} << 53U;  // The scripts count 
 
 std::string milliseconds(WallTime time) { return std::to_string(time.time_since_epoch().count()); }
 
-// Kind, time and body: what tells a record from another one under its sequence.
+// Kind, time and body: distinguishes records with the same sequence.
 std::string content_of(const Record& record) {
   std::string content(1, static_cast<char>(record.kind()));
   const auto ms = static_cast<std::uint64_t>(record.time().time_since_epoch().count());
@@ -75,8 +75,8 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
                    milliseconds(updated),
                    std::to_string(last)};
   TRIAGE_TRYV(add_records(lease, records, words));
-  // In the list before it is there, so that no run is unlisted; and after, since an erasure of its
-  // name may come in between.
+  // Listed before it exists, so that no run is unlisted; and again afterwards, because a run of the
+  // same name may be erased in between.
   const RedisWords listing{"SADD", options_.prefix + "runs", run.id};
   TRIAGE_TRYV(ask(listing));
   {
@@ -92,7 +92,7 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
   return outcome::success(lease);
 }
 
-// The lease of a run that was started just so: the answer got lost.
+// The lease of a run that was already started with the same records: the reply was lost.
 Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Record> records) {
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
@@ -107,7 +107,7 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
 }
 
 Result<Lease> RedisJournals::acquire(const RunId& run) {
-  // One at a time: between the server's answer and the note of it, the run looks given up.
+  // One at a time: between the server's answer and noting it, the run looks given up.
   const std::scoped_lock acquiring(acquiring_);
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run +
@@ -123,7 +123,7 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   if (answer.word == "gone") {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
-  if (answer.word != "ok") return busy;  // Somebody else was faster.
+  if (answer.word != "ok") return busy;  // Another process was faster.
   const std::scoped_lock here(mutex_);
   held_[facts.birth] = answer.more;
   return outcome::success(lease_of(run, facts.birth, std::stoull(answer.more)));
@@ -180,7 +180,7 @@ Result<void> RedisJournals::release(const Lease& lease) {
   const auto answer = owner_script(redis_scripts::release, lease, {});
   const bool stale = !answer && answer.error().code == Errc::fenced;
   if (stale) return outcome::success();
-  // Given up from now on, even where that cannot be written.
+  // Given up from now on, even if that cannot be written.
   forget(lease);
   if (answer) return outcome::success();
   const std::scoped_lock here(mutex_);

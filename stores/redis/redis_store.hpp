@@ -21,7 +21,7 @@ class RedisJournals final : public RedisStore {
  public:
   RedisJournals(RedisAddress address, RedisOptions options);
   ~RedisJournals() override;
-  // Looks at the server, and at what lies there. Errors: as RedisStore::open().
+  // Checks the server and what it stores. Errors: as RedisStore::open().
   [[nodiscard]] Result<void> look();
 
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
@@ -78,10 +78,10 @@ class RedisJournals final : public RedisStore {
   const pid_t pid_;
   Durability durability_ = Durability::none;
   std::mutex acquiring_;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   RedisConnection connection_;
   OwnerMark mark_;
-  std::map<std::string, std::string> held_{};  // Births of runs whose lease is held here: epochs.
+  std::map<std::string, std::string> held_{};  // Leases held here: births of runs to epochs.
 };
 
 }  // namespace triage::inline v0_1::detail

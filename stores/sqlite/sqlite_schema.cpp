@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of a store, and telling our files from others'. See docs/checkpoint_format.md.
+// The tables of a store, and recognising our files. See docs/checkpoint_format.md.
 #include "sqlite_checksums.hpp"
 #include "sqlite_database.hpp"
 
@@ -14,16 +14,15 @@ std::int64_t stored_sqlite_format(SQLite::Database& database) {
     return query.executeStep() ? query.getColumn(0).getInt64() : 0;
   } catch (const SQLite::Exception& e) {
     if (e.getErrorCode() != SQLITE_ERROR) throw;
-    return 0;  // Another program's table of this name.
+    return 0;  // Another program's table.
   }
 }
 
 namespace {
 
-// A separate id keeps inserts at the end of the table, which a packed key or WITHOUT ROWID does
-// not. AUTOINCREMENT: the number of an erased run is never used again, so an old lease fits no new
-// run. The partial index finds a position's state without touching steps
-// (stores/sqlite/sqlite_state.cpp).
+// A separate id keeps inserts at the end of the table, unlike a packed key or WITHOUT ROWID.
+// AUTOINCREMENT: the number of an erased run is never reused, so an old lease fits no new run. The
+// partial index finds a position's state without touching steps (stores/sqlite/sqlite_state.cpp).
 constexpr const char* schema = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE runs(
@@ -50,9 +49,9 @@ constexpr const char* index_of_format_2 = "runs_by_id_crc";
 constexpr std::array<const char*, 6> names = {
     "meta", "runs", "records", "key_values", "records_of_state", index_of_format_2};
 
-// From format 1. The column `seen` gets another name, and key_values.crc has no default, so that a
-// process of an older version that has the file open still cannot write rows without checksums:
-// its statements fail, and nothing is acknowledged.
+// From format 1. Renames the column `seen` and gives key_values.crc no default, so that a process
+// of an older version that still has the file open cannot write rows without checksums: its
+// statements fail, and nothing is acknowledged.
 std::string migration_to_2() {
   const std::string values = value_checksum;
   return std::string(R"(
@@ -76,8 +75,8 @@ UPDATE meta SET value = 2 WHERE key = 'triage_format';
 struct Identity {
   std::int64_t application_id = 0;
   std::int64_t user_version = 0;
-  std::int64_t objects = 0;  // Tables, indexes, views and triggers of anyone.
-  std::int64_t format = 0;   // Of our tables; 0: there are none.
+  std::int64_t objects = 0;  // Tables, indexes, views and triggers of any program.
+  std::int64_t format = 0;   // Of our tables; 0: none.
 };
 
 std::int64_t ask(SQLite::Database& database, const char* query) {
@@ -101,7 +100,7 @@ bool exists(SQLite::Database& database, const char* name) {
   return query.executeStep();
 }
 
-// The format of our tables, 0 if they can be made.
+// The format of our tables; 0 if they can be created.
 Result<std::int64_t> judge(SQLite::Database& database, const std::string& name, bool beside) {
   const Identity found = identify(database);
   const bool marked = found.application_id == sqlite_application_id;
