@@ -12,7 +12,7 @@ namespace triage::inline v0_1 {
 
 namespace detail {
 
-// Kept as what is missing, so that a fresh key is full whatever the maximum is.
+// Stored as what was spent, so that a new key is full whatever the maximum is.
 struct RetryTokens {
   double spent = 0;
 
