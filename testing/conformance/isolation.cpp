@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// isolation: what one run, key or reader does is nobody else's business.
+// isolation: a run, key or reader does not affect any other.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -7,7 +7,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Runs of these names do not see each other's records.
+// Runs with these names do not see each other's records.
 void apart(Trial& trial, std::initializer_list<std::string> names) {
   std::vector<Story> stories;
   std::vector<Lease> leases;

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr unsigned longest_child_s = 60;  // A child that hangs dies by itself.
+constexpr unsigned longest_child_s = 60;  // A hanging child ends by itself.
 constexpr std::uint64_t body_returned = ~std::uint64_t{0};
 constexpr std::uint64_t body_broken = body_returned - 1;
 
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> next_report(int pipe) {
 
 using ChildBody = std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>;
 
-// Never returns: nothing of the parent's may be destroyed here.
+// Never returns: nothing of the parent may be destroyed here.
 [[noreturn]] void be_child(int pipe, const std::function<std::shared_ptr<CheckpointStore>()>& open,
                            const ChildBody& body) {
   ::alarm(longest_child_s);
@@ -144,7 +144,7 @@ std::vector<std::uint64_t> Trial::killed_child_after(std::uint64_t reports, cons
       seen.push_back(*value);
     }
   }
-  // What it still reported before it died was acknowledged, too.
+  // What it reported before it died counts as acknowledged too.
   while (const auto value = next_report(pipe[0])) {
     if (*value >= body_broken) break;
     seen.push_back(*value);
