@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks rules, codes, the model and all of it about every row of a corpus, the model each time
+// Asks rules, codes, the model and the whole classifier about every row of a corpus, with a model
 // fitted without the row's origin. scripts/eval_classifier makes tables of the answers.
 
 #include "calibration.hpp"
@@ -26,7 +26,7 @@ constexpr const char* usage =
     "of\n"
     "the classifier says. FOLDS: how many groups of origins are left out in turn; by default each\n"
     "origin by itself. For the model with text only 20 groups are enough.\n";
-constexpr std::size_t most_text_folds = 20;  // It is there to be compared, and as dear as the rest.
+constexpr std::size_t most_text_folds = 20;  // For comparison only, and as costly as the rest.
 
 struct Answer {
   FailureType type = FailureType::unknown;
@@ -57,8 +57,8 @@ Failure codes_only(Failure failure) {
   return failure;
 }
 
-// The model's answers to rows whose origin it has not seen. Thresholds and temperature for one
-// group of origins are found on the rows of the others.
+// The model's answers to rows of origins it has not seen. Thresholds and temperature for one group
+// of origins are chosen on the rows of the others.
 class LeftOut {
  public:
   LeftOut(const Corpus& corpus, const detail::ModelInputParts& parts, std::size_t folds)

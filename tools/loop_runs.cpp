@@ -53,7 +53,7 @@ class Scene {
   }
   std::string tool(std::size_t stage) const { return office_.tools[stage]; }
 
-  // One item through two to four stages. Every other run records no results.
+  // Takes one item through two to four stages. Every other run records no results.
   void item(const std::string& agent = "") {
     std::string given = dice_.id("topic-");
     const std::size_t last = dice_.between(get, put);
@@ -107,7 +107,7 @@ class Scene {
         const Json input{{"suite", dice_.id("suite-")}};
         while (failing > 0) {
           call("edit", {{"line", dice_.between(1, 900)}, {"text", dice_.id("x")}}, {{"ok", true}});
-          if (dice_.chance(0.75)) --failing;  // An edit need not help.
+          if (dice_.chance(0.75)) --failing;  // An edit may not help.
           call("run_tests", input, {{"failing", failing}});
         }
         break;
