@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run with its branches, and what became of each executor in them.
+// A run and its branches, with the status of each executor in them.
 #include "base/run_catching.hpp"
 #include "finished.hpp"
 #include "stored_run.hpp"
@@ -42,7 +42,7 @@ std::string executor_of(const std::string& key) {
   return rest.substr(0, rest.rfind('/'));
 }
 
-// One pass over the journal: what it began with, and what finished or failed since.
+// A single pass over the journal: what it began with, and what finished or failed since.
 Result<std::map<std::string, NodeStatus>> nodes_in(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
   std::map<std::string, NodeStatus> of_key;
@@ -92,7 +92,7 @@ Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& ru
   std::map<RunId, BranchView> known;
   for (RunInfo& one : all) {
     auto forked = forked_in(store, one.id);
-    if (!forked) continue;  // Damaged, or gone meanwhile.
+    if (!forked) continue;  // Damaged or erased meanwhile.
     BranchView view{.run = one};
     if (forked.value().is_object()) {
       view.parent = forked.value().value("parent", std::string());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a branch would run again, as far as the store alone can tell.
+// What a branch would run again, according to the store alone.
 #include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "compatible.hpp"
@@ -30,7 +30,7 @@ using ScopeAndKey = std::pair<std::string, std::string>;  // Scope and key.
 
 detail::JsonPtr shared_json(Json value) { return std::make_shared<const Json>(std::move(value)); }
 
-// A finished delivery as it is stored, and as the branch would begin with it.
+// A finished delivery as stored, and as the branch would begin with it.
 struct PreviewedDelivery {
   Delivered id{};
   int step = 0;
@@ -54,7 +54,7 @@ std::string delivery_name(const Delivered& id) {
   return "\"" + id.first + "\"" + (id.second > 1 ? " (" + std::to_string(id.second) + ")" : "");
 }
 
-// What was read, by scope and key, as hashes.
+// Hashes of what was read, by scope and key.
 std::map<ScopeAndKey, std::string> read_hashes(const PreviewedDelivery& one) {
   std::map<ScopeAndKey, std::string> reads;
   const Json stored = one.before.value("read", Json::object());
