@@ -17,8 +17,8 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-// How often the kernel has killed a process of this control group for want of memory; 0 where that
-// cannot be seen. Source: the kernel's admin-guide/cgroup-v2, memory.events.
+// How often the kernel has killed a process of this control group for lack of memory; 0 if that
+// cannot be determined. Source: the kernel's admin-guide/cgroup-v2, memory.events.
 std::uint64_t memory_kills() {
   std::ifstream own("/proc/self/cgroup");
   std::string line;
@@ -51,7 +51,7 @@ AttemptIo::AttemptIo(const RunSpec& spec, Options options)
       clock_(std::move(options.clock)),
       on_out_(std::move(options.on_out)),
       streams_(std::make_unique<Streams>()) {
-  // Whatever the child starts becomes ours when its parent has gone: nothing can hide.
+  // Orphaned descendants of the child become ours, so none can escape.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -121,7 +121,7 @@ ChildEnd AttemptIo::serve() {
                                           [this](std::string_view) { note_activity(); });
   }
   if (all.terminal) {
-    // Two files for one device: one to read from, one to write to.
+    // Two descriptors for one device: one to read from, one to write to.
     FileDescriptor reading(::fcntl(all.terminal->ours(), F_DUPFD_CLOEXEC, 0));
     FileDescriptor keys(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     const bool shown = !all.out;
@@ -135,12 +135,12 @@ ChildEnd AttemptIo::serve() {
   });
   loop_.watch(signals_->interrupts(), POLLIN, [this](short) {
     signals_->clear_interrupts();
-    // Whoever ends the supervisor does not wait for ever. The first interrupt from a keyboard is
-    // the child's own business, though: many programs only stop what they are at.
+    // Ending the supervisor must not take for ever. The first keyboard interrupt is left to the
+    // child, though: many programs only stop their current work.
     const bool patient = signals_->ended_by() == SIGINT && interrupts_++ == 0;
     if (!patient && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
   });
-  reap();  // It may have ended before anybody looked.
+  reap();  // It may already have ended.
   while (!all_ended_) {
     loop_.turn(next_moment(), *clock_);
     keep_time();
@@ -170,7 +170,7 @@ void AttemptIo::reap() {
   if (leader_ended_) end_rest();
 }
 
-// What the leader has left behind gets the time to end that it had itself.
+// The leader's remaining processes get as long to end as it had itself.
 void AttemptIo::end_rest() {
   const bool late = kill_at_ && clock_->now() >= *kill_at_;
   all_ended_ = signal_children(late ? SIGKILL : SIGTERM) == 0;
@@ -204,7 +204,7 @@ void AttemptIo::keep_time() {
     } else {
       ::kill(-pid_, SIGKILL);
     }
-    kill_at_ = now + spec_.kill_after;  // Again, if that did not help.
+    kill_at_ = now + spec_.kill_after;  // Again, in case that did not help.
     return;
   }
   if (dismiss_at_ && now >= *dismiss_at_) {

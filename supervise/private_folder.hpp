@@ -8,8 +8,8 @@
 
 namespace triage::inline v0_1::supervise {
 
-// For its owner alone (0700), in $XDG_RUNTIME_DIR or the folder for temporary files; removed with
-// this object. What a supervisor that was killed has left there is removed by the next one.
+// Accessible only to its owner (0700), in $XDG_RUNTIME_DIR or the folder for temporary files;
+// removed with this object. Also removes what killed supervisors have left there.
 class PrivateFolder {
  public:
   // Errors: Errc::io.

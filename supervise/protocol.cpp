@@ -16,9 +16,9 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr int most_waiting = 128;  // Connections that nobody has accepted yet.
+constexpr int most_waiting = 128;  // Connections not yet accepted.
 constexpr std::uint64_t most_troubles = 3;
-// What is acknowledged is durable; this is the checkpoint that makes it so.
+// The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
 Error refused(const std::string& why) { return {Errc::invalid_argument, why}; }
@@ -118,7 +118,7 @@ void Protocol::forget(const SpeakerPtr& speaker) {
     const std::scoped_lock lock(mutex_);
     speaker->leave();
   }
-  ended_.notify_all();  // Effects that it carries out are in doubt.
+  ended_.notify_all();  // Unblocks its effects, which are then in doubt.
   std::erase(speakers_, SpeakerPtr(speaker));
 }
 
@@ -127,7 +127,7 @@ void Protocol::finish() {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
   }
-  ended_.notify_all();  // Effects that are still held are in doubt.
+  ended_.notify_all();  // Unblocks effects still held, which are then in doubt.
   if (listener_) {
     loop_.forget(listener_.get());
     listener_.close();
@@ -242,7 +242,7 @@ Result<void> Protocol::take_record(const Json& message) {
   return refused("none of its keys is known");
 }
 
-// The effect's function is carried out elsewhere: a thread waits for what the client says of it.
+// The client carries out the effect: a thread waits for its report.
 Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id) {
   if (!effect.is_object() || !effect.contains("key") || !effect["key"].is_string()) {
     return refused("effect needs a key, which is a text");

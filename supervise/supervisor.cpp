@@ -21,7 +21,7 @@ extern char** environ;
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr int most_attempts = 1'000;  // The policy decides long before.
+constexpr int most_attempts = 1'000;  // A backstop; the policy decides much earlier.
 
 std::string base_name(const std::string& program) {
   return std::filesystem::path(program).filename().string();
@@ -39,7 +39,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view text = *one;
-    // Those of a supervisor of our own are not meant for the child.
+    // Meant for this process by its own supervisor.
     const std::string name(text.substr(0, text.find('=')));
     if (set.contains(name) || name == "TRIAGE_RECOVERY" || name.starts_with("WATCHDOG_")) continue;
     all.emplace_back(text);
@@ -48,7 +48,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return all;
 }
 
-// The user has ended it from the keyboard.
+// The user ended it from the keyboard.
 bool interrupted(const ChildEnd& end) {
   return end.cause == ChildEnd::Cause::itself && WIFSIGNALED(end.status) &&
          WTERMSIG(end.status) == SIGINT;
@@ -71,7 +71,7 @@ Result<void> Supervisor::end_former(Attempt& attempt) {
   return outcome::success();
 }
 
-// What the run was begun with binds its steps, and what it proposes.
+// Applies the rules the run began with to its steps and proposals.
 Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
   AgentContract contract;
   if (!spec.contract.empty()) {
@@ -161,8 +161,8 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   TRIAGE_TRYV(protocol.open(folder_.path()));
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
   TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
-  // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
-  // end, and a supervisor that has lost the run starts nothing.
+  // Journaled before anything is executed: whoever finds this supervisor dead knows which processes
+  // to end, and a supervisor that lost the run starts nothing.
   TRIAGE_TRYV(io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
@@ -188,13 +188,13 @@ Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& 
                          const Protocol& protocol, const AdaptedAttempt& adapted) {
   *state_ = attempt.state().json();
   Failure failure = adapted.failure(end, base_name(spec.command.front()));
-  // What the program says itself is better than what its streams hold; what is known is known.
+  // The program's own report is better than its streams, but facts win.
   if (protocol.failure() && !failure.type && !adapted.unfinished()) failure = *protocol.failure();
   const bool began = end.printed || protocol.spoke();
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;
   }
-  // Before anybody quotes it: what is cut in the middle cannot be recognised any more.
+  // Before it is quoted: a truncated secret would not be recognised.
   if (options_.redactor) failure.text = options_.redactor->text(failure.text);
   return attempt.fail(std::move(failure));
 }
@@ -214,7 +214,7 @@ static RunAgent agent_with(Supervisor& supervisor, std::string version,
                    .classifier = classifier_of_runs(),
                    .gates = std::move(gates),
                    .guard = supervisor.guard(),
-                   // That a supervisor dies says nothing about the program that it supervises.
+                   // A dead supervisor says nothing about its program.
                    .max_crashes = 0}};
 }
 
