@@ -52,7 +52,7 @@ struct Delivery {
 //
 // In an eager workflow, a fan-in that does not wait for all its sources takes messages in the order
 // (length of the path, executor), as in supersteps: a message is held until nothing in progress can
-// still send one that is as early.
+// still send one that is no later.
 //
 // Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while a
 // message is held, searching for what holds it.
