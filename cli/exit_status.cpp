@@ -30,7 +30,7 @@ ExitStatus exit_status(Errc code) noexcept {
 }
 
 ExitStatus report(const Error& error) {
-  // Some details have several lines; what they quote may hold anything else.
+  // A detail may have several lines, and quotes may contain anything.
   std::string text = "triage: ";
   for (std::string_view rest = error.detail; !rest.empty();) {
     const std::size_t end = rest.find('\n');

@@ -20,7 +20,7 @@ namespace triage::inline v0_1::cli {
 
 namespace {
 
-// The paths of a store, so that a workspace around them does not keep them.
+// The paths of a store, which a workspace around them must exclude.
 std::vector<std::string> paths_of(const std::string& url) {
   std::string path = url;
   for (const std::string_view scheme : {"sqlite:", "file:"}) {
@@ -30,15 +30,15 @@ std::vector<std::string> paths_of(const std::string& url) {
   return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
 }
 
-// Beside the default store; empty if there is no place for that either.
+// Beside the default store; empty if that has no place either.
 std::string shadow_folder() {
   const auto store = default_store();
   if (!store) return {};
   return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
 }
 
-// Steps, failures and decisions are stored without secrets. A run goes on with its command, its
-// state and the results of its effects, which stay as they are.
+// Secrets are removed from stored steps, failures and decisions. The command, the state and
+// effects' results are needed to continue and stay as they are.
 Result<std::shared_ptr<CheckpointStore>> redacting_around(
     std::shared_ptr<CheckpointStore> store,
     const std::shared_ptr<supervise::RunRedactor>& redactor) {
@@ -191,7 +191,7 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
   if (!ended) {
     const ExitStatus status =
         report({error.code, supervisor_->options().redactor->text(error.detail)});
-    // The child's work is done; only its end could not be stored.
+    // The child has done its work; only its end could not be stored.
     return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
   }
   if (error.code == Errc::cancelled) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage completion, triage man: what is generated from the table of commands and their options.
+// triage completion, triage man: generated from the table of commands and their options.
 
 #include "command.hpp"
 #include "render/output.hpp"
@@ -24,7 +24,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// "--store", "--json": what may stand behind the command.
+// The command's long options, such as "--store" and "--json".
 std::vector<const CLI::Option*> options_for(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) {
     return !option->get_lnames().empty() && !option->get_group().empty();
@@ -35,7 +35,7 @@ std::string dashed(const CLI::Option& option) { return "--" + option.get_lnames(
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-// For a shell's single quotes, on one line.
+// Escaped for a shell's single quotes, on one line.
 std::string quoted(std::string text) {
   std::string safe = "'";
   for (const char letter : text) {
@@ -56,7 +56,7 @@ std::string words_of(const CLI::App& app) {
   return words;
 }
 
-// Calls `each` with every command: its words behind "triage", "" for triage itself.
+// Calls `each` for every command with its words after "triage"; "" for triage itself.
 template <class Each>
 void for_each_command(const CLI::App& app, const std::string& path, const Each& each) {
   each(app, path);
@@ -65,7 +65,7 @@ void for_each_command(const CLI::App& app, const std::string& path, const Each& 
   }
 }
 
-// What stands behind -- is somebody else's command.
+// Words after -- belong to another program's command.
 std::string for_bash(const CLI::App& root) {
   std::string cases;
   std::string paths;
@@ -127,7 +127,7 @@ std::string for_fish(const CLI::App& root) {
   return script;
 }
 
-// Text for roff: nothing of it is a request or an escape.
+// Escaped for roff, so that nothing is a request or an escape.
 std::string roff(const std::string& text) {
   std::string safe;
   bool line_start = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage explain: why a run went as it did, every decision with its evidence, in sentences.
+// triage explain: why a run went as it did: every decision with its evidence, in sentences.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -27,7 +27,7 @@ std::string text_in(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// "    - http_status: 429 asks to come back later (0.98)", one line a finding.
+// "    - http_status: 429 asks to come back later (0.98)", one line per finding.
 std::string evidence_lines(const Json& fields) {
   std::string lines;
   const auto evidence = fields.find("evidence");
@@ -46,7 +46,7 @@ std::string evidence_lines(const Json& fields) {
   return lines;
 }
 
-// The command line of a run of `triage run`; any other task as it is.
+// The command line of a run of `triage run`; for other runs, the task.
 std::string what_runs(const Timeline& told) {
   const Json task = shown_task(told);
   if (!task.is_object() || !task.contains("command") || !task["command"].is_array()) {

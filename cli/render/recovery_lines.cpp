@@ -26,8 +26,8 @@ Json evidence_json(const Classification& found) {
   return all;
 }
 
-// The last line of what the program said, which is where most say why they fail; of a death or a
-// timeout, how it ended: that is the last line of the failure.
+// The last line of the program's output, where most programs say why they fail; after a death or a
+// timeout, how it ended, which is the failure's last line.
 std::string last_words(const FailureContext& failure) {
   std::string_view rest = failure.text;
   const bool known =
