@@ -40,8 +40,7 @@ struct Setting {
 };
 
 // Which signals count among agents, which in a service. Others (apologies, objections, empty
-// results, repeated words, the share of a known answer) did not help on held-out runs. not help on
-// runs that were left out.
+// results, repeated words, the share of a known answer) did not help on held-out runs.
 bool counts(Signal signal, bool service) {
   switch (signal) {
     case Signal::order:
