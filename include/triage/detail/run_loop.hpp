@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The compiled core behind TriageAgent<F>: all that does not depend on F. Not public API.
+// The compiled core behind TriageAgent<F>: everything independent of F. Not public API.
 
 #include "triage/agent_options.hpp"
 #include "triage/attempt.hpp"
@@ -21,14 +21,14 @@ struct CallTable {
   std::string (*task_text)(const void* frame);
   bool (*task_json)(const void* frame, Json& out);      // False: the task has no conversion.
   bool (*result_json)(const void* frame, Json& out);    // False: the result has no conversion.
-  bool (*put_result)(void* frame, const Json& result);  // A stored one, into the frame.
+  bool (*put_result)(void* frame, const Json& result);  // Puts a stored result into the frame.
 };
 struct Call {
   void* frame;
   const CallTable* table;
 };
 
-struct AgentCore;  // The agent's policy and options, checked and completed.
+struct AgentCore;  // The agent's policy and options, validated and completed.
 
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null);
@@ -50,14 +50,14 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                                      RecoveryAction action,
                                                      const DecideOptions& options);
-// Like open_run, but leaves a run alone that waits and is not due (Errc::suspended) or was
-// escalated (Errc::escalated).
+// Like open_run, but refuses a run that waits and is not due (Errc::suspended) or was escalated
+// (Errc::escalated).
 [[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                                           const ResumeOptions& options);
-// The agent's runs that are due before `now + within`, in the order of becoming due.
+// The agent's runs that are due before `now + within`, earliest first.
 [[nodiscard]] Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
                                                    Duration within);
-// Waits until the run is due. *gone is set if somebody else has continued it.
+// Waits until the run is due. *gone is set if another owner has continued it.
 [[nodiscard]] Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
                                                const DueOptions& options, bool* gone);
 [[nodiscard]] Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,

@@ -34,7 +34,7 @@ enum class TaskContext : std::uint8_t {
 };
 // What happens to the dependants of a failed task.
 enum class OnFailure : std::uint8_t {
-  cascade,   // They fail too, without being tried.
+  cascade,   // They fail too, without running.
   skip,      // They are skipped.
   carry_on,  // They run without its output, and the run does not fail. "continue" in JSON.
 };
@@ -72,7 +72,7 @@ class TaskGraph {
 
   // `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that
   // converts to JSON, or a Result of one. It must hold no state of the run. At most `capacity` of
-  // its tasks run at once; 0: any number. Tasks that a manager gives away do not count.
+  // its tasks run at once; 0: any number. Tasks assigned by a manager do not count.
   template <class F>
   TaskGraph& agent(std::string name, F work, std::size_t capacity = 0) {
     if (capacity > 0) capacities_[name] = capacity;
@@ -114,8 +114,8 @@ class TaskGraph {
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
   // an unknown task, a duplicate, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
-  // The progress of a run, from its store if it has one; may be asked while the run is under way
-  // (in_progress: at work in this object). In the order of the tasks.
+  // The progress of a run, from its store if it has one; may be called while the run is in progress
+  // (in_progress: running in this object). In the order of the tasks.
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:
