@@ -99,7 +99,7 @@ class Talk {
     const ssize_t put =
         ::write(pipes_.in.write.get(), run_.in.data() + given_, run_.in.size() - given_);
     if (put > 0) given_ += static_cast<std::size_t>(put);
-    const bool refused = put < 0 && errno != EINTR && errno != EAGAIN;  // It does not read it.
+    const bool refused = put < 0 && errno != EINTR && errno != EAGAIN;  // It ignores its input.
     if (refused || given_ == run_.in.size()) pipes_.in.write.close();
   }
 

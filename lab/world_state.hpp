@@ -92,7 +92,7 @@ class WorldState {
   std::vector<Invariant> invariants_{};
   std::optional<Violation> violation_{};
   std::map<std::string, double, std::less<>> figures_{};
-  std::vector<std::shared_ptr<void>> kept_{};  // Dies first: agents in it may refer to the above.
+  std::vector<std::shared_ptr<void>> kept_{};  // Destroyed first: its agents may use the above.
 };
 
 }  // namespace triage::inline v0_1::lab::detail

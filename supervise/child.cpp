@@ -150,10 +150,10 @@ Result<Child> Child::fork_gated(const ChildPlan& plan) {
   const pid_t pid = ::fork();
   if (pid < 0) return system_error("no process can be started");
   if (pid == 0) {
-    gate.write.close();  // Else the child would keep its own gate from reporting the parent's end.
+    gate.write.close();  // Otherwise the child would not notice the parent's end.
     launch.run();
   }
-  if (!plan.terminal) ::setpgid(pid, pid);  // Whoever comes first.
+  if (!plan.terminal) ::setpgid(pid, pid);  // Parent and child both try.
   Child child;
   child.pid_ = pid;
   child.program_ = plan.program;

@@ -15,7 +15,7 @@ namespace {
 
 using enum FailureType;
 
-constexpr float correction_weight = 3;  // A correction is about the very agent that will ask.
+constexpr float correction_weight = 3;  // It concerns the very agent that will ask.
 
 const std::vector<std::vector<FailureType>> groups{
     {wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete},

@@ -72,7 +72,7 @@ class Checkpointer {
   std::mutex mutex_{};
   std::vector<Since> since_;  // By policy; under mutex_.
   std::atomic<std::uint64_t> records_{1};
-  std::uint64_t saved_{0};                  // Of records_, at the last checkpoint; under mutex_.
+  std::uint64_t saved_{0};                  // records_ at the last checkpoint; under mutex_.
   std::optional<CheckpointInfo> newest_{};  // Under mutex_.
 };
 

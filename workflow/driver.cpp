@@ -262,7 +262,7 @@ Result<void> Driver::collect() {
     Result<void> done = settle(std::move(one));
     if (!done && settled) settled = std::move(done);
   }
-  if (auto error = attempt_.error()) return *std::move(error);  // Such as a store that refuses.
+  if (auto error = attempt_.error()) return *std::move(error);  // For example, from the store.
   return settled;
 }
 

@@ -173,7 +173,7 @@ class Preview {
 
   [[nodiscard]] std::string why_it_may_run(const PreviewedDelivery& one) const {
     const auto reads = read_hashes(one);
-    const bool unknown = one.step > 1 && !one.before.contains("from");  // Of an older version.
+    const bool unknown = one.step > 1 && !one.before.contains("from");  // An older format.
     for (const PreviewedDelivery& other : all_) {
       if (other.step >= one.step) break;
       const bool edited = other.view.how == Rerun::edited;

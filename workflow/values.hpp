@@ -71,7 +71,7 @@ class Values {
   Schedule schedule_;
   mutable std::shared_mutex mutex_{};
   std::map<Key, JsonPtr> committed_{};
-  std::map<Key, std::vector<Entry>> entries_{};     // Of this superstep; eager: of the whole run.
+  std::map<Key, std::vector<Entry>> entries_{};     // Of this superstep; eager: of the run.
   std::map<Origin, std::vector<Origin>> causes_{};  // Eager: what led to a delivery.
 };
 

@@ -60,7 +60,7 @@ Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArgumen
                        "\"; allowed are running, died, finished, escalated, aborted, cancelled, "
                        "suspended, failed and poisoned"};
     }
-    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is known later.
+    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is found later.
   }
   if (given.sort == "updated") query.limit = 0;
   auto found = store.runs(query);

@@ -21,7 +21,7 @@ struct WorkOptions {
 struct WorkDone {
   std::uint64_t finished = 0;  // Runs that returned a value.
   std::uint64_t ended = 0;     // Runs that ended otherwise, or wait again.
-  std::uint64_t refused = 0;   // Runs that could not be taken up, such as those of a changed agent.
+  std::uint64_t refused = 0;   // Runs that could not be continued: a changed agent's, for example.
 };
 
 }  // namespace triage::inline v0_1

@@ -173,7 +173,7 @@ class KeyedStates {
   std::string_view space_;  // One of own_space().
   std::mutex mutex_{};
   std::map<Key, Entry, Less> entries_{};
-  std::pair<const Key, Entry>* recent_ = nullptr;  // Most gates have one key, or one at a time.
+  std::pair<const Key, Entry>* recent_ = nullptr;  // Most gates use one key at a time.
   State overflow_{};
   std::size_t full_ = most_keys;
   std::uint64_t uses_ = 0;

@@ -106,7 +106,7 @@ void RetryBudget::leave(const GateRequest& request, std::uint64_t /*ticket*/,
                         const GateOutcome* outcome) noexcept {
   double moved = 0;
   if (outcome == nullptr) {
-    if (request.retry) moved = -cost(request.after, request.after_reason);  // It was not tried.
+    if (request.retry) moved = -cost(request.after, request.after_reason);  // It did not start.
   } else if (outcome->succeeded) {
     moved = -options_.per_success;
     if (request.retry && options_.refund) moved = -cost(request.after, request.after_reason);

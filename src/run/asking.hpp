@@ -14,7 +14,7 @@ namespace triage::inline v0_1::detail {
 
 struct Asking {
   std::optional<ProposedStep> step{};   // The step that a guard asked about …
-  bool by_guard = false;                // … in the suspension that begins, not in an earlier one.
+  bool by_guard = false;                // … in the new suspension, not an earlier one.
   std::unique_ptr<Suspension> shown{};  // The new suspension, without its token.
 };
 

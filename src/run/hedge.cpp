@@ -22,8 +22,7 @@ struct Hedge::Race {
   std::mutex mutex{};
   std::condition_variable ended_one{};
   std::stop_source losers{};  // The calls' stop tokens.
-  std::stop_source
-      news{};  // Triggered, and replaced, when a call ends or no value is wanted any more.
+  std::stop_source news{};    // Triggered and replaced when a call ends or the caller gives up.
   int ended = 0;
   bool given_up = false;
   std::optional<detail::HedgeEnd> winner{};

@@ -238,7 +238,7 @@ class Run {
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
   // How a step breaks the contract. Unlocks while checking.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
-  void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
+  void keep(const std::vector<StepBreach>& broken);  // Of the newest step. The caller locks.
   void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
                         std::size_t index);
   // What the attempt's steps broke; null if the contract says nothing about steps.

@@ -32,9 +32,9 @@ struct RareRunData {
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
   std::unique_ptr<AttemptTime> attempt_time{};      // Of the current attempt, if limited.
-  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
+  std::shared_ptr<const AgentContract> contract{};  // The callable's; null: the agent's.
   std::vector<StepBreach> breaches{};               // By steps of the attempt.
-  std::optional<Classification> broken_return{};    // Why the returned value is no success.
+  std::optional<Classification> broken_return{};    // Why the returned value is not a success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
   std::string proposed{};                 // … and the fingerprint of the step it judged.
@@ -111,7 +111,7 @@ struct RunData {
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // The action passed to decide().
   std::optional<TimePoint> started_at{};
-  const char* no_attempt = nullptr;  // Why none can be started any more; static.
+  const char* no_attempt = nullptr;  // Why no more can be started; static.
   bool gate_refused = false;         // A gate refused the attempt …
   bool gate_closed = false;          // … and named no time to retry.
   std::unique_ptr<LinkedStop> linked_stop{};

@@ -75,7 +75,7 @@ struct Rules {
 
 // How effects were undone.
 struct Undoing {
-  std::optional<std::string> doubt{};   // Nothing was: one of them may or may not have happened.
+  std::optional<std::string> doubt{};   // Nothing was undone: this effect is in doubt.
   std::vector<std::string> failures{};  // Effects still in place.
 };
 

@@ -49,7 +49,7 @@ class JsonFileJournals final : public JsonFileStore {
     RunStand stand{};
     std::uint64_t file = 0;
     std::uint64_t end = 0;
-    std::weak_ptr<const void> holder{};  // Expired: nobody holds the lease any more.
+    std::weak_ptr<const void> holder{};  // Expired once the lease is free.
   };
 
   [[nodiscard]] std::string runs_folder() const { return folder_ + "/runs"; }

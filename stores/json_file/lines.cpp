@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view before_crc = "{\"crc\":\"";
 constexpr std::size_t crc_digits = 8;
-constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // With the quote and comma.
+constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // Plus the quote and comma.
 constexpr int deepest_line = max_body_depth + 2;
 
 std::string crc_text(std::string_view owner, std::string_view rest) {

@@ -65,7 +65,7 @@ class Redacting final : public RedactingStore {
       return inner().put_if(space, key, expected, bytes);
     }
     auto value = decode_cbor(bytes);
-    if (!value) return inner().put_if(space, key, expected, bytes);  // No signal of the library's.
+    if (!value) return inner().put_if(space, key, expected, bytes);  // Not a library signal.
     TRIAGE_TRYV(clean(value.value()));
     std::string cleaned;
     encode_cbor(value.value(), cleaned);

@@ -60,7 +60,7 @@ SqliteJournals::Settled SqliteJournals::try_together(std::span<AppendBatch> batc
       batch.outcome = outcome::success();
       RunStatus stored{};
       if (auto stale = check_lease(batch.lease, stored)) {
-        batch.outcome = *std::move(stale);  // Nothing of this batch is written; the others go on.
+        batch.outcome = *std::move(stale);  // Only this batch is dropped.
         continue;
       }
       if (auto refused = insert(batch.lease, batch.records)) return undone(std::move(refused));

@@ -89,7 +89,7 @@ class SqliteDatabase {
   bool truncate_log(std::chrono::milliseconds wait) noexcept;
   bool wait_for_short_log() noexcept;
 
-  std::unique_ptr<SQLite::Database> database_;  // Before the statements: it must close after them.
+  std::unique_ptr<SQLite::Database> database_;  // Declared first: closed after the statements.
   std::string name_;                            // For messages.
   std::string path_;                            // As opened by SQLite; empty if in memory.
   bool in_memory_;
@@ -101,7 +101,7 @@ class SqliteDatabase {
   SqliteOptions options_{};
   std::optional<FilePrint> looked_at_{};  // For a file read without locks.
   std::uint64_t page_size_ = 4096;
-  std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
+  std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, of all processes.
   std::uint64_t checkpoint_at_pages_ = 0;
   std::string warning_;
   std::atomic<bool> has_warning_{false};

@@ -30,7 +30,7 @@ class OpenTransaction {
   OpenTransaction(const OpenTransaction&) = delete;
   OpenTransaction& operator=(const OpenTransaction&) = delete;
 
-  // False if no transaction was open any more.
+  // False if the transaction had already ended.
   bool roll_back() noexcept {
     return in_transaction(database_) && database_.tryExec("ROLLBACK") == SQLITE_OK;
   }

@@ -78,7 +78,7 @@ struct CommandRule {
 };
 
 struct ResumeRule {
-  std::vector<FailureType> after{};      // The session goes on after these, else it begins anew.
+  std::vector<FailureType> after{};      // Failures after which the session resumes.
   std::vector<std::string> without{};    // Options to leave out, with their values.
   std::vector<std::string> arguments{};  // Appended to the rest; {session} and {prompt}.
   std::string prompt{};                  // May contain {hint}.
@@ -87,10 +87,10 @@ struct ResumeRule {
 
 struct Adapter {
   std::string name{};
-  std::vector<std::string> programs{};     // File names of the program.
-  std::vector<std::string> events_with{};  // Options without which it prints no events.
-  std::vector<std::string> stays_with{};   // Options with which it lives on after its final event.
-  std::vector<EventRule> events{};         // Empty: its stream is not read.
+  std::vector<std::string> programs{};        // File names of the program.
+  std::vector<std::string> events_with{};     // Options without which it prints no events.
+  std::vector<std::string> stays_with{};      // Options that keep it alive after its final event.
+  std::vector<EventRule> events{};            // Empty: its stream is not read.
   Duration linger{std::chrono::seconds(10)};  // How long it may live after its final event.
   CommandRule command{};
   std::optional<ResumeRule> resume{};

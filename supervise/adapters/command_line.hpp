@@ -49,7 +49,7 @@ class CommandLine {
   const Adapter& adapter_;
   std::vector<Word> words_{};
   bool fits_ = true;
-  bool certain_ = true;                  // It is clear where the prompt stands, or that it is none.
+  bool certain_ = true;                  // The prompt's position, or lack of one, is certain.
   std::optional<std::size_t> prompt_{};  // Its place.
 };
 

@@ -29,7 +29,7 @@ struct ToldFailure {
   std::optional<double> resets_at{};  // Seconds since 1970.
 };
 
-// Skips lines that are no JSON objects, are too long or match no rule. Thread-safety: none.
+// Skips lines that are not JSON objects, are too long or match no rule. Thread-safety: none.
 class StreamReader {
  public:
   static constexpr std::size_t longest_line = 16U << 20U;

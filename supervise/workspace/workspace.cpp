@@ -160,7 +160,7 @@ Result<void> Workspace::prepare() {
   fs::create_directories(git_.repository + "/info", problem);
   TRIAGE_TRYV(write_whole(git_.repository + "/info/attributes",
                           "* -text !eol -filter -ident !working-tree-encoding -merge -diff\n"));
-  fs::remove(git_.index + ".lock", problem);  // Of one that was killed: a run has one supervisor.
+  fs::remove(git_.index + ".lock", problem);  // Left by a killed one: a run has one supervisor.
   return outcome::success();
 }
 

@@ -62,7 +62,7 @@ struct PolicyReplay {
   int attempts_spared = 0;
   Usage spared{.calls = 0};  // As far as the agent recorded its usage.
   Duration wait_spared{0};   // Chosen waits, including this failure's.
-  bool result_lost = false;  // The run finished in the end; under the policy it would not have.
+  bool result_lost = false;  // The run finished; under the policy it would not.
   // Total chosen waits before that where both continue: then, and now at least and at most.
   Duration waited{0};
   Duration least_wait{0};

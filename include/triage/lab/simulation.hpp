@@ -43,7 +43,7 @@ struct SimulationOptions {
   bool audit =
       true;  // Compares what was acknowledged with what is stored, at the end of the world.
   bool keep_trace = false;
-  Duration longest = std::chrono::hours(24 * 365);  // Simulated. A world that goes on is a
+  Duration longest = std::chrono::hours(24 * 365);  // Simulated. A world that exceeds these is a
   std::uint64_t most_events = 1'000'000;            // violation. Both above 0.
   std::size_t stack_bytes = 256 * 1024;             // Of each process.
   // Makes the store of this name for one world, with which it is destroyed. Null: a store in

@@ -267,7 +267,7 @@ std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
                               std::size_t repetitions, std::size_t longest_period) {
   if (trajectory.size() < oldest + repetitions) return std::nullopt;
   const Repetitions wanted{.all = repetitions, .with_result = repetitions - 1};
-  // Calls further apart are no loop; this bounds the walk over steps without tools.
+  // Calls further apart do not form a loop; this bounds the walk over steps without tools.
   const std::size_t steps = 64 * repetitions * longest_period;
   if (auto loop = find_in(trajectory, oldest, {}, wanted, longest_period, steps)) return loop;
   // Other agents' work in between may change the answer, so asking a few more times is legitimate.

@@ -32,7 +32,7 @@ struct TalkGuess {
                                               const std::array<float, signal_count>& weights,
                                               double sharpness);
 
-// Empty if the run is no conversation or no step stands out.
+// Empty if the run is not a conversation or no step stands out.
 [[nodiscard]] std::optional<TalkGuess> guess_in_talk(const ClassifierInput& input);
 // Adds the guess, if any, to the classification and its evidence.
 bool guess_step(const ClassifierInput& input, Classification& result);

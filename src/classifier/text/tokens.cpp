@@ -97,7 +97,7 @@ class LineTokenizer {
     ++at_;
   }
 
-  // 'name', "name" or `name`: masked, its words become inner tokens. False if it is no name.
+  // 'name', "name" or `name`: masked, its words become inner tokens. False if not a name.
   bool quoted_name(char quote) {
     const bool after_word =
         at_ > 0 && (is_token_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]));

@@ -101,7 +101,7 @@ std::optional<int> zone_offset(std::string_view text) {
   return text[0] == '-' ? -minutes : minutes;
 }
 
-// Reads a point in time part by part, up to the first text that is no part.
+// Reads a point in time part by part, up to the first text that is not a part.
 class MomentReader {
  public:
   explicit MomentReader(std::string_view text) : rest_(text) {}
