@@ -46,7 +46,7 @@ Strategy sequence(std::vector<Strategy> strategies) {
   if (strategies.empty()) {
     builder.problem("strategies is empty; allowed is a list of at least one strategy");
   }
-  // Each member handles one failure, followed by one more attempt.
+  // One failure per member, and the attempt after the last of them.
   int max_attempts = one_more(static_cast<int>(strategies.size()));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     builder.option("", strategies[i].description());

@@ -147,7 +147,7 @@ class Run {
   // For a run with a parent.
   [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
-  // Ignores the time limits of outer attempts, which end once the run is suspended.
+  // Ignores the time limits of outer attempts, which do not matter once the run is suspended.
   [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
   void link_stop_tokens();
   void leave_store();

@@ -56,8 +56,8 @@ class CheckpointLine {
   // Targets that default rollbacks of this run have used.
   [[nodiscard]] const std::set<Sequence>& used_targets() const noexcept { return used_targets_; }
   // A state between an effect's `intent` and its undoing claims the effect, however the run got
-  // there: every attempt is given the recorded result. True if a later return, counted from the
-  // `newest` one, led to before the intent.
+  // there: every attempt is given the recorded result. True if, since it was undone, one of the
+  // returns from `newest` back led to before the intent.
   [[nodiscard]] bool left_behind(Sequence intent, Sequence undone, std::int32_t newest) const;
   // The newest return that led to the current state; -1: none.
   [[nodiscard]] std::int32_t newest_cut() const noexcept { return cut_; }
