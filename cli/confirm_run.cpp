@@ -70,7 +70,7 @@ Result<lab::ConfirmOptions> options_of(const ConfirmArguments& given) {
   return outcome::success(std::move(options));
 }
 
-// A re-run of a supervised run, with its own command or another.
+// A re-run of a supervised run, with its own command or another one.
 class Rehearsal {
  public:
   static Result<Rehearsal> of(const RunSession& session, const RunId& run,

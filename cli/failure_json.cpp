@@ -47,7 +47,7 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-// The UTF-16 unit of the escape \uXXXX at `at`, or empty.
+// The unit of the escape \uXXXX at `at`, or empty.
 std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
   unsigned unit = 0;
@@ -232,7 +232,7 @@ std::optional<bool> read_mutates(const Json& tool) {
   return std::nullopt;
 }
 
-// A string is a phrase, {"pattern": …} a regular expression.
+// A text is a phrase, {"pattern": …} a regular expression.
 Result<void> read_constraints(const Json& given, AgentContract& contract) {
   if (given.is_null()) return outcome::success();
   if (!given.is_array()) return refused("contract.constraints", "is not an array");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A failure as a line of JSON, and its classification as another.
+// A failure as one line of JSON, and its classification as another.
 
 #include "triage/classifier.hpp"
 

@@ -14,7 +14,7 @@ class LineReader {
   static constexpr std::size_t longest_line_bytes = 64U << 20U;
 
   struct Line {
-    std::string_view text{};  // Without its newline; valid until the next call of next().
+    std::string_view text{};  // Without its end; valid until the next call of next().
     bool too_long = false;    // Truncated at longest_line_bytes.
   };
 

@@ -36,7 +36,7 @@ inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
 // Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.
 [[nodiscard]] Result<std::string> free_run(const std::string& url, const RunId& run, bool force);
 
-// The run, or an error that helps to find its name. Errors: Errc::not_found.
+// The run, or an error that helps to find the right name. Errors: Errc::not_found.
 [[nodiscard]] Result<JournalReading> read_run(CheckpointStore& store, const RunId& run);
 
 }  // namespace triage::inline v0_1::cli

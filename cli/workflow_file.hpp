@@ -30,12 +30,12 @@ struct AgentSpec {
   Duration timeout{0};
 };
 
-// An edge: from one executor to one, possibly only for some messages; from one to several; or from
-// several to one, which receives a list.
+// An edge: from one to one, perhaps only for some messages; from one to several; or from several to
+// one, which gets a list.
 struct FileEdge {
   std::vector<std::string> from{};
   std::vector<std::string> to{};
-  Json when{};  // Null: all messages. An object: those with these values; else: equal ones.
+  Json when{};  // Null: all messages. An object: those that have these values; else: equal ones.
   workflow::Join join{};
 };
 struct FileGraph;

@@ -18,7 +18,7 @@ struct ScriptedExperiment::Parts {
   std::string about{};
   std::string fingerprint{};
   ExperimentOptions options{};
-  std::vector<std::unique_ptr<detail::ScriptedTrial>> trials{};  // By index of the condition.
+  std::vector<std::unique_ptr<detail::ScriptedTrial>> trials{};  // By index of condition.
 };
 
 namespace {
@@ -31,7 +31,7 @@ struct Draft {
   detail::ScriptedSetup setup{};
 };
 
-// A factor and what each of its levels changes.
+// A factor, and what each of its levels changes.
 struct DraftFactor {
   std::string name{};
   std::vector<std::string> levels{};

@@ -12,7 +12,7 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// A complete answer; `status` as in "502 Bad Gateway".
+// A whole answer; `status` as in "502 Bad Gateway".
 [[nodiscard]] std::string plain_answer(std::string_view status, std::string_view text);
 // How a service reports this failure: a status and a text from drawn_failure.
 [[nodiscard]] std::string failure_answer(FailureType type, std::uint64_t draw);

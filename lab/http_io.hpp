@@ -25,7 +25,7 @@ class Socket {
   triage::detail::FileDescriptor file_{};
 };
 
-// How long to wait for the other side, and what ends the wait early.
+// How long to wait for the other side, and what ends the waiting.
 struct Patience {
   Duration timeout{};
   std::stop_token stop{};

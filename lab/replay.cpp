@@ -44,7 +44,7 @@ RecoveryAction ask(const FailurePolicy& policy, const FailureContext& context) {
   }
 }
 
-// What the run's state machine makes of the policy's answer.
+// What the run's own state machine makes of the policy's answer.
 RecoveryAction decide(Case& one, const FailurePolicy& policy, const Limits& limits, double random) {
   one.context.random = random;
   const triage::detail::Rules rules{.announces = true};

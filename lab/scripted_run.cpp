@@ -40,7 +40,7 @@ ScriptedJob::ScriptedJob(const ScriptedSetup& of, std::uint64_t by, std::uint64_
 
 Result<std::uint64_t> ScriptedAttempt::go() {
   TimelineSpan span{.job = job_.number, .attempt = ++job_.attempts, .from = world_.elapsed()};
-  // Also updates when the process is killed, which is an exception.
+  // Also when the process is killed, which is an exception.
   struct Noted {
     ScriptedAttempt& self;
     TimelineSpan& span;

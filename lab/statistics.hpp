@@ -15,7 +15,7 @@ struct Moments {
   double squares = 0.0;  // Sum of squared deviations from the mean.
 
   void add(double value) noexcept;
-  // Merges other values. Source: T. Chan, G. Golub, R. LeVeque, 1979.
+  // Of other values. Source: T. Chan, G. Golub, R. LeVeque, 1979.
   void add(const Moments& more) noexcept;
   [[nodiscard]] Mean result() const noexcept;
 };

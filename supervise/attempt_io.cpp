@@ -17,8 +17,8 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-// How often the kernel has killed a process of this control group for lack of memory; 0 if that
-// cannot be determined. Source: the kernel's admin-guide/cgroup-v2, memory.events.
+// How often the kernel has killed a process of this control group for want of memory; 0 where that
+// cannot be seen. Source: the kernel's admin-guide/cgroup-v2, memory.events.
 std::uint64_t memory_kills() {
   std::ifstream own("/proc/self/cgroup");
   std::string line;
@@ -121,7 +121,7 @@ ChildEnd AttemptIo::serve() {
                                           [this](std::string_view) { note_activity(); });
   }
   if (all.terminal) {
-    // Two descriptors for one device: one to read from, one to write to.
+    // Two files for one device: one to read from, one to write to.
     FileDescriptor reading(::fcntl(all.terminal->ours(), F_DUPFD_CLOEXEC, 0));
     FileDescriptor keys(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     const bool shown = !all.out;

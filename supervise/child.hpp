@@ -32,8 +32,8 @@ struct ChildPlan {
 // `otherwise` if there is none.
 [[nodiscard]] int low_number(int otherwise) noexcept;
 
-// The file that a shell would execute for this name. Errors: Errc::not_found; Errc::io if it cannot
-// be executed.
+// The file that a shell would execute for this name. Errors: Errc::not_found; Errc::io if what was
+// found cannot be executed.
 [[nodiscard]] Result<std::string> find_program(const std::string& name, const std::string& folder);
 
 // Move-only. If destroyed before let_go(), the child ends without running anything.

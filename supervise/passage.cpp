@@ -34,7 +34,7 @@ bool Passage::fill() {
   std::string block(block_bytes, '\0');
   const ssize_t got = ::read(from_.get(), block.data(), block.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (got <= 0) {  // EIO: the last process on this terminal has ended.
+  if (got <= 0) {  // EIO: the last process on this terminal has gone.
     ended_ = true;
     loop_.forget(from_.get());
     return false;

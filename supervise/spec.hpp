@@ -63,7 +63,7 @@ struct RunSpec {
 
 // Version of docs/protocol.md.
 inline constexpr int protocol_version = 1;
-// The version of all agents before commands had their own.
+// The version of all agents before commands had versions of their own.
 inline constexpr const char* common_version = "1";
 // The file name of the command's program.
 [[nodiscard]] std::string program_name(const RunSpec& spec);
@@ -72,8 +72,8 @@ inline constexpr const char* common_version = "1";
 // none.
 [[nodiscard]] std::string version_of(const RunSpec& spec, std::string_view adapter);
 
-// Whether the run has this command: the same program by file name and, if `command` has arguments,
-// the same arguments.
+// Whether the run is one of this command: the same program by its file name and, if `command` has
+// arguments, the same arguments.
 [[nodiscard]] bool is_of_command(const RunSpec& spec, const std::vector<std::string>& command);
 
 // The run's task as stored.

@@ -48,7 +48,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return all;
 }
 
-// The user ended it from the keyboard.
+// The user has ended it from the keyboard.
 bool interrupted(const ChildEnd& end) {
   return end.cause == ChildEnd::Cause::itself && WIFSIGNALED(end.status) &&
          WTERMSIG(end.status) == SIGINT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A terminal for the child if the supervisor's standard input is one.
+// A terminal for the child where the supervisor's standard input is one.
 
 #include "supervise/file_descriptor.hpp"
 

@@ -57,8 +57,8 @@ Failure codes_only(Failure failure) {
   return failure;
 }
 
-// The model's answers to rows of origins it has not seen. Thresholds and temperature for one group
-// of origins are chosen on the rows of the others.
+// The model's answers to rows whose origin it has not seen. Thresholds and temperature for one
+// group of origins are found on the rows of the others.
 class LeftOut {
  public:
   LeftOut(const Corpus& corpus, const detail::ModelInputParts& parts, std::size_t folds)

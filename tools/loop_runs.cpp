@@ -53,7 +53,7 @@ class Scene {
   }
   std::string tool(std::size_t stage) const { return office_.tools[stage]; }
 
-  // Takes one item through two to four stages. Every other run records no results.
+  // One item through two to four stages. Every other run records no results.
   void item(const std::string& agent = "") {
     std::string given = dice_.id("topic-");
     const std::size_t last = dice_.between(get, put);

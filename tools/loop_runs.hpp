@@ -14,10 +14,10 @@ namespace triage::evaluation {
 enum class Clean : std::uint8_t {
   plain,           // One item after another, with thoughts in between.
   pages,           // The same tool for one page after another.
-  polling,         // The same call until its changing result says that the work is done.
+  polling,         // The same call until its changing answer says that the work is done.
   waiting,         // The same, with several identical "pending" results first.
   retries,         // The same call fails a few times, then succeeds.
-  mending,         // Edit, test, edit, test: different edits, fewer failing tests.
+  mending,         // Edit, test, edit, test: other edits, fewer failing tests.
   several_agents,  // Agents that work, test, poll and ping in turn.
 };
 inline constexpr std::array<std::string_view, 7> clean_names{"item by item",
@@ -31,7 +31,7 @@ inline constexpr std::array<std::string_view, 7> clean_names{"item by item",
 // Loops.
 enum class Stuck : std::uint8_t {
   one_call,         // A-A-A
-  in_turn,          // A-B-A-B, or with three calls.
+  in_turn,          // A-B-A-B, or with three
   without_results,  // The same, but without recorded results.
   failing,          // The same call, the same error.
   one_of_agents,    // One agent repeats itself while others make progress.

@@ -17,7 +17,7 @@ enum Stage : std::size_t { find, get, make, put, ship };
 struct Office {
   std::array<const char*, 5> tools;
   std::array<const char*, 5> input_keys;
-  std::array<const char*, 4> id_prefixes;  // Of what the first four stages pass on.
+  std::array<const char*, 4> id_prefixes;  // Of what the first four stages hand on.
   const char* list_key;                    // In the result of `find`.
   const char* side_tool;                   // Its failures do not matter.
   const char* check_tool;                  // Returns problems; usually none.

@@ -11,7 +11,7 @@
 namespace triage::evaluation {
 namespace {
 
-enum class Hands { on, nothing, hollow };  // What an item has after its latest stage.
+enum class Hands { on, nothing, hollow };  // What an item has after its last stage.
 
 struct Item {
   std::string topic{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trains data/model.bin from a corpus. The same corpus gives the same bytes.
+// Makes data/model.bin from a corpus. The same corpus gives the same bytes.
 
 #include "calibration.hpp"
 #include "trainer.hpp"

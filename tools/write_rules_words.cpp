@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes data/rules_words.tsv: the words that the phrases in data/rules.tsv need.
+// Writes data/rules_words.tsv: the words that the phrases of data/rules.tsv need.
 #include "classifier/phrases/rules_table.hpp"
 
 #include <cstdio>

@@ -118,7 +118,7 @@ Calibration calibration_without(const Course& course, const Opinions& opinions, 
   return calibrate(judged);
 }
 
-// What the classifier would answer: the model, or codes where it abstains.
+// What the classifier would answer: the model, codes where it abstains.
 FailureType answer(const Failure& failure, const detail::Posterior& posterior,
                    const Example& example, const Calibration& calibration) {
   const Trajectory none;

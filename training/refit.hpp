@@ -36,7 +36,7 @@ struct RefitReport {
   std::size_t corpus_rows = 0;
   std::size_t origins = 0;  // In corpus and corrections together.
   std::size_t corrections = 0;
-  std::size_t wordings = 0;  // Corrections that differ by more than names and numbers.
+  std::size_t wordings = 0;  // Corrections that differ in more than names and numbers.
   std::size_t folds = 0;
   // With held-out origins, in the order of group_names().
   std::vector<ScoreChange> groups{};
@@ -53,12 +53,12 @@ struct Refit {
 // "routing-sensitive", "self-healing", "never retry", "the others".
 [[nodiscard]] const std::vector<std::string>& group_names();
 
-// Deterministic: the same rows in the same order give the same bytes. Errors:
-// Errc::invalid_argument without corrections, or with fewer than two origins in total.
+// Deterministic: the same rows in the same order give the same bytes.
+// Errors: Errc::invalid_argument without corrections, or with fewer than two origins in all.
 [[nodiscard]] Result<Refit> refit(const Corpus& corpus, const std::vector<Correction>& corrections,
                                   const RefitOptions& options = {});
 
-// "Job 17 of 'x' failed" and "Job 4 of 'y' failed" have the same wording.
+// "Job 17 of 'x' failed" and "Job 4 of 'y' failed" have one wording.
 [[nodiscard]] std::string wording_of(const Failure& failure);
 
 }  // namespace triage::training

@@ -22,7 +22,7 @@ struct Example {
   bool only_teaches = false;  // A paraphrase: never held out and never asked about.
 };
 
-// The example of a row, as the classifier would see it.
+// The example of one row, as the classifier would see it.
 [[nodiscard]] Example make_example(const Row& row, const detail::ModelInputParts& parts);
 // The rows' examples in order, followed by one without text for each row that has codes, as
 // additional training.
@@ -42,17 +42,17 @@ struct EndingExample {
 
 struct TrainingOptions {
   int epochs = 10;
-  std::size_t least_origins = 2;  // Features of fewer origins are names, and are left out.
+  std::size_t least_origins = 2;  // Features of fewer origins are names, and left out.
   float learning_rate = 0.2F;
   float weight_decay = 1e-5F;
   float hint_scale = 3;  // How readily hints are learned.
   std::uint32_t seed = 1;
 };
 
-// Multinomial logistic regression by stochastic gradient descent with AdaGrad's per-feature rates,
-// then rounded to the model file's signed bytes. Deterministic. The temperature is 1 and thresholds
-// are 0; calibration.hpp sets them. Source: J. Duchi, E. Hazan, Y. Singer, "Adaptive subgradient
-// methods", JMLR 12, 2011.
+// Multinomial logistic regression by stochastic gradient descent with AdaGrad's rates, one a
+// feature, then rounded to the model file's signed bytes. Deterministic. Temperature is 1 and
+// thresholds are 0: calibration.hpp finds them.
+// Source: J. Duchi, E. Hazan, Y. Singer, "Adaptive subgradient methods", JMLR 12, 2011.
 [[nodiscard]] detail::ModelParameters fit(const std::vector<const Example*>& examples,
                                           const TrainingOptions& options = {});
 

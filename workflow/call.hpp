@@ -71,7 +71,7 @@ class Call {
   virtual void active() = 0;  // Resets the idle timeout.
   // Null: nothing is stored.
   [[nodiscard]] virtual std::shared_ptr<CheckpointStore> store() const = 0;
-  // For an agent that the delivery runs; empty without a store.
+  // Of an agent that the delivery runs; empty without a store.
   [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
   virtual void before_effect() = 0;
   // Exceptions of the act propagate. Errors: see Context::effect_on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One call of a handler for one delivery: collects what it sends, reads and writes.
+// One call of a handler for one delivery: gathers what it sends, reads and writes.
 
 #include "call.hpp"
 #include "checkpointer.hpp"

@@ -92,7 +92,7 @@ class Driver {
     std::optional<Error> error{};
     std::exception_ptr thrown{};
     bool reused = false;
-    bool patched = false;                      // It changed a plan.
+    bool patched = false;                      // It has changed a plan.
     std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by its policy.
     std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
   };

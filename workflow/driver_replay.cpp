@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is taken from the store instead of being run, and what is stored.
+// What is taken from the store instead of being run, and what is put there.
 #include "driver.hpp"
 #include "router.hpp"
 #include "triage/detail/store_now.hpp"

@@ -42,7 +42,7 @@ std::string executor_of(const std::string& key) {
   return rest.substr(0, rest.rfind('/'));
 }
 
-// A single pass over the journal: what it began with, and what finished or failed since.
+// One pass over the journal: what it began with, and what finished or failed since.
 Result<std::map<std::string, NodeStatus>> nodes_in(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
   std::map<std::string, NodeStatus> of_key;

@@ -152,7 +152,7 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
   for (const Sent& sent : finished.sent) {
     Json json = message_json(sent.message, shrunk);
     Json& to = json["to"] = Json::array();
-    // [edge, target, target, …]: a wide fan-out names its edge only once.
+    // [edge, target, target, …]: a wide fan-out names its edge once.
     for (const Route& route : sent.routes) {
       const std::string& name = plan.edges[route.edge].name;
       if (to.empty() || to.back().front() != name) to.push_back(Json::array({name}));

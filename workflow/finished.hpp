@@ -21,7 +21,7 @@ struct Finished {
   std::map<std::string, std::string> reads{};
   std::optional<Json> saved{};  // The hook's result, if it changed.
   std::string failed{};         // Why it failed, if it did; `sent` informs the others.
-  bool edited = false;          // A person changed what it sent or wrote.
+  bool edited = false;          // A person has changed what it sent or wrote.
   int superstep = 0;
   // Executor and occurrence of its messages' senders; empty: from outside, or an old record.
   std::vector<std::pair<std::string, int>> from{};

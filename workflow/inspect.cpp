@@ -119,7 +119,7 @@ void add_to(CheckpointView& view, const State& state, const Parts& parts, const 
   }
 }
 
-// The events of these records. Throws std::exception if a part is missing or damaged.
+// The events of these records. Throws std::exception if a part is missing or something is damaged.
 Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector<Record>& records,
                                              const Parts& parts) {
   std::vector<WorkflowEvent> events;

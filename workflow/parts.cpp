@@ -75,7 +75,7 @@ void Parts::begin_with(const State& state) {
        one != values.end() && one->first.rfind(part_prefix, 0) == 0; ++one) {
     names_.insert(one->first.substr(part_prefix.size()));
   }
-  // A text's length is known once that of its prefix is.
+  // A text's length is known once that of its beginning is.
   std::vector<std::string> next(names_.begin(), names_.end());
   while (!next.empty()) {
     const std::string name = next.back();

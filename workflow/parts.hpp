@@ -33,8 +33,8 @@ class Parts {
 
   // True if a value is large enough for shrink().
   [[nodiscard]] static bool worth_it(const Json& value);
-  // The form of a value. Parts it needs that were not learned are added to `fresh`, an object of
-  // keys of the state that must be stored with the form.
+  // The form of a value. Parts that it needs and that were not learned are added to `fresh`, an
+  // object of keys of the state, which must be stored with the form.
   [[nodiscard]] Json shrink(const Json& value, Json& fresh) const;
   // The parts among keys of the state.
   [[nodiscard]] static Json of(const Json& patch);

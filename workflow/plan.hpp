@@ -60,7 +60,7 @@ class WorkflowBody {
   [[nodiscard]] const std::map<std::string, std::string>& fingerprint() const noexcept {
     return fingerprint_;
   }
-  // The same as JSON text, which is stored, read and compared as a whole.
+  // The same as a JSON object in a text, which is stored, read and compared as a whole.
   [[nodiscard]] const std::string& fingerprint_text() const noexcept { return fingerprint_text_; }
 
  private:

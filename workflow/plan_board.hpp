@@ -26,7 +26,7 @@ class PlanBoard {
   // The question for the coordinator; the plan is not finished before it is answered.
   [[nodiscard]] Json question(const std::string& task, const std::string& why);
 
-  // Orders for agents, which now count as begun.
+  // Orders for agents, which count as begun.
   [[nodiscard]] std::vector<Json> take_ready();
   [[nodiscard]] bool finished() const;
   [[nodiscard]] Json results() const;

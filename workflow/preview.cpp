@@ -30,7 +30,7 @@ using ScopeAndKey = std::pair<std::string, std::string>;  // Scope and key.
 
 detail::JsonPtr shared_json(Json value) { return std::make_shared<const Json>(std::move(value)); }
 
-// A finished delivery as stored, and as the branch would begin with it.
+// A finished delivery as it is stored, and as the branch would begin with it.
 struct PreviewedDelivery {
   Delivered id{};
   int step = 0;

@@ -90,7 +90,7 @@ Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& ch
   return outcome::success(std::move(state));
 }
 
-// An agent like that of the workflow's runs, stopped before it does anything.
+// An agent like that of the workflow's runs, which is stopped before it does anything.
 Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::string& workflow,
                          std::string_view checkpoint, const RunId& branch, Json changed,
                          const Fork& edits) {

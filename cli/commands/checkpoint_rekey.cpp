@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint rekey: re-encrypts with the newest key what is stored under an older one.
+// triage checkpoint rekey: encrypts with the newest key what is stored under an older one.
 
 #include "command.hpp"
 #include "open_store.hpp"

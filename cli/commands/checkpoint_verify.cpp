@@ -136,7 +136,7 @@ bool needs_repair(const JournalReading& reading) {
                      [](const LostRecords& one) { return !one.set_aside; });
 }
 
-// A run that cannot be read at all, for example because its id is damaged; the others still can.
+// A run that cannot be read at all, for example because its id is damaged: the others still can.
 void note_unreadable(const RunInfo& run, const Error& error, Verified& verified) {
   ++verified.runs;
   ++verified.damaged_runs;

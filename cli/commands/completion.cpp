@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage completion, triage man: generated from the table of commands and their options.
+// triage completion, triage man: what is generated from the table of commands and their options.
 
 #include "command.hpp"
 #include "render/output.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage doctor: whether the store is sound, what it guarantees, and what this machine lacks.
+// triage doctor: whether the store is sound, what it really guarantees, what this machine lacks.
 
 #include "command.hpp"
 #include "open_store.hpp"

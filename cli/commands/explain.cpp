@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage explain: why a run went as it did: every decision with its evidence, in sentences.
+// triage explain: why a run went as it did, every decision with its evidence, in sentences.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -27,7 +27,7 @@ std::string text_in(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// "    - http_status: 429 asks to come back later (0.98)", one line per finding.
+// "    - http_status: 429 asks to come back later (0.98)", one line a finding.
 std::string evidence_lines(const Json& fields) {
   std::string lines;
   const auto evidence = fields.find("evidence");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_message_quote = 200;
 
-// Bodies are read from a file: a field of another type counts as absent.
+// Bodies come from a file: a field of another type counts as absent.
 template <class T>
 T field(const Json& body, const char* key, T otherwise) {
   const auto found = body.find(key);

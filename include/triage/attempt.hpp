@@ -166,7 +166,7 @@ class Attempt {
     return effect_as<detail::effect_result_t<Fn>>(key, &arguments, fn, options);
   }
 
-  // Asks the agent's gates before a call and waits if they ask for it, never beyond the deadline.
+  // Asks the agent's gates before a call and waits if they say so, never beyond the deadline.
   // Report to the permit how the call went. Errors: the failure that fail() would return, with the
   // gate's reason (return it); Errc::cancelled if the run is cancelled.
   [[nodiscard]] Result<Permit> enter(std::string_view tool, std::string_view endpoint = {},

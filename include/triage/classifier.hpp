@@ -36,8 +36,8 @@ struct ClassifierInput {
   // run.
   std::optional<Duration> remaining{};
   std::stop_token stop_token{};
-  // The current time, for a failure that names a point in time to wait for but has no Date header.
-  // Null: such a time only appears in the evidence.
+  // The current time, for a failure that names a moment to wait for but has no Date header. Null:
+  // such a moment only appears in the evidence.
   Clock* clock = nullptr;
 };
 
@@ -78,7 +78,7 @@ class EvidenceClassifier final : public Classifier {
   // Errors: Errc::invalid_argument for options out of range.
   [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> create(
       const RulesOptions& options);
-  // With a model file from tools/train_classifier. If the file is missing, damaged or of another
+  // With a model that tools/train_classifier made. If the file is missing, damaged or of another
   // version, uses the built-in model and says so in the evidence of every classification (source
   // "model_file"). Errors: Errc::invalid_argument for options out of range.
   [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> load(

@@ -94,7 +94,7 @@ class Journal {
   [[nodiscard]] const std::vector<Position>& positions() const noexcept {
     return line_.positions();
   }
-  // Indexes of those on the current branch, oldest first.
+  // Indexes of those that lie on the current branch, oldest first.
   [[nodiscard]] const std::vector<std::uint32_t>& branch() const noexcept { return line_.branch(); }
   [[nodiscard]] std::optional<std::size_t> find(Sequence seq) const { return line_.find(seq); }
   [[nodiscard]] std::optional<std::size_t> find_label(std::string_view label) const {
@@ -116,8 +116,8 @@ class Journal {
   // Whether the state at a position claims an effect that has been undone since, so that it cannot
   // be continued from. Index into positions().
   [[nodiscard]] bool claims_undone(std::size_t position) const;
-  // If the current state claims such an effect: the newest position of the current branch that does
-  // not, to which the run must go back. 0 is the start.
+  // If the current state claims such an effect: the newest position of the current branch that
+  // does not, to which the run has to go back. 0 is the start.
   [[nodiscard]] std::optional<Sequence> before_undone() const;
   // The position that a branch begins with; 0 for other runs.
   [[nodiscard]] Sequence start_sequence() const noexcept {
@@ -141,7 +141,7 @@ class Journal {
   [[nodiscard]] const Json& stopped() const noexcept { return facts_.stopped; }
   // Body of the newest `suspended` until the run continues; else null.
   [[nodiscard]] const Json& suspended() const noexcept { return facts_.suspended; }
-  // Body of a `resumed` whose decision has not been carried out yet; else null.
+  // Body of the `resumed` whose decision has not been carried out yet; else null.
   [[nodiscard]] const Json& decision() const noexcept { return facts_.decision; }
   // An abort was decided but, according to the records, the run has not ended yet.
   [[nodiscard]] bool aborting() const noexcept { return facts_.aborting; }
@@ -164,7 +164,7 @@ class Journal {
   }
   // Attempts ended by a long wait; they do not count against limits.
   [[nodiscard]] int suspended_attempts() const noexcept { return facts_.suspended_attempts; }
-  // Nested runs that it waited for.
+  // Nested runs that it has waited for.
   [[nodiscard]] const std::map<RunId, AwaitedRun, std::less<>>& awaited() const noexcept {
     return facts_.awaited;
   }

@@ -51,8 +51,8 @@ struct Settlement {
                                          std::string_view key, const Settlement& found,
                                          const OperatorOptions& options = {});
 
-// The run that waits for a decision under this token, which stays valid. Errors: Errc::not_found if
-// it is unknown, used or for a run in no store; Errc::corrupt.
+// The run that waits for a decision under this token. The token stays good.
+// Errors: Errc::not_found if it is unknown, used or for a run in no store; Errc::corrupt.
 [[nodiscard]] Result<RunId> run_of_token(CheckpointStore& store, std::string_view token);
 
 // A new token for a suspended run whose token was lost; invalidates the old one. Anyone with access

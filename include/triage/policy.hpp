@@ -138,7 +138,7 @@ struct Suspension {
   std::string run_id{};
   std::string message{};
   std::vector<std::string> allowed_actions{};
-  std::optional<WallTime> until{};  // When the run continues without a decision: see resume_due().
+  std::optional<WallTime> until{};  // Then the run continues without a decision: see resume_due().
   std::optional<WallTime> expires{};  // From then on the token is refused.
   // What the decision is about; AgentOptions::redact can remove secrets.
   std::string agent{};                     // AgentOptions::name.

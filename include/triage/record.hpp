@@ -98,8 +98,8 @@ class Record {
                                             RecordKind kind, WallTime time,
                                             std::string_view body) noexcept;
 
-// The kind to assume for a record that fails its checksum: the stored kind unless that may be
-// wrong. Empty: any kind, even the intent of an effect. `checksum` is the stored one.
+// The kind to assume for a record that fails its checksum: the stored kind, unless that may be
+// wrong. Empty: any kind, also the intent of an effect. `checksum` is the stored one.
 [[nodiscard]] std::optional<RecordKind> credible_kind(std::string_view run, std::uint64_t epoch,
                                                       Sequence seq, RecordKind stored,
                                                       WallTime time, std::string_view body,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How much a store holds, and which of its runs may be removed.
+// How much a store holds, and which of its runs may go.
 
 #include "triage/checkpoint_store.hpp"
 

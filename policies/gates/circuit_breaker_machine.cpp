@@ -23,7 +23,7 @@ void count(Circuit::Track& track, const BreakerOptions& options, std::int64_t be
   // If the newest bucket is the current one, the old ones were removed when it was started.
   if (track.window.empty() || track.window.back().begin != begin) {
     const std::int64_t window = milliseconds(options.window);
-    // Buckets from the future are from a clock that was set back.
+    // Buckets from the future are left by a clock that was set back.
     std::erase_if(track.window, [&](const Circuit::Bucket& bucket) {
       return bucket.begin <= begin - window || bucket.begin > begin;
     });

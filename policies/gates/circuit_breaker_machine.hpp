@@ -15,8 +15,8 @@
 
 namespace triage::inline v0_1::detail {
 
-// Times are milliseconds on one clock. A ticket is the number of the newest change at admission, so
-// a late report shows whether the circuit has changed since.
+// Times are milliseconds on one clock. A ticket is the number of the newest change at the time of
+// admission, so a late report tells whether the circuit has changed since.
 struct Circuit {
   static constexpr std::size_t bucket_count = 10;
 

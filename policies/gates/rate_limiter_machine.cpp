@@ -92,7 +92,7 @@ void ArrivalTime::block(std::int64_t now, std::int64_t until) {
   busy_until = std::max(busy_until, until);
 }
 
-// --- As JSON, for the key space. The older members are in microseconds.
+// --- As JSON, for the key space. The older members are microseconds.
 
 Json ArrivalTime::to_json() const {
   constexpr std::int64_t thousand = 1'000;

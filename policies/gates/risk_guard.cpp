@@ -21,7 +21,7 @@ bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0;
 bool is_upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Bytes beyond ASCII count as letters, so that words of other scripts stay whole.
+// Bytes beyond ASCII count as letters, so words of other scripts stay whole.
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U;
 }

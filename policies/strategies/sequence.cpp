@@ -72,7 +72,7 @@ Strategy chain(Strategy primary, Strategy alternative, std::vector<RecoveryActio
   check_part(alternative, "fallback", builder);
   if (kinds.empty()) builder.problem("kinds is empty; allowed is at least one kind of action");
 
-  // The alternative is first asked about the failure at which the primary gives up.
+  // The alternative is first asked at the failure at which the primary gives up.
   const int own = primary.max_attempts() > 0 ? one_more(primary.max_attempts()) : 0;
   const int max_attempts = std::max(own, alternative.max_attempts());
   return builder.build(

@@ -10,7 +10,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// A recorded value is shown as part of a document, which adds levels of its own.
+// A recorded value is shown as a part of a document, which adds levels of its own.
 constexpr int most_shown_depth = max_json_depth + 64;
 
 Error refused(std::string_view what, std::string_view why) {

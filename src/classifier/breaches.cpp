@@ -57,7 +57,7 @@ std::uint64_t tokens_of(const Step& step) {
   if (!step.metadata.is_object()) return 0;
   const auto tokens = step.metadata.find("tokens");
   if (tokens == step.metadata.end() || !tokens->is_number_integer()) return 0;
-  // A number written in C++ is signed.
+  // A number that was written in C++ is signed.
   const bool negative = !tokens->is_number_unsigned() && tokens->get<std::int64_t>() < 0;
   return negative ? 0 : tokens->get<std::uint64_t>();
 }

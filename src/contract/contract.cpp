@@ -15,7 +15,7 @@ struct ForbiddenPattern::Body {
 };
 
 ForbiddenPattern::ForbiddenPattern(std::string pattern) {
-  if (pattern.empty()) return;  // Matches nothing, just as an empty constraint forbids nothing.
+  if (pattern.empty()) return;  // Matches nothing, as an empty constraint forbids nothing.
   auto body = std::make_shared<Body>();
   auto compiled = detail::compile_pattern(pattern, true);
   if (compiled) {

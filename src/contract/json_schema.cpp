@@ -8,7 +8,7 @@
 
 namespace triage::inline v0_1 {
 
-// Never moved: the nodes point into the document, and the checker into the nodes.
+// Never moved: nodes point into the document, the checker into the nodes.
 struct JsonSchema::Body {
   Json document{};
   std::optional<Error> problem{};

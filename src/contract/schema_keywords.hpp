@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The JSON Schema keywords that are checked, and the shapes their values must have. Private.
+// The keywords of JSON Schema that are checked, and the shapes that their values must have.
+// Private.
 
 #include "contract/schema_nodes.hpp"
 

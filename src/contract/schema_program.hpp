@@ -17,7 +17,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// What a rule checks; schema_check.cpp has one function for each.
+// What a rule does; schema_check.cpp has one function for each.
 enum class RuleKind : std::uint8_t {
   type,
   one_of_values,  // enum, const

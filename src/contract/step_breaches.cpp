@@ -21,7 +21,7 @@ constexpr std::size_t most_kept = 32;  // More would only repeat these.
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
-// Levenshtein distance, ignoring case. Names are cut at longest_compared_name.
+// Levenshtein's distance, ignoring case. Names are cut at longest_compared_name.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   a = a.substr(0, longest_compared_name);
   b = b.substr(0, longest_compared_name);

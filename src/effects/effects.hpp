@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The effects of one run: running them, resolving doubts, undoing them.
+// The effects of one run: running them, settling doubts, undoing them.
 
 #include "triage/effect.hpp"
 #include "triage/journal.hpp"

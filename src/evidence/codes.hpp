@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What numeric codes tell about a failure. Private.
+// What numeric codes say about a failure. Private.
 
 #include "triage/taxonomy.hpp"
 

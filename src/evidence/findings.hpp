@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the parts of the rules classifier pass to its decision. Private.
+// What the parts of the rules classifier hand to its decision. Private.
 
 #include "evidence/authority.hpp"
 #include "triage/classifier.hpp"
@@ -47,7 +47,7 @@ struct Findings {
   std::vector<std::size_t> loop_steps{};
   // Replaces the loop's first step if a code is believed rather than the loop.
   std::optional<std::size_t> failed_step{};
-  bool loop_is_guess = false;  // No results show that the turns were the same, or they only failed.
+  bool loop_is_guess = false;  // No results say that the turns were the same, or they only failed.
   std::optional<Duration> wait_in_text{};
   Authority authority{};
   // The status stated in the text, if no code was reported. It only decides what words may not
@@ -78,7 +78,7 @@ struct ModelOpinion {
   std::size_t words = 1'000;  // In the failure and its causes; 0: only codes and names were known.
 };
 
-// The type that codes, exception types and phrases suggest together; unknown if they are too weak
+// The type that codes, exception types and phrases suggest together; unknown if they are too weak,
 // or contradict each other.
 [[nodiscard]] FailureType rules_say(const Findings& findings);
 

@@ -168,7 +168,7 @@ class CborReader {
     out = std::move(members);
     return true;
   }
-  // Reads the head of an array or map, if one more level is allowed.
+  // The head of an array or map, if one more level is allowed.
   bool open(cbor::Major major, int around, std::uint64_t& count) {
     return around < max_body_depth && charge(container_cost) && head(major, count) &&
            count <= rest_.size();

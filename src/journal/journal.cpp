@@ -60,7 +60,7 @@ Record Journal::label_checkpoint(std::string label, WallTime time) {
 }
 
 void Journal::end_checkpoint(bool always) {
-  // Without automatic checkpoints it stays open: the newest position still includes it.
+  // Without automatic checkpoints it stays open: the newest position still contains it.
   if (line_.is_open() && (auto_checkpoint_ || always)) push_position();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Folds records into a journal: what each kind means for state, trajectory, checkpoints and
+// Folding records into a journal: what each kind means for state, trajectory, checkpoints and
 // effects.
 #include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -52,7 +52,7 @@ void Journal::apply(const Record& record) {
     broken_at_ = expected;
   }
   const bool rewinds = detail::rule_of(record.kind()).state == detail::OnState::returns;
-  // A branch whose beginning is damaged has no state to start over from.
+  // A branch whose beginning is damaged has nothing to start over from.
   const bool has_start = facts_.forked.is_null() || line_.begin().has_value();
   if (broken_at_ && rewinds && readable && has_start &&
       field<Sequence>(*body, "to", 0) < *broken_at_) {

@@ -89,7 +89,7 @@ struct Resumption {
 [[nodiscard]] Result<void> check_fingerprint(const AgentCore& core, const Journal& journal);
 // Errors: Errc::unsupported if the run was recorded without its task.
 [[nodiscard]] Result<void> check_task(const Journal& journal);
-// Errors: Errc::conflict if the state at this position relies on an effect that was, or is being,
+// Errors: Errc::conflict if the state at this position claims an effect that was, or is being,
 // undone.
 [[nodiscard]] Result<void> check_claims(const Journal& journal, std::size_t position);
 // Loads the state at a position if the journal skipped it when it was read back.

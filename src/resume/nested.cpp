@@ -74,7 +74,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   return std::make_unique<Error>(std::move(opened).error());
 }
 
-// Each is handed over once per process: a second call of the same agent is another run.
+// Each is handed over once per process: a second call of the same agent means another run.
 std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& core,
                                                               const std::string& task,
                                                               const RunId& wanted) {
@@ -104,7 +104,7 @@ void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
   parent.run_->child_suspended(parent.number(), waiting, task_hash(call_));
 }
 
-// The callable failed with the nested run's error.
+// The callable failed with this nested run's error.
 void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
   if (!waiting) return;
   WaitingChild& child = data().extras().child;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that wait in this process because no store can hold them.
+// Runs that wait in this process because no store can keep them.
 #include "journal/suspension_json.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"

@@ -158,7 +158,7 @@ Error Run::too_late_for(int attempt, std::string text) {
   return error;
 }
 
-// An attempt whose steps must not be repeated cannot be restarted, so it waits in place.
+// An attempt whose steps must not be repeated cannot be made again, so it waits in place.
 bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
   const RunData& b = *data_;
@@ -241,10 +241,10 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
 
 // --- Until a time.
 
-// A callable that says "in two hours" names a new time in each call and would be suspended for
-// ever. So a sleep is identified by its place: the attempt's state and the number of earlier sleeps
-// with that state. After a suspension the callable reaches the same place; if it asks for a wait of
-// the same length, that wait is over.
+// A callable that says "in two hours" names a new time at each call and would be suspended for
+// ever. So a sleep is identified by its place: the attempt's state there, and the number of earlier
+// sleeps with that state. After a suspension the callable reaches the same place; if it then asks
+// for a wait of the same length, that wait is over.
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
@@ -295,7 +295,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // --- For a signal.
 
-// The recorded answer; the outer optional says whether there is one.
+// The recorded answer; the outer optional tells whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_name(name, "a signal's"));
   std::optional<Json> value;
@@ -331,7 +331,7 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
 }
 
 // The answer is durable before it is returned. If several threads wait for one name, the first
-// answer counts.
+// one's answer counts.
 Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
                                                std::optional<Json> value) {
   {

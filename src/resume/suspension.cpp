@@ -187,7 +187,7 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
   try {
     if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
   } catch (...) {
-    b.task = nullptr;  // decide() will report that the task cannot be restored.
+    b.task = nullptr;  // decide() will say that the task cannot be restored.
   }
   b.journal.set_run(id());
   if (b.store) {
@@ -237,8 +237,8 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
                               {.accept_changed = options.accept_changed, .run = options.run});
   if (!taken) {
-    // The run's owner may have claimed the token meanwhile. A claim whose process died before its
-    // decision was durable is void, and then the run can be taken.
+    // The run's owner may have claimed the token since. A claim whose process died before its
+    // decision was durable is void: then the run can be taken.
     const auto now = read_ticket(*store, hash);
     const bool used =
         now ? now.value().ticket.state != "waiting" : now.error().code == Errc::not_found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Carries out a recovery action: how the next attempt starts, or how the run ends.
+// Executes a recovery action: how the next attempt starts, or how the run ends.
 #include "base/run_catching.hpp"
 #include "evidence/findings.hpp"
 #include "resume/continuation.hpp"

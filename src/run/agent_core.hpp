@@ -22,7 +22,7 @@ namespace triage::inline v0_1::detail {
 
 struct RunData;
 
-// A run that waits for a decision in memory because no store can hold it.
+// A run that waits for a decision in memory because no store can keep it.
 struct SuspendedRun {
   std::unique_ptr<RunData> data;
   RunOptions options;
@@ -38,8 +38,8 @@ struct SuspendedRun {
   return {Errc::not_found, "no run of this agent waits for this token; a token works once"};
 }
 
-// Suspended runs by token hash; taking one transfers ownership. Thread-safety: all members may be
-// called from several threads at once.
+// Suspended runs by token hash: taking one transfers its ownership.
+// Thread-safety: all members may be called from several threads at once.
 class SuspendedRuns {
  public:
   void add(std::string hash, SuspendedRun run);

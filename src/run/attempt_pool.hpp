@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The memory of an agent's attempts. It is kept as long as the agent lives, so that a late caller
-// still finds its attempt closed.
+// The memory of an agent's attempts. It stays reserved as long as the agent lives, so that a late
+// caller finds its attempt closed.
 
 #include "triage/attempt.hpp"
 
@@ -40,7 +40,7 @@ namespace triage::inline v0_1::detail {
 #endif
 }
 
-// Only the callable's thread uses an attempt without being counted: its run cannot end meanwhile.
+// Only the thread that runs the callable uses an attempt unannounced: its run cannot end meanwhile.
 // Other threads are counted in Attempt::users_, and a run waits for them when it ends.
 // Thread-safety: all members may be called from several threads at once.
 class AttemptPool {
@@ -57,7 +57,7 @@ class AttemptPool {
     attempt->users_.store(0, std::memory_order_relaxed);
     return *attempt;
   }
-  // Waits for calls in progress; later calls find the attempt closed.
+  // Waits for calls in progress; later ones find the attempt closed.
   [[gnu::always_inline]] void close(Attempt& attempt) noexcept {
     if (!is_alone() || spare_ != nullptr) [[unlikely]] {
       close_shared(attempt);

@@ -34,7 +34,7 @@ bool Run::end_attempt_time() {
   return now() >= time->until();
 }
 
-// Null outside attempts. The caller holds the lock.
+// Null outside of attempts. The caller holds the lock.
 const AttemptTime* Run::attempt_time() const noexcept {
   return data_ && data_->made_extras ? data_->made_extras->attempt_time.get() : nullptr;
 }

@@ -18,7 +18,7 @@ class AttemptTime {
     alarm_ = clock.alarm(until, [this] { over_.request_stop(); });
   }
   [[nodiscard]] TimePoint until() const noexcept { return until_; }
-  // Triggered when the time is over or the run is cancelled.
+  // Triggered when the time is over, or the run is cancelled.
   [[nodiscard]] const std::stop_token& token() const noexcept { return either_.token(); }
 
  private:

@@ -183,14 +183,14 @@ class Run {
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
   [[nodiscard]] bool fails_with_store() const noexcept;
-  // Sleeps on the injected clock and renews the lease meanwhile. False: a stop was requested.
+  // Sleeps on the injected clock and keeps the lease meanwhile. False: a stop was requested.
   [[nodiscard]] bool rest_until(TimePoint until);
   void keep_lease();
 
   // The caller holds mutex_. Counts late calls.
   [[nodiscard]] bool is_late(int attempt);
   [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or the run must fail.
-  // The data, if it exists and the attempt may see it. The caller holds mutex_.
+  // The data, if it exists and the attempt may look at it. The caller holds mutex_.
   [[nodiscard]] const RunData* seen_by(int attempt) const noexcept;
   // True if there is an error, which then sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
@@ -209,7 +209,7 @@ class Run {
   Input wait(Duration delay);
   Input check_start();
   [[nodiscard]] std::optional<Input> refuse_to_start();
-  // Classified and escalated like any other failure.
+  // Classified and escalated like any failure.
   Input refuse_attempt(Failure failure, const char* why);
   Input too_late_to_start(std::string text);
   [[nodiscard]] Duration expected_duration() const noexcept;
@@ -260,7 +260,7 @@ class Run {
   Error ask_to_suspend(int attempt, const Pause& what);
   Result<void> rest_in_attempt(int attempt, Duration delay);
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
-  // True if the run has already waited for this, even if it named another time.
+  // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);
   [[nodiscard]] std::string place_of_sleep(int attempt);
   Result<std::optional<std::optional<Json>>> known_signal(std::string_view name);

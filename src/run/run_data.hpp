@@ -38,7 +38,7 @@ struct RareRunData {
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
   std::string proposed{};                 // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> wait{};   // How the attempt asked to wait …
+  std::optional<RecoveryAction> wait{};   // How the attempt asked to wait: sleep_until, wait …
   std::string awaited{};                  // … for which signal …
   std::string sleep_place{};              // … or, for sleep_until, at which place.
   WallTime::duration sleep_length{0};
@@ -70,7 +70,7 @@ struct RunData {
   }
   std::unique_ptr<RareRunData> made_extras{};  // Null until needed.
 
-  // Of the newest failure. Created by whichever thread needs it first.
+  // Of the newest failure. Made by whichever thread needs it first.
   [[nodiscard]] Failing& failing() {
     if (Failing* made = made_failing.get()) return *made;
     return made_failing.offer(std::make_unique<Failing>());

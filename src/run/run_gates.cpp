@@ -22,7 +22,7 @@ GateAnswer late_pass(Duration wait, std::string_view why) {
 
 }  // namespace
 
-// For a call of an attempt: asks until all gates admit the request. Waits on the injected clock,
+// For a call of an attempt: asks until all gates let the request pass. Waits on the injected clock,
 // never beyond the deadline.
 GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   for (;;) {

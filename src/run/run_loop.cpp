@@ -385,7 +385,7 @@ Outcome Run::end() {
   if (context && !outcome->failure() && !outcome->suspension()) {
     *outcome = Error(outcome->code, std::move(outcome->detail), context);
   }
-  // The token of a suspended run is for the caller only.
+  // The token of a suspended run is for the caller alone.
   const Error told(outcome->code, outcome->detail, context);
   emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
   return outcome;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a failure to the next attempt or the end: limits, hooks and policy, then what each action
+// From a failure to the next attempt or the end: limits, hooks and the policy, and what each action
 // needs, in this order.
 #include "run/run_machine.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The course of a run as a state machine: next(input) says what its driver does next, and only
-// computes. Whatever takes time, calls user code or uses a store is an output, and its result is
-// the next input. run_loop.cpp is the blocking driver; another driver would need no change here.
+// The course of one run as a state machine: next(input) says what its driver does next, and only
+// computes. Whatever takes time, calls a user's code or touches a store is an output, and its
+// result the next input. run_loop.cpp is the blocking driver; another one needs no change here.
 
 #include "triage/limits.hpp"
 #include "triage/policy.hpp"
@@ -16,7 +16,7 @@ namespace triage::inline v0_1::detail {
 
 // What happened outside the machine.
 enum class Input : std::uint8_t {
-  start,       // The run begins, or starts another attempt in another process.
+  start,       // The run begins, or begins another attempt in another process.
   decided,     // It continues with Situation::action, decided while it was suspended.
   succeeded,   // The callable returned a value.
   failed,      // The callable failed, or no attempt could be made.
@@ -94,7 +94,7 @@ struct Situation {
   bool can_suspend = false;               // The run can outlive this process.
   const char* no_attempt = nullptr;       // Why no further attempt can be made; static.
   bool gate_closed = false;               // A gate refused and named no time to retry.
-  std::optional<std::string> in_doubt{};  // An effect of the attempt; nothing may run again.
+  std::optional<std::string> in_doubt{};  // An effect of the attempt: nothing may run again.
   const RecoveryAction* asked = nullptr;  // The action a guard wants instead of the policy's.
   std::string unsafe_steps{};             // Steps that must not be repeated; empty: none.
   // --- With `held`, and `refuse_entry`.
@@ -106,7 +106,7 @@ struct Situation {
   std::optional<RecoveryAction> instead{};
   std::string problem{};
   std::optional<std::size_t>
-      target{};  // Of a rollback: a position in the journal; null: its start.
+      target{};  // Of a rollback: a position of the journal; null: its start.
   Undoing undoing{};
   // --- What follows from them.
   RecoveryAction action{};

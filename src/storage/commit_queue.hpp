@@ -21,7 +21,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// One run's part of the queue. Everything but `durable` is guarded by *mutex, which is the run's.
+// One run's share of the queue. Everything but `durable` is guarded by *mutex, which is the run's.
 struct RunWriter {
   std::mutex* mutex = nullptr;
   Lease lease{};
@@ -45,8 +45,8 @@ class CommitQueue {
 
   // Adds a record. The caller holds *writer.mutex. Never blocks on the store.
   void enqueue(RunWriter& writer, Record record);
-  // Returns when everything this run has enqueued is durable, or says why it is not; the records
-  // then stay pending for the next drain. The caller does not hold *writer.mutex.
+  // Returns when everything this run has enqueued is durable, or says why it is not; then the
+  // records stay pending and the next drain tries again. The caller does not hold *writer.mutex.
   // Errors: the store's; Errc::unsupported in a child made by fork().
   [[nodiscard]] Result<void> drain(RunWriter& writer);
   // Forgets a run; the queue does not touch it afterwards.

@@ -48,7 +48,7 @@ bool is_name(std::string_view text) {
 
 Error corrupt(std::string text) { return {Errc::corrupt, std::move(text)}; }
 
-// A member of the map, if it is a text.
+// A part of the map, if it is a text.
 const std::string* text_in(const Json& map, const char* name) {
   const auto found = map.find(name);
   return found == map.end() ? nullptr : found->get_ptr<const std::string*>();

@@ -17,16 +17,16 @@ namespace triage::inline v0_1::detail {
 // Thread-safety: all members may be called from several threads at once.
 class Sealer {
  public:
-  // The options must have been checked.
+  // The options have been checked.
   explicit Sealer(EncryptionOptions options);
   ~Sealer();
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
-  // A CBOR map of the key's id and the sealed bytes. `place` is authenticated with them.
-  // Deterministic: the same bytes in the same place give the same map.
+  // A CBOR map of the key's id and the sealed bytes. `place`: what is authenticated with them. The
+  // same bytes in the same place give the same map.
   [[nodiscard]] std::string seal(std::string_view bytes, std::string_view place) const;
-  // Whether it was sealed with the newest key.
+  // Whether it is sealed with the newest key.
   [[nodiscard]] bool is_newest(std::string_view sealed) const;
   // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
   [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);

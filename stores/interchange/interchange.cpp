@@ -215,7 +215,7 @@ Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> r
   if (runs.empty()) {
     TRIAGE_TRY(all, from.runs({.limit = 0}));
     for (const RunInfo& info : all) done.runs.push_back(info.id);
-    std::reverse(done.runs.begin(), done.runs.end());  // Origins come before their branches.
+    std::reverse(done.runs.begin(), done.runs.end());  // Origins before their branches.
   }
   detail::ExportWriter writer(out);
   writer.head();

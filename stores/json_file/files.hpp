@@ -56,8 +56,8 @@ class File {
 [[nodiscard]] Result<void> remove_file(const std::string& path);
 [[nodiscard]] bool exists(const std::string& path) noexcept;
 
-// A lock between processes and threads, held while the object lives. The system releases it when
-// the process ends. Errors: Errc::busy after `timeout`.
+// A lock between processes, and between threads, held while the object lives. The system gives it
+// up when the process ends. Errors: Errc::busy after `timeout`.
 class FileLock {
  public:
   [[nodiscard]] static Result<FileLock> take(const std::string& path, bool shared,

@@ -75,7 +75,7 @@ bool JsonFileJournals::owned(const RunStand& stand, std::uint64_t birth,
     case OwnerLife::gone: return false;
     case OwnerLife::elsewhere: break;
   }
-  // A time far in the future is from a clock that was set back since; it would never expire.
+  // A time far in the future comes from a clock that was set back since; it would never expire.
   return std::abs(unseen_ms) < options_.lease_timeout.count();
 }
 
@@ -261,7 +261,7 @@ Result<void> JsonFileJournals::release(const Lease& lease) {
       static_cast<std::int64_t>(found->second.head.birth) != lease.handle) {
     return outcome::success();
   }
-  // Given up from now on, even if that cannot be written.
+  // Given up from now on, even where that cannot be written.
   const LeaseKey key = key_of(found->second.head.birth, lease.epoch);
   const auto written = [&]() -> Result<void> {
     auto locked = lock(lease.run);

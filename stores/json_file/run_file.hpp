@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The journal of a run in the JSON-file store: RUN.jsonl, then RUN~2.jsonl, RUN~3.jsonl …
+// The journal of one run in the JSON-file store: RUN.jsonl, then RUN~2.jsonl, RUN~3.jsonl …
 
 #include "lines.hpp"
 

@@ -131,7 +131,7 @@ Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const
 }
 
 Result<Lease> PostgresJournals::acquire(const RunId& run) {
-  // One at a time: between the server's answer and noting it, the run looks given up.
+  // One at a time: between the server's answer and the note of it, the run looks given up.
   const std::scoped_lock acquiring(acquiring_);
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run +
@@ -326,7 +326,7 @@ Result<void> PostgresJournals::release(const Lease& lease) {
                                                      .number(lease.handle)
                                                      .number(static_cast<std::int64_t>(lease.epoch))
                                                      .text(mark_.text()));
-  // Given up from now on, even if that cannot be written.
+  // Given up from now on, even where that cannot be written.
   forget(lease);
   if (rows) return outcome::success();
   const std::scoped_lock here(mutex_);
@@ -335,7 +335,7 @@ Result<void> PostgresJournals::release(const Lease& lease) {
 }
 
 Result<void> PostgresJournals::erase(const RunId& run) {
-  const std::scoped_lock acquiring(acquiring_);  // Until it is erased, it looks given up to us.
+  const std::scoped_lock acquiring(acquiring_);  // Until it is gone, it looks given up to us.
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
   if (facts.info.owned) return busy;

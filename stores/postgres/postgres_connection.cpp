@@ -130,7 +130,7 @@ bool worth_waiting(std::string_view state) {
          state == "40001" || state == "40P01";
 }
 
-// Sends one query, with or without parameters, and waits for its answer.
+// Sends one question, with or without parameters, and waits for its answer.
 Result<PgRows> ask_once(PGconn* connection, const std::string& statement,
                         const PgParameters* parameters, Point give_up, std::string& state) {
   int sent = 0;

@@ -107,7 +107,7 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
 }
 
 Result<Lease> RedisJournals::acquire(const RunId& run) {
-  // One at a time: between the server's answer and noting it, the run looks given up.
+  // One at a time: between the server's answer and the note of it, the run looks given up.
   const std::scoped_lock acquiring(acquiring_);
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run +
@@ -180,7 +180,7 @@ Result<void> RedisJournals::release(const Lease& lease) {
   const auto answer = owner_script(redis_scripts::release, lease, {});
   const bool stale = !answer && answer.error().code == Errc::fenced;
   if (stale) return outcome::success();
-  // Given up from now on, even if that cannot be written.
+  // Given up from now on, even where that cannot be written.
   forget(lease);
   if (answer) return outcome::success();
   const std::scoped_lock here(mutex_);

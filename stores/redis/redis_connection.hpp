@@ -24,7 +24,7 @@ struct RedisAddress {
   int database = 0;
   std::string prefix{};  // "?prefix=", empty: none.
 };
-// User, password and prefix may contain %XX. Errors: Errc::invalid_argument, Errc::unsupported
+// User, password and prefix may hold %XX. Errors: Errc::invalid_argument, Errc::unsupported
 // (rediss:). Never quotes the password.
 [[nodiscard]] Result<RedisAddress> parse_redis_url(std::string_view url);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int data_format = 1;
 
-bool is_content(RecordKind kind) {  // Stored in the checkpoint's state, trajectory and label.
+bool is_content(RecordKind kind) {  // Kept in the checkpoint's state, trajectory and label.
   return kind == RecordKind::step || kind == RecordKind::state_changed ||
          kind == RecordKind::state_removed || kind == RecordKind::state_snapshot ||
          kind == RecordKind::checkpoint_labelled || kind == RecordKind::gap;
@@ -63,7 +63,7 @@ Json describe(const RunInfo& info) {
           {"updated", milliseconds(info.updated)}};
 }
 
-// --- From a saved checkpoint to records.
+// --- From a saved checkpoint back to records.
 
 Error unusable(const RunId& run, std::string_view why) {
   return {Errc::corrupt,
@@ -222,7 +222,7 @@ class SimpleAdapter final : public CheckpointStore {
     return memory_.run(id);
   }
 
-  // Older checkpoints of a run from another process are only in the simple store.
+  // Older checkpoints of a run from another process are only known to the simple store.
   Result<Checkpoint> load(const CheckpointId& id) override {
     // A run from another process has no positions before the last saved one, so any found here are
     // right.

@@ -52,7 +52,7 @@ Result<void> SqliteJournals::look_again() {
   TRIAGE_TRY(fresh, database_->reopen());
   auto statements =
       std::make_unique<Statements>(fresh->handle(), !read_only_, fresh->format() >= 2);
-  statements_ = std::move(statements);  // The old ones must end before their connection.
+  statements_ = std::move(statements);  // The old ones end before their connection.
   database_ = std::move(fresh);
   return outcome::success();
 }

@@ -103,7 +103,7 @@ std::optional<Error> SqliteJournals::insert(const Lease& lease, std::span<const 
   return std::nullopt;
 }
 
-// Appends the record to rows_ and its body to buffer_.
+// Appends the record to rows_, and its body to buffer_.
 std::optional<Error> SqliteJournals::encode(const Lease& lease, const Record& record) {
   if (record.seq() == 0 || record.seq() > largest_sequence) {
     return database_->error(Errc::invalid_argument, "sequence " + std::to_string(record.seq()) +

@@ -97,7 +97,7 @@ void use_write_ahead_log(SQLite::Database& database) {
   // quarter; with 8,192 the file is an eighth smaller and groups are written a quarter faster.
   database.exec("PRAGMA page_size = 8192");
   // The switch writes the file's header through a rollback journal. EXTRA syncs the folder when
-  // that journal is deleted: if it reappeared after a power cut, it would undo everything written
+  // that journal is deleted: if it came back after a power cut, it would undo everything written
   // since.
   database.exec("PRAGMA synchronous = EXTRA");
   database.exec("PRAGMA journal_mode = WAL");

@@ -23,7 +23,7 @@ namespace triage::inline v0_1::detail {
 
 // "tria": marks files that contain only our tables (PRAGMA application_id).
 inline constexpr std::int64_t sqlite_application_id = 0x74726961;
-// PRAGMA user_version and meta.triage_format. Increased when older versions could misread a file.
+// PRAGMA user_version and meta.triage_format. Grows when older versions could misread a file.
 inline constexpr std::int64_t sqlite_format = 2;
 
 // Thread-safety: none; its owner locks. Members throw SQLite::Exception unless stated otherwise.
@@ -41,7 +41,7 @@ class SqliteDatabase {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // Quoted.
   [[nodiscard]] bool in_memory() const noexcept { return in_memory_; }
   [[nodiscard]] Durability durability() const noexcept { return durability_; }
-  // Less than sqlite_format only if the file is opened read-only.
+  // Less than sqlite_format only where the file is opened read-only.
   [[nodiscard]] std::int64_t format() const noexcept { return format_; }
 
   // Takes the write lock at once, waiting at most busy_timeout for other processes.

@@ -70,7 +70,7 @@ Look choose_look(const std::string& path) {
   if (!print.log.exists || print.log.size == 0) {
     return {.uri = uri_of(path, "mode=ro&immutable=1"), .print = print};
   }
-  // A log without shared memory, as in a copy.
+  // A log without shared memory, such as in a copy.
   return {.uri = uri_of(path, "mode=ro"), .print = print, .vfs = "unix-none", .exclusive = true};
 }
 

@@ -37,7 +37,7 @@ bool SqliteJournals::owned(const RunRow& row) const {
     case OwnerLife::gone: return false;
     case OwnerLife::elsewhere: break;
   }
-  // A time far in the future is from a clock that was set back since; it would never expire.
+  // A time far in the future comes from a clock that was set back since; it would never expire.
   return std::abs(row.unseen_ms) < lease_timeout_.count();
 }
 
@@ -123,7 +123,7 @@ Result<void> SqliteJournals::renew(const Lease& lease) {
 
 Result<void> SqliteJournals::release(const Lease& lease) {
   return guarded_write("releasing run \"" + lease.run + "\"", [&]() -> Result<void> {
-    // Given up from now on, even if that cannot be written.
+    // Given up from now on, even where that cannot be written.
     const auto held = held_.find(lease.handle);
     const bool ours = held != held_.end() && held->second.epoch == lease.epoch;
     if (ours) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keeps the write-ahead log short, however many processes write.
+// Keeping the write-ahead log short, however many processes write.
 #include "sqlite_database.hpp"
 #include "sqlite_log_readers.hpp"
 

@@ -20,9 +20,10 @@ std::int64_t stored_sqlite_format(SQLite::Database& database) {
 
 namespace {
 
-// A separate id keeps inserts at the end of the table, unlike a packed key or WITHOUT ROWID.
-// AUTOINCREMENT: the number of an erased run is never reused, so an old lease fits no new run. The
-// partial index finds a position's state without touching steps (stores/sqlite/sqlite_state.cpp).
+// A separate id keeps inserts at the end of the table, which a packed key or WITHOUT ROWID does
+// not. AUTOINCREMENT: the number of an erased run is never used again, so an old lease fits no new
+// run. The partial index finds a position's state without touching steps
+// (stores/sqlite/sqlite_state.cpp).
 constexpr const char* schema = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE runs(
@@ -49,9 +50,9 @@ constexpr const char* index_of_format_2 = "runs_by_id_crc";
 constexpr std::array<const char*, 6> names = {
     "meta", "runs", "records", "key_values", "records_of_state", index_of_format_2};
 
-// From format 1. Renames the column `seen` and gives key_values.crc no default, so that a process
-// of an older version that still has the file open cannot write rows without checksums: its
-// statements fail, and nothing is acknowledged.
+// From format 1. The column `seen` gets another name, and key_values.crc has no default, so that a
+// process of an older version that has the file open still cannot write rows without checksums:
+// its statements fail, and nothing is acknowledged.
 std::string migration_to_2() {
   const std::string values = value_checksum;
   return std::string(R"(

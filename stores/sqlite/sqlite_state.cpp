@@ -38,7 +38,7 @@ void apply(const FoundRecord& change, State::Values& values) {
 
 }  // namespace
 
-// True if a checkpoint certainly ends at record `at`, or it is the newest position.
+// True if a checkpoint certainly ends at the record `at`, or it is the newest position.
 bool SqliteJournals::is_position(std::int64_t run, const RunId& id, Sequence at) {
   SQLite::Database& database = database_->handle();
   SQLite::Statement first(database, std::string(record_columns) + "WHERE run = ?1 AND seq = 1");

@@ -78,7 +78,7 @@ struct SqliteJournals::Statements {
           "AND (?6 IS NULL OR started < ?6) ORDER BY started DESC, run_id DESC LIMIT ?7"};
   SQLite::Statement list_sequences{
       db, "SELECT seq FROM records WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq"};
-  // All records but steps, by the second index.
+  // All but steps, by the second index.
   SQLite::Statement list_facts{
       db,
       "SELECT seq FROM records INDEXED BY records_of_state "

@@ -13,7 +13,7 @@ namespace {
 
 // Beyond this many changes a full fold is as fast.
 constexpr std::size_t most_changes = 100'000;
-// A run continued more often than this since its base is read as a whole.
+// A run that was continued more often than this since its base is read as a whole.
 constexpr int most_rewinds = 1'000;
 
 enum class Base : std::uint8_t { none, here, elsewhere, unclear };
@@ -165,7 +165,7 @@ std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run,
 
 Sequence find_state_from(SQLite::Database& database, std::int64_t run, const RunId& id,
                          Sequence last) {
-  // A branch can start over at its first position at any time, so that state is needed too.
+  // A branch may start over at its first position at any time, so that one's state is needed too.
   if (may_be_branch(database, run, id)) return 0;
   auto walk = walk_back(database, run, id, last, false);
   if (!walk) return 0;

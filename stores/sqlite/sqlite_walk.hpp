@@ -23,8 +23,8 @@ struct FoundRecord {
   bool sets_state = false;  // For a body left out: it contains the full state.
 };
 
-// From a row of `record_columns`. Empty if the record is damaged. with_state: false omits bodies
-// that may be large, of the run's start and of full states.
+// From a row of `record_columns`. Empty if the record is damaged. with_state: false leaves out the
+// bodies that may be large, of the run's start and of whole states.
 [[nodiscard]] std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& run,
                                                          bool with_state = true);
 

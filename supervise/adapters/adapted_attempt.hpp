@@ -35,7 +35,7 @@ class AdaptedAttempt {
     std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
   };
 
-  // spec, adapter and attempt must outlive this object.
+  // spec, adapter and attempt outlive this object.
   AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Attempt& attempt, Options options);
 
   // The command line of this attempt. Errors: the store's.

@@ -12,7 +12,7 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Where a value comes from: a path into the event, or a literal text. Empty: no value.
+// Where a value comes from: a path into the event, or a literal text. Empty: nowhere.
 struct Source {
   Path path{};
   std::string literal{};

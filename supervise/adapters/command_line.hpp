@@ -19,9 +19,9 @@ class CommandLine {
   // it ("env", "npx").
   CommandLine(const Adapter& adapter, Words command);
 
-  // Whether one of these options is given: "--name", or "--name value" with that value.
+  // One of these options is given: "--name", or "--name value" with that value.
   [[nodiscard]] bool has_any(const std::vector<std::string>& options) const;
-  // The adapter's `needs` and `subcommands` are met: the program will read a prompt and exit.
+  // The adapter's `needs` and `subcommands` are met: the program will read a prompt and end.
   [[nodiscard]] bool fits() const;
   // The prompt, if it is certain which argument it is.
   [[nodiscard]] std::optional<std::string> prompt() const;

@@ -42,7 +42,7 @@ std::string without_end(std::string text) {
   return text;
 }
 
-// Paths may contain any bytes; commit messages may not.
+// Paths may be any bytes; commit messages may not.
 std::string hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -61,8 +61,8 @@ std::string unhex(const std::string& text) {
   return bytes;
 }
 
-// A name for a folder's repository or for a run in it, safe for files and references. Source:
-// FNV-1a, 64 bits.
+// A name for a folder's repository, or for a run in it, which is safe for files and references.
+// Source: FNV-1a, 64 bits.
 std::string name_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

@@ -7,7 +7,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Runs with these names do not see each other's records.
+// Runs of these names do not see each other's records.
 void apart(Trial& trial, std::initializer_list<std::string> names) {
   std::vector<Story> stories;
   std::vector<Lease> leases;

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> next_report(int pipe) {
 
 using ChildBody = std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>;
 
-// Never returns: nothing of the parent may be destroyed here.
+// Never returns: nothing of the parent's may be destroyed here.
 [[noreturn]] void be_child(int pipe, const std::function<std::shared_ptr<CheckpointStore>()>& open,
                            const ChildBody& body) {
   ::alarm(longest_child_s);

@@ -73,7 +73,7 @@ class Story {
   // Starts the run with run_started and `steps` steps.
   Lease start(CheckpointStore& store, int steps = 0);
 
-  WallTime time{};  // Of the next record; one second later each time.
+  WallTime time{};  // Of the next record; a second later each time.
 
  private:
   WallTime tick();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What TriageAgent<F> knows of F: its task, its value, and how to call it. Not public API.
+// What TriageAgent<F> knows about F: its task, its value, and how to call it. Not public API.
 
 #include "triage/attempt.hpp"
 #include "triage/detail/run_loop.hpp"

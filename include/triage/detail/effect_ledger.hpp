@@ -25,7 +25,7 @@ struct EffectState {
     completed,     // Happened and still in place.
     withdrawn,     // Did not happen.
     compensating,  // In doubt whether it is undone, unless its compensation is running.
-    compensated,   // Undone: its key is free for the next generation.
+    compensated,   // Undone: the key is free for the next generation.
   };
   Status status = Status::absent;
   std::uint64_t generation = 1;
@@ -35,7 +35,7 @@ struct EffectState {
   std::optional<std::string> compensation{};  // Its name; an empty text: an unnamed function.
   std::string reconciliation{};               // Its name, if any.
   // When this generation was first intended since its key was last free; in a branch, since the
-  // branch itself ran it.
+  // branch itself carried it out.
   Sequence intended_at = 0;
   Sequence known_at = 0;  // The newest record about it.
   bool lost = false;      // In doubt because a record that may concern it is unreadable.

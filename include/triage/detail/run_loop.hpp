@@ -28,7 +28,7 @@ struct Call {
   const CallTable* table;
 };
 
-struct AgentCore;  // The agent's policy and options, validated and completed.
+struct AgentCore;  // The agent's policy and options, checked and completed.
 
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null);
@@ -50,8 +50,8 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                                      RecoveryAction action,
                                                      const DecideOptions& options);
-// Like open_run, but refuses a run that waits and is not due (Errc::suspended) or was escalated
-// (Errc::escalated).
+// Like open_run, but leaves a run alone that waits and is not due (Errc::suspended) or was
+// escalated (Errc::escalated).
 [[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                                           const ResumeOptions& options);
 // The agent's runs that are due before `now + within`, earliest first.

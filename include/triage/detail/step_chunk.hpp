@@ -15,7 +15,7 @@
 namespace triage::inline v0_1::detail {
 
 // Slots [0, used) hold immutable steps; a slot is claimed once, by the first to append. A chunk
-// that starts with stored bytes holds only those, decoded on first access.
+// that starts with stored bytes holds only such, and decodes itself on first access.
 class StepChunk {
  public:
   static constexpr std::uint32_t smallest = 4;  // Most runs are short, and 10,000 may be open.

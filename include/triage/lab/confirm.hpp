@@ -41,7 +41,7 @@ struct ConfirmOptions {
   std::string from{};  // Another checkpoint, "RUN@SEQUENCE"; empty: the one before the blamed step.
   // Results for effects in all re-runs, by key, if neither the run nor the change has them.
   std::map<std::string, Json> assumed{};
-  std::stop_token stop{};  // Ends with Errc::cancelled after the re-run in progress.
+  std::stop_token stop{};  // Ends it with Errc::cancelled after the re-run in progress.
   // Called after each re-run with the number done and the total.
   std::function<void(int done, int all)> on_progress{};
 };
@@ -61,7 +61,7 @@ struct Reruns {
   int finished = 0;
   int failed_alike = 0;  // With the failure type under investigation.
   int failed_otherwise = 0;
-  int undecided = 0;    // They needed a new effect, a decision, a signal or a long wait.
+  int undecided = 0;    // Wanted a new effect, a decision, a signal or a long wait.
   Interval interval{};  // Of the share that finished (Wilson).
 };
 
@@ -81,7 +81,7 @@ struct Confirmation {
   int times = 0;
   Reruns unchanged{};
   Reruns changed{};
-  double difference = 0.0;  // Of the shares that finished: with the change minus without.
+  double difference = 0.0;  // Of the shares that finish, with the change minus without.
   Interval interval{};      // Of the difference, in pairs (Agresti and Min).
   Finding finding = Finding::not_shown;
   std::vector<std::string> refused{};  // Keys of effects that were requested and refused.

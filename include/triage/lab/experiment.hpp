@@ -55,9 +55,9 @@ struct Interval {
 // For a rate: contains it with 95 % confidence. trials: 1 or more. Source: E. Wilson, "Probable
 // inference", JASA 22, 1927.
 [[nodiscard]] Interval wilson_interval(std::uint64_t successes, std::uint64_t trials);
-// For the difference of two rates measured with the same seeds. gained, lost: seeds on which only
-// the second or only the first succeeded; trials: all of them, 1 or more. Source: A. Agresti, Y.
-// Min, Statistics in Medicine 24, 2005.
+// Of the difference of two rates that were measured with the same seeds. gained, lost: seeds on
+// which only the second, or only the first, succeeds; trials: all of them, 1 or more.
+// Source: A. Agresti, Y. Min, Statistics in Medicine 24, 2005.
 [[nodiscard]] Interval paired_interval(std::uint64_t gained, std::uint64_t lost,
                                        std::uint64_t trials);
 
@@ -105,7 +105,7 @@ struct ExperimentOptions {
   // next call continues after the last step; if it has finished, its result is returned. Null:
   // nothing is stored.
   std::shared_ptr<CheckpointStore> store{};
-  // Both are used with the store, as part of the run's id. name: 1 to 100 of A-Z a-z 0-9 . _ : -
+  // Both are for the store, and part of the run's id. name: 1 to 100 of A-Z a-z 0-9 . _ : -
   std::string name = "experiment";
   std::string trial{};  // Identifies the trial: change it to invalidate stored results.
   // Called after each seed, by one thread at a time, with the number done and the total.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Experiments described in files: a scripted agent, policies, faults and budgets, without any C++.
+// Experiments as files: a scripted agent, policies, faults and budgets, without any C++.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"

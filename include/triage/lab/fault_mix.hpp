@@ -24,7 +24,7 @@ enum class Fault : std::uint8_t {
   latency,      // The call starts later, by FaultRule::length.
   hang,         // The call does not return until it is stopped or its deadline passes.
   wrong_value,  // The call's value, changed: FaultRule::value, or another value of the same shape.
-  stale_value,  // The value of this place's previous visit; no effect at the first.
+  stale_value,  // The value of the same place's previous visit; no effect at the first.
   partial_value,       // The call's value is truncated.
   duplicate,           // The call is made twice, like a redelivered message.
   corrupt_checkpoint,  // A stored record becomes unreadable. Stores only.

@@ -27,12 +27,12 @@ struct ReplayOptions {
 // The names (to_string) are used in JSON and do not change.
 enum class Comparison : std::uint8_t {
   same,
-  other_wait,    // The same action after a wait the policy would not have chosen.
+  other_wait,    // The same action, after a wait that the policy would not have chosen.
   other_words,   // The same action with another hint, message, subgoal or target.
   other_action,  // Both continue, or both end the run, in different ways.
   stops,         // The policy ends or suspends the run where it continued.
   goes_on,       // The policy continues where the run ended.
-  not_asked,     // No policy decided: a guard, a deadline, or an effect in doubt.
+  not_asked,     // No policy decided: a guard, a deadline, or an effect that was in doubt.
   unknown,       // Not recorded: the process died, or records are lost.
 };
 [[nodiscard]] std::string_view to_string(Comparison comparison) noexcept;

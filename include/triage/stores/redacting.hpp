@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Redaction at rest: a decorator of any store, which then never sees the secrets that a Redactor
-// recognises.
+// knows.
 
 #include "triage/forwarding_store.hpp"
 #include "triage/redaction.hpp"

@@ -55,8 +55,8 @@ struct PlayedRun {
   std::vector<RecordedEvent> events{};  // See trace_text().
 };
 
-// Runs a script once. options: clock and observer are replaced; `random` is seeded with 1 if it is
-// null.
+// Runs a script once. options: clock and observer are the kit's own; `random` is seeded with 1 if
+// it is null.
 [[nodiscard]] PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy,
                              AgentOptions options = {});
 

@@ -23,8 +23,8 @@ class SimulatedClock final : public Clock {
   [[nodiscard]] TimePoint now() override;
   [[nodiscard]] WallTime wall_now() override;
   // Advances to `when` (never backwards), records the wait and returns true. Returns false without
-  // advancing if a stop was requested before the wait or by on_wait, or false if an alarm on the
-  // way requests it.
+  // advancing if a stop was requested, before the wait or by on_wait; and false when an alarm on
+  // the way requests it.
   bool sleep_until(TimePoint when, std::stop_token stop) override;
   // Rings on the thread that moves the time to `when`, or at once if that is past.
   [[nodiscard]] std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring) override;

@@ -175,7 +175,7 @@ class Context {
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
   void before_effect();
-  // In a branch that refuses new effects: see ForkEffects.
+  // In a branch that refuses new effects, see ForkEffects.
   [[nodiscard]] bool refuses_effects() const;
   [[noreturn]] void refuse_effect(std::string_view key);
   template <class Fn>

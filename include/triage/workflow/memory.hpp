@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What agents of a workflow remember beyond their tasks, and the external sources they use.
+// What agents of a workflow remember beyond their tasks, and the sources outside that they use.
 
 #include "triage/attempt.hpp"
 #include "triage/result.hpp"
@@ -45,7 +45,7 @@ class Memory {
     const auto found = find(key);
     return found ? found->value.template get<T>() : std::move(otherwise);
   }
-  // Errors are sticky: see Scope::set; a lifetime of 0 or less is an error.
+  // Errors are sticky: see Scope::set; a lifetime of 0 or less is one.
   void set(std::string_view key, Json value, const MemoryOptions& options = {});
   void forget(std::string_view key);
 

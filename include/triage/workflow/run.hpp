@@ -119,10 +119,10 @@ struct Fork {
 
 class WorkflowRun;
 
-// A run that begins at a checkpoint of another run, which is only read; two from the same
-// checkpoint are independent branches. resume() runs it; options.run_id is the branch's. Works
-// wherever the store, or a copy of the run, can be read. Errors: Errc::not_found; Errc::conflict,
-// naming the parts that differ.
+// A run that begins at a checkpoint of another run, which is only read; two of one checkpoint are
+// branches side by side. resume() runs it; options.run_id is the branch's. Works wherever the
+// store, or a copy of the run, can be read. Errors: Errc::not_found; Errc::conflict, with the parts
+// that differ.
 [[nodiscard]] Result<WorkflowRun> rehydrate(const Workflow& workflow, std::string_view checkpoint,
                                             std::shared_ptr<CheckpointStore> store,
                                             WorkflowRunOptions options = {});

@@ -72,7 +72,7 @@ class TaskGraph {
 
   // `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that
   // converts to JSON, or a Result of one. It must hold no state of the run. At most `capacity` of
-  // its tasks run at once; 0: any number. Tasks assigned by a manager do not count.
+  // its tasks run at once; 0: any number. Tasks that a manager gives away do not count.
   template <class F>
   TaskGraph& agent(std::string name, F work, std::size_t capacity = 0) {
     if (capacity > 0) capacities_[name] = capacity;

@@ -19,10 +19,10 @@ namespace triage::inline v0_1::workflow {
 enum class Schedule : std::uint8_t {
   // Runs everything that is ready, then delivers its messages.
   supersteps,
-  // Runs an executor as soon as its input arrives. Each executor then has one way in, an edge or a
-  // fan-in, so that the order of its deliveries does not depend on timing. A fan-in of kind `any`
-  // or `count` takes messages in the order (length of their path, executor), and so waits for those
-  // that may still come first.
+  // Runs an executor as soon as its input is there. Each executor then has one way in, an edge or a
+  // fan-in, so that the order of its deliveries does not depend on time. A fan-in of kind `any` or
+  // `count` takes messages in the order (length of their path, executor), and so waits for those
+  // that may still come before.
   eager,
 };
 
@@ -83,7 +83,7 @@ struct WorkflowOptions {
   // How many deliveries may run at once, including those of nested workflows; 0: any number.
   // Deliveries that wait for an answer do not count. Not part of the fingerprint.
   std::size_t capacity = 0;
-  // The same for groups of executors that name one of these in ExecutorOptions::shares. 1 or more.
+  // The same for groups of executors that name one of these: ExecutorOptions::shares. 1 or more.
   std::map<std::string, std::size_t> capacities{};
   // How often a run may roll back as a whole (RollbackScope::workflow) before its failure is final;
   // 0 to 1,000.

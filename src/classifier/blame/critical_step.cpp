@@ -163,7 +163,7 @@ class Search {
     const auto mended = [&](std::size_t position) {
       return steps_[position].failed && steps_[position].flaw == Flaw::none;
     };
-    // Steps judged as they were recorded were judged by the contract of that time.
+    // Steps that were judged as they were recorded were judged by the contract of that time.
     const bool judged = input_.breaches != nullptr;
     std::optional<std::size_t> first;
     for (const Evidence& one : result_.evidence) {

@@ -30,7 +30,7 @@ enum class Flaw : std::uint8_t {
   failed,      // It reports an error, and no later step made up for it.
   error_like,  // Its result reports an error.
   empty,       // Its result is empty, which is unusual for its tool.
-  odd,         // Its result lacks what most others of its tool have.
+  odd,         // Its result lacks what most others of the tool have.
 };
 
 struct StepFacts {

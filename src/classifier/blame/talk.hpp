@@ -37,7 +37,7 @@ struct TalkStep {
   bool code = false;                    // Contains a block of code.
   bool page = false;                    // A page shown by a browser.
   bool asks = false;                    // Asks others to do the work.
-  bool idle = false;                    // From an agent that keeps notes and gives orders.
+  bool idle = false;                    // Of an agent that keeps notes and gives orders.
   bool closes = false;                  // Agrees, or says that everything is done.
   bool brief = false;                   // Too short to state anything.
 };

@@ -13,8 +13,8 @@ namespace triage::inline v0_1::detail {
 
 // The meaning of a symbolic code: "ECONNRESET", "DEADLINE_EXCEEDED", "context_length_exceeded".
 [[nodiscard]] std::optional<CodeMeaning> named_code_meaning(std::string_view name) noexcept;
-// Decided by the first two characters, the class, and for some by all five. Source: ISO/IEC 9075
-// and the PostgreSQL documentation, appendix A.
+// By the first two characters, the class, and for some by all five. Source: ISO/IEC 9075 and the
+// PostgreSQL documentation, appendix A.
 [[nodiscard]] std::optional<CodeMeaning> sqlstate_meaning(std::string_view state) noexcept;
 // A shell's exit statuses: 124 from `timeout`, 126, 127, and 128 + a signal's number.
 [[nodiscard]] std::optional<CodeMeaning> exit_status_meaning(int status) noexcept;

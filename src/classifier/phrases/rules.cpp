@@ -23,7 +23,7 @@ extern const std::string_view rules_words;  // data/rules_words.tsv.
 
 namespace {
 
-constexpr std::size_t guard_reach_bytes = 48;   // How far a guard sees to either side.
+constexpr std::size_t guard_reach_bytes = 48;   // How far a guard looks to either side.
 constexpr int most_places_per_rule = 16;        // Guarded matches tried before giving up.
 constexpr std::size_t longest_type_name = 256;  // Longer names are not type names.
 constexpr int most_leading_types = 16;          // Lines starting with a type name, per text.
@@ -98,7 +98,7 @@ struct RuleBook::Compiled {
   std::vector<std::unique_ptr<LazyPattern>> guards{};  // One per rule; null: none.
   PatternGroup phrases{};
   PatternGroup types{};
-  PhraseFilter waits{};                     // Of the phrases that say how long to wait …
+  PhraseFilter waits{};                     // Of the phrases that tell how long to wait …
   std::vector<std::size_t> wait_phrases{};  // … and their indexes, by number in the filter.
   std::vector<WrittenWords> known{};        // Words of patterns, computed beforehand, in order.
   std::size_t next_known = 0;
@@ -167,7 +167,7 @@ struct RuleBook::Compiled {
     return RE2::PartialMatch(seen, guard->get());
   }
 
-  // The first place in `line` where the phrase matches.
+  // The first place in `line` where the phrase holds.
   [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const LazyPattern* guard,
                                                      std::string_view line) const {
     const RE2& pattern = phrases.patterns[phrase]->get();

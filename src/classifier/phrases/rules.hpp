@@ -60,7 +60,7 @@ class RuleBook {
   void match_text(std::string_view text, std::vector<RuleHit>& hits) const;
   // The same, but only for rules that say how long or until when to wait.
   void match_waits(std::string_view text, std::vector<RuleHit>& hits) const;
-  // Appends what is known of an exception's type name: C++, Python, Java or unqualified.
+  // Appends what is known of an exception's type name: C++, Python, Java or bare.
   void match_exception_type(std::string_view name, std::vector<RuleHit>& hits) const;
 
  private:

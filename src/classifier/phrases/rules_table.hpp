@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads the rule table: columns, kinds, types and {{names}}, but not yet the patterns. Private.
+// Reads the text of the rule table: columns, kinds, types and {{names}}, not yet the patterns.
+// Private.
 
 #include "classifier/phrases/phrase_filter.hpp"
 #include "classifier/phrases/rules.hpp"

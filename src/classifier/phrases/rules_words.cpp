@@ -54,7 +54,7 @@ std::string_view take_until(std::string_view& rest, char end) {
   return part;
 }
 
-// "5:word" is a word in the first and the third clause.
+// "5:word" is a word of the first and the third clause.
 bool read_word(std::string_view field, PhraseWords::Word& word) {
   return read_hex(take_until(field, ':'), word.clauses) && word.clauses != 0 &&
          read_spelt(field, word.text);

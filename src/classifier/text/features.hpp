@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the text model sees of a failure's text: hashed features of its words and their meanings.
+// What the text model sees of a failure's text: hashed features of its words and their meaning.
 // Private.
 
 #include "classifier/text/names.hpp"
@@ -17,7 +17,7 @@ namespace triage::inline v0_1::detail {
 enum class FeatureGroup : std::uint8_t {
   word,            // One word.
   word_pair,       // Two neighbours.
-  affix,           // The beginning or end of a word.
+  affix,           // The beginning or the end of a word.
   meaning,         // One concept.
   meaning_pair,    // Two concepts close to each other, in order.
   meaning_triple,  // Three in a row.

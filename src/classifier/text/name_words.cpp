@@ -163,7 +163,7 @@ constexpr Known known_words[] = {
 static_assert(std::is_sorted(std::begin(known_words), std::end(known_words),
                              [](const Known& a, const Known& b) { return a.word < b.word; }));
 
-// Where the words of each first letter begin, and the end.
+// Where the words with each first letter begin, and the end.
 constexpr std::size_t letters = 26;
 constexpr std::array<std::uint8_t, letters + 1> first_with = [] {
   std::array<std::uint8_t, letters + 1> begins{};

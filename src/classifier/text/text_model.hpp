@@ -44,7 +44,7 @@ struct ModelParameters {
   static constexpr std::size_t row_size = 16;  // failure_type_count weights, padding, the tag.
   static constexpr std::size_t tag_place = 14;
 
-  // Calibration for each kind of text: scores are divided by the temperature …
+  // Calibration, for each kind of text: scores are divided by the temperature …
   std::array<float, text_kind_count> temperatures{1, 1};
   // … and a posterior below its threshold means unknown.
   std::array<std::array<float, failure_type_count>, text_kind_count> thresholds{};

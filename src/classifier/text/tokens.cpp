@@ -297,7 +297,7 @@ class LineTokenizer {
     }
   }
 
-  // "https://…": one token up to the next space or quote.
+  // "https://…": one token up to the next blank or quote.
   bool url(std::size_t end) {
     if (end + 2 >= line_.size() || line_.substr(end, 3) != "://") return false;
     while (end < line_.size() && kind_of(line_[end]) != CharKind::space && line_[end] != '"' &&

@@ -70,7 +70,7 @@ std::optional<std::int64_t> days_since_1970(int year, int month, int day) {
   return std::chrono::sys_days{date}.time_since_epoch().count();
 }
 
-// "08:49:37" in seconds. Second 60 is a leap second, which the protocols permit.
+// "08:49:37" in seconds. Second 60 is a leap second, which the protocols allow.
 std::optional<std::int64_t> time_of_day(std::string_view text) {
   const int hour = number(text.substr(0, 2));
   const int minute = number(text.substr(3, 2));

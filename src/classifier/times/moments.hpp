@@ -16,7 +16,7 @@ namespace triage::inline v0_1::detail {
 // "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" (years 1970 to 2069) or
 // "Sun Nov  6 08:49:37 1994". Empty for any other form. Source: RFC 9110, section 5.6.7.
 [[nodiscard]] std::optional<std::int64_t> parse_http_date(std::string_view text);
-// Seconds or milliseconds since 1970, for the years 2001 to 2286: "1792576860", "1792576860123".
+// Seconds or milliseconds since 1970, of the years 2001 to 2286: "1792576860", "1792576860123".
 [[nodiscard]] std::optional<std::int64_t> parse_epoch(std::string_view text);
 
 // The point in time at the start of a text, as people and machines write it: "2026-12-01 at 00:00

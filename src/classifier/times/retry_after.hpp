@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How long the other side asks us to wait. Private.
+// How long the other side asked us to wait. Private.
 
 #include "triage/failure.hpp"
 
@@ -25,8 +25,8 @@ struct RetryAfter {
 
 // "1.5", "20s", "6m0s", "1h 30 min", "250 ms", "two" -> empty. A bare number is in seconds.
 [[nodiscard]] std::optional<Duration> parse_wait(std::string_view text);
-// The first such duration anywhere in a phrase: "try again in 6m0s" -> 6 minutes. A number without
-// a unit counts as seconds.
+// The first such length anywhere in a phrase: "try again in 6m0s" -> 6 minutes. A number without a
+// unit counts as seconds.
 [[nodiscard]] std::optional<Duration> find_wait(std::string_view phrase);
 
 struct WaitInText {

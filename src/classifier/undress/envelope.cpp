@@ -274,7 +274,7 @@ class EnvelopeReader {
   std::string codes_{};
 };
 
-// Whether an object or an array of objects may begin here: a quoted name must follow.
+// Whether an object or an array of objects may begin here: a quoted name follows.
 bool may_begin(std::string_view text, std::size_t at) {
   std::size_t next = at + 1;
   while (next < text.size() && (is_space(text[next]) || text[next] == '[' || text[next] == '{')) {

@@ -118,7 +118,7 @@ Cut cut_at(std::string_view text) {
 bool remove_escapes(std::string& text) {
   const std::string_view whole = text;
   std::string out;
-  std::size_t kept = 0;  // Everything before it is in `out`.
+  std::size_t kept = 0;  // Everything before is in `out`.
   bool changed = false;
   for (std::size_t at = 0; at < whole.size();) {
     if (!is_suspect(whole[at])) {

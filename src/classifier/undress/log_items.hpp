@@ -39,7 +39,7 @@ bool take_pair(undressing::Reader& reader);
 // The value after "=", without quotes.
 std::string take_pair_value(undressing::Reader& reader);
 
-// "request_id", "duration", "host": says where and when, not what.
+// "request_id", "duration", "host": where and when, not what.
 [[nodiscard]] bool is_metadata_key(std::string_view key);
 // "msg", "error": the member with the message.
 [[nodiscard]] bool is_message_key(std::string_view key);

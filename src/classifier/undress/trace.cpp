@@ -86,7 +86,7 @@ bool is_marks_only(std::string_view line) {
   return line.find_first_not_of("^~-+|=_ \t") == std::string_view::npos;
 }
 
-// Lines between frames and between links of a chain, which say nothing about the failure.
+// Lines between frames and links of a chain, which say nothing about the failure.
 bool is_marker(std::string_view line) {
   for (const std::string_view start : {"Traceback (most recent call last)",
                                        "Exception Group Traceback (most recent call last)",

@@ -34,7 +34,7 @@ bool goes_on(std::string_view line, std::string_view next) {
   return !list && !is_blank(first) && !(ended && begins);
 }
 
-// Lines of a log or list: all but the last begin with the same word.
+// Lines of a log or a list: all but the last begin with the same word.
 bool is_enumeration(const Lines& lines) {
   if (lines.size() < 3) return false;
   const std::string_view word = lines.front().substr(0, first_word(lines.front()));
@@ -59,7 +59,7 @@ bool is_wrapped(const Lines& lines) {
          !is_upper(lines[1].front());
 }
 
-// Cut at a fixed column, through words: all lines but the last are equally long.
+// Cut at one column, through words: all lines but the last are equally long.
 bool is_cut(const Lines& lines) {
   const std::size_t width = lines.front().size();
   if (lines.size() < 3 || width < least_width || lines.back().size() > width) return false;
