@@ -76,7 +76,7 @@ class AttemptPool {
 
   struct alignas(64) Shard {
     std::mutex mutex{};
-    Attempt* oldest = nullptr;  // Closed.
+    Attempt* oldest = nullptr;  // Of the closed ones.
     Attempt* newest = nullptr;
     std::size_t closed = 0;
     Attempt* unused = nullptr;

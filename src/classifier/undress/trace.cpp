@@ -232,7 +232,7 @@ class TraceReader {
     if (!text.empty()) kept_.push_back(text);
   }
 
-  // A bug reported by the language's runtime: its name tells the type.
+  // A bug found by the language's runtime; its introduction is kept because it says what raised it.
   static bool is_runtimes_own(std::string_view text) {
     return text.find("runtime error: ") != std::string_view::npos ||
            text.find("unwrap()` on a") != std::string_view::npos;
