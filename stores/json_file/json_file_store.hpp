@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The JSON-file store: the journal itself says who may append, and is checked by its size.
+// The JSON-file store: the journal says who may append, and its size shows whether others have.
 
 #include "key_log.hpp"
 #include "run_file.hpp"
