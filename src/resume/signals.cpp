@@ -95,18 +95,19 @@ static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_
 }
 
 // Called after the write: the run may have ended since it was checked, and a run that once ended
-// has dropped its keys even if it continues now. Its journal has the answers.
+// has dropped its keys even if it continues now. Its journal has the answers, and is read last: a
+// run that takes the signal and ends meanwhile must not look as if it had ended without it.
 static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
                                  const Json& value, const std::string& key, std::uint64_t version) {
+  const auto late = taken(store, run, name, value);
   const auto known = answered(store, run, name, value);
   if (!known && known.error().code == Errc::not_found) return outcome::success();
-  if (known && known.value()) return outcome::success();
-  if (!known && known.error().code != Errc::conflict) return known.error();
-  const auto late = taken(store, run, name, value);
-  if (known && late) return outcome::success();
-  if (known && late.error().code != Errc::conflict) return late.error();
-  static_cast<void>(run_catching([&] { return store.erase_if(signal_space, key, version); }));
-  return known ? late.error() : known.error();
+  if (known && (known.value() || late)) return outcome::success();
+  const Error& error = known ? late.error() : known.error();
+  if (error.code == Errc::conflict) {
+    static_cast<void>(run_catching([&] { return store.erase_if(signal_space, key, version); }));
+  }
+  return error;
 }
 
 static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,

@@ -244,7 +244,7 @@ TEST_CASE("the first screen of the README is what the command answers", "[cli][c
   const std::size_t end = readme.find("END\n", at + begin.size());
   const Answers answers = classify_text(readme.substr(at + begin.size(), end - at - begin.size()));
   CHECK(answers.status == 0);
-  CHECK(answers.lines.size() == 4);
+  CHECK(answers.lines.size() == 5);
   std::size_t next = end;
   for (const Json& line : answers.lines) {
     const std::string shown =

@@ -2,11 +2,13 @@
 """Runs the commands that a page prints together with their output, and compares the output.
 
 Usage: check_printed.py COMMAND PAGE. A block of the page counts if its first line begins with "$ " and some lines show
-output; "…" in a printed line stands for anything, and a number with decimals for those that round to it. COMMAND is the built command, which is called `triage` there.
+output. All commands of a page run in one folder that holds the scripts of examples/, in their order. "…" in a printed line stands for anything, and a number
+with decimals for those that round to it. COMMAND is the built command, which is called `triage` there.
 Prints what differs and exits with 1 if something does, or if no block counts.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,16 +16,18 @@ from pathlib import Path
 
 
 def printed_blocks(page):
-    """(command, output lines) of every block that shows both."""
+    """(command, output lines) of every command in a block that shows output."""
     for block in re.findall(r"^```\n(\$ .*?)^```$", page, re.M | re.S):
+        commands = []
         for part in re.split(r"^(?=\$ )", block, flags=re.M)[1:]:
             lines = part[2:].splitlines()
             taken = 1
             here = re.search(r"<<'(\w+)'$", lines[0])
             if here:
                 taken = lines.index(here[1]) + 1
-            if lines[taken:]:
-                yield "\n".join(lines[:taken]), lines[taken:]
+            commands.append(("\n".join(lines[:taken]), lines[taken:]))
+        if any(output for _, output in commands):
+            yield from commands
 
 
 def shows(printed, got):
@@ -52,11 +56,13 @@ def main(command, page):
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(command, Path(folder) / "triage")
+        for script in (Path(page).parent / "examples").glob("*.sh"):
+            shutil.copy(script, folder)
         environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])
         for text, printed in printed_blocks(Path(page).read_text(encoding="utf-8")):
-            done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, encoding="utf-8", cwd=folder,
-                                  env=environment, check=False)
-            wrong.extend(differences(text, printed, done.stdout + done.stderr))
+            done = subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  encoding="utf-8", cwd=folder, env=environment, check=False)
+            wrong.extend(differences(text, printed, done.stdout))
             checked += 1
     print("\n".join(wrong) or f"{checked} printed commands do what {page} shows")
     return 1 if wrong or not checked else 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Waits that outlive the process: until a time, and for signals.
+// Waits that outlive the process: until a time.
 #include "resume/durable.hpp"
-#include "triage/operations.hpp"
 #include "triage/testing/flaky_store.hpp"
 
 using namespace triage;
@@ -173,122 +172,6 @@ TEST_CASE("no attempt sleeps beyond its deadline", "[suspension][due]") {
   CHECK_ERRC(Errc::escalated, result);
   CHECK(result.error().failure()->type() == FailureType::timeout);
   CHECK(kit.clock->waits.empty());
-}
-
-TEST_CASE("an attempt waits for a signal", "[suspension][signals]") {
-  DurableKit kit;
-  const WallTime deadline = kit.clock->wall_now() + 2h;
-  int calls = 0;
-  const auto make = [&](AgentOptions options) {
-    return TriageAgent{[&](const std::string&, Attempt& attempt) {
-                         ++calls;
-                         const auto answer = attempt.wait("approved", deadline);
-                         if (calls == 2 && attempt.number() == 2 && !answer) return 0;
-                         return answer ? answer->get<int>() : -1;
-                       },
-                       answers({RecoveryAction::retry()}), std::move(options)};
-  };
-  const auto agent = make(kit.on_disk());
-  SECTION("that was sent before") {
-    REQUIRE_OK(agent.signal("r", "approved", 7));
-    CHECK(agent.run("x", {.run_id = "r"}).value() == 7);
-  }
-  SECTION("that comes while the run is put aside") {
-    CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
-    CHECK(agent.resume_due().value().empty());
-    REQUIRE_OK(agent.signal("r", "approved", 7));
-    CHECK(agent.due().value().at(0).signal == "approved");
-    CHECK(agent.resume_due().value().at(0).result.value() == 7);
-  }
-  SECTION("that comes while the attempt polls") {
-    const auto polling = make(kit.options());
-    kit.clock->on_sleep = [&](TimePoint) {
-      if (kit.clock->waits.size() == 5) CHECK(polling.signal("r", "approved", 7));
-    };
-    CHECK(polling.run("x", {.run_id = "r"}).value() == 7);
-  }
-  SECTION("that never comes") {
-    CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
-    kit.clock->advance(2h);
-    CHECK(agent.resume_due().value().at(0).result.value() == 0);
-    CHECK(stored_journal(*kit.store, "r").signals().at("approved") == std::nullopt);
-  }
-}
-
-TEST_CASE("a wait that was answered gives the same answer after a crash", "[suspension][signals]") {
-  Kit kit;
-  const WallTime deadline = kit.clock->wall_now() + 1min;
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            const auto answer = attempt.wait("go", deadline);
-                            if (attempt.number() == 1) throw std::runtime_error("unknown");
-                            return answer ? answer->get<int>() : -1;
-                          },
-                          answers({RecoveryAction::abort("stop")}), kit.options()};
-  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
-  REQUIRE_OK(agent.signal("r", "go", 7));  // Too late: the wait has ended without it.
-  CHECK(agent.resume_run("r", {.revive = true}).value() == -1);
-}
-
-TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
-          "[suspension][signals]") {
-  // Says once that the run is still at work: it ends right behind that.
-  struct EndsMeanwhile final : ForwardingStore {
-    using ForwardingStore::ForwardingStore;
-    bool asked = false;
-    Result<RunInfo> run(const RunId& id) override {
-      auto info = ForwardingStore::run(id);
-      if (info && !std::exchange(asked, true)) info.value().status = RunStatus::running;
-      return info;
-    }
-  };
-  const DurableKit kit;
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            return attempt.wait("go", kit.clock->wall_now() + 1h)->get<int>();
-                          },
-                          answers({RecoveryAction::retry()}), kit.on_disk()};
-  REQUIRE_OK(agent.signal("r", "go", 1));
-  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
-  kit.break_operation(1);
-  CHECK_ERRC(Errc::io, agent.signal("r", "go", 2));
-  CHECK_ERRC(Errc::conflict, agent.signal("r", "go", 2));
-  EndsMeanwhile racing(kit.durable);
-  CHECK_ERRC(Errc::conflict, send_signal(racing, "r", "go", 2));
-  EndsMeanwhile taken(kit.durable);
-  CHECK(send_signal(taken, "r", "go", 1).has_value());  // It is what the run was answered.
-}
-
-TEST_CASE("a run that goes on after its end keeps its answer, and says so to a second sender",
-          "[suspension][signals]") {
-  const DurableKit kit;
-  Result<void> second = outcome::success();
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            const auto answer = attempt.wait("go", kit.clock->wall_now() + 1h);
-                            if (attempt.number() == 1) throw std::runtime_error("unknown");
-                            second = send_signal(*kit.durable, "r", "go", 2);
-                            return answer->get<int>();
-                          },
-                          answers({RecoveryAction::abort("stop")}), kit.on_disk()};
-  REQUIRE_OK(agent.signal("r", "go", 1));
-  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
-  CHECK(agent.resume_run("r", {.revive = true}).value() == 1);
-  CHECK_ERRC(Errc::conflict, second);
-}
-
-TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {
-  Kit kit;
-  const TriageAgent agent{&fails_once, answers({RecoveryAction::retry()}), kit.options()};
-  REQUIRE_OK(agent.signal("r", "n", 1));
-  REQUIRE_OK(agent.signal("r", "n", 1));
-  CHECK_ERRC(Errc::conflict, agent.signal("r", "n", 2));
-  CHECK_ERRC(Errc::invalid_argument, agent.signal("r", ""));
-  CHECK_ERRC(Errc::invalid_argument, agent.signal("r", std::string(257, 'n')));
-  CHECK_ERRC(Errc::invalid_argument, agent.signal("r/s", "n"));
-  const TriageAgent bare{&fails_once, answers({RecoveryAction::retry()}), kit.bare()};
-  CHECK_ERRC(Errc::not_found, bare.signal("r", "n"));
-  const TriageAgent waiting{
-      [&](const std::string&, Attempt& attempt) { return attempt.wait("n", WallTime()) ? 1 : 0; },
-      answers({RecoveryAction::retry()}), kit.bare()};
-  CHECK_ERRC(Errc::unsupported, waiting.run("x"));
 }
 
 TEST_CASE("what is kept of a token or a signal is removed when nobody needs it any more",
