@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From what names a checkpoint on the command line to the checkpoint.
+// Finds the checkpoint that a command-line argument names.
 
 #include "triage/journal.hpp"
 
@@ -10,9 +10,9 @@ namespace triage::inline v0_1::cli {
 
 // RUN or RUN@SEQUENCE; a sequence of 0 means the newest position.
 [[nodiscard]] Result<CheckpointId> parse_what(const std::string& text);
-// Errors: Errc::not_found, naming the nearest ones.
+// Errors: Errc::not_found, naming the nearest positions.
 [[nodiscard]] Result<Checkpoint> find_checkpoint(const Journal& journal, const CheckpointId& id);
-// What is set of a step.
+// The fields of a step that are set.
 [[nodiscard]] Json step_json(const Step& step, std::size_t index);
 
 }  // namespace triage::inline v0_1::cli

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// What is left of the text behind the last `separator`; all of it if there is none.
+// The text after the last `separator`; all of it if there is none.
 std::string_view behind_last(std::string_view text, std::string_view separator) {
   const std::size_t at = text.rfind(separator);
   return at == std::string_view::npos ? text : text.substr(at + separator.size());

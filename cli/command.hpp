@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a subcommand is: its place in the table of main.cpp.
+// A subcommand, as listed in the table of main.cpp.
 
 #include "exit_status.hpp"
 
@@ -11,11 +11,11 @@
 
 namespace triage::inline v0_1::cli {
 
-// `triage fork`, whose CMD is no argument like the others, is given each word behind -- like this.
+// How `triage fork` receives each word after --, because CMD is not an ordinary argument.
 inline constexpr std::string_view behind_dashes = "--word-of-cmd=";
 
-// Declares the command's arguments and returns what to do once they are parsed. The returned
-// function owns what the arguments are parsed into.
+// Declares a command's arguments and returns the function that runs it after parsing. That function
+// owns the parsed values.
 using Prepare = std::function<ExitStatus()> (*)(CLI::App& arguments);
 
 struct Command {

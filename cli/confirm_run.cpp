@@ -25,7 +25,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// Re-runs read nothing and print nowhere: what is compared is how they end.
+// Re-runs have no input and no output: only how they end is compared.
 class Silence {
  public:
   Silence() {
@@ -117,7 +117,7 @@ class Rehearsal {
     TRIAGE_TRYV(agent.fork(checkpoint, fork));
     return outcome::success();
   }
-  // As it may be shown.
+  // Redacted for display.
   [[nodiscard]] std::string command() const {
     supervise::RunRedactor redactor;
     static_cast<void>(redactor.set(spec_));
@@ -135,7 +135,7 @@ class Rehearsal {
   supervise::RunSpec spec_;
 };
 
-// The run alone, out of the store it lies in.
+// Copies the run out of its store.
 Result<std::pair<RunId, std::shared_ptr<CheckpointStore>>> copied(const StoreArgument& where) {
   TRIAGE_TRY(meant, meant_run(where));
   TRIAGE_TRY(store, open_store(meant.store));
@@ -192,7 +192,7 @@ void declare_confirm(CLI::App& arguments, ConfirmArguments& given) {
                        "The failure of this attempt. Default: the newest that blames a step.");
   arguments.add_option("--from", given.from,
                        "Another checkpoint to begin at, as RUN@SEQUENCE; RUN@0 is the start.");
-  // What stands behind -- comes as these: see main.cpp.
+  // Words after -- arrive like this: see main.cpp.
   arguments
       .add_option(std::string(behind_dashes).substr(0, behind_dashes.size() - 1), given.command,
                   "A word of CMD.")

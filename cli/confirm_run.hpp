@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// triage replay RUN --confirm: was the step that is blamed the cause?
+// triage replay RUN --confirm: whether the blamed step was the cause.
 
 #include "exit_status.hpp"
 #include "store_argument.hpp"
@@ -21,7 +21,7 @@ struct ConfirmArguments {
   std::vector<std::string> set{};
   std::vector<std::string> answer{};
   std::vector<std::string> assume{};
-  std::vector<std::string> command{};  // Behind --; empty: the run's own.
+  std::vector<std::string> command{};  // Given after --; empty: the run's own.
 };
 
 void declare_confirm(CLI::App& arguments, ConfirmArguments& given);

@@ -23,7 +23,7 @@ std::string DocumentReader::below(const std::string& path, const std::string& ke
   return path.empty() ? key : path + "." + key;
 }
 
-// Where something is missing.
+// The place of a missing key.
 std::string DocumentReader::at(const std::string& path, const char* key) {
   return (path.empty() ? "" : path + ": ") + std::string("the key \"") + key + "\"";
 }

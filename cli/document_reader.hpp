@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads a document and gathers all that is wrong with it: a line each, with the path of the key,
-// its value and what is allowed.
+// Reads a document and collects all its problems: one line each, with the key's path, its value and
+// what is allowed.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -16,11 +16,11 @@ class DocumentReader {
  public:
   static constexpr const char* object_wanted = "; allowed is an object";
 
-  // Empty if nothing is wrong.
+  // Empty if there are none.
   [[nodiscard]] const std::string& problems() const noexcept { return problems_; }
   void problem(const std::string& what);
 
-  // Of a value, for problems.
+  // A value as shown in problems.
   [[nodiscard]] static std::string brief(const Json& value);
   // "; allowed are a, b"
   [[nodiscard]] static std::string allowed_are(const std::vector<std::string>& names);
@@ -29,7 +29,7 @@ class DocumentReader {
 
   void check_keys(const Json& object, const std::string& path,
                   const std::vector<std::string>& allowed);
-  // Empty if it is missing; that is a problem if it is needed.
+  // Empty if it is missing, which is a problem if it is needed.
   std::string text(const Json& object, const std::string& path, const char* key, bool needed);
   int number(const Json& object, const std::string& path, const char* key, int least, int most,
              int otherwise);
@@ -37,9 +37,9 @@ class DocumentReader {
   Duration duration(const Json& object, const std::string& path, const char* key,
                     Duration otherwise);
   std::vector<std::string> texts(const Json& object, const std::string& path, const char* key);
-  // One or more names: a text, or a list of them.
+  // One or more names: a string or a list of strings.
   std::vector<std::string> names(const Json& object, const std::string& path, const char* key);
-  // By its name; the first one if it is missing.
+  // By name; the first value if it is missing.
   template <class T>
   T one_of(const Json& object, const std::string& path, const char* key,
            const std::vector<std::pair<std::string, T>>& values) {
@@ -53,7 +53,7 @@ class DocumentReader {
     problem(below(path, key) + " is " + brief(*found) + allowed_are(names));
     return values.front().second;
   }
-  // Calls take(element, path) with each object of a list.
+  // Calls take(element, path) for each object in a list.
   template <class Take>
   void each(const Json& object, const std::string& path, const char* key, const Take& take) {
     const auto list = object.find(key);

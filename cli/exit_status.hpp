@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The exit statuses of the command, the same in every subcommand.
+// The exit statuses, common to all subcommands.
 
 #include "triage/result.hpp"
 
@@ -12,14 +12,14 @@ namespace triage::inline v0_1::cli {
 enum class ExitStatus : int {
   done = 0,
   not_found = 1,   // No such store, run or checkpoint.
-  misuse = 2,      // The arguments are wrong.
+  misuse = 2,      // Invalid arguments.
   corrupt = 3,     // Stored bytes fail verification.
   unreadable = 4,  // Part of the input could not be read; the rest was shown.
   escalated = 5,   // Somebody must look: also for a cancelled run, and an effect in doubt.
   aborted = 6,
   suspended = 7,
   busy = 8,
-  failed = 9,  // Something outside refused: the disk, the memory, a file of a newer version.
+  failed = 9,  // The environment refused: disk, memory, a file of a newer version.
 };
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;

@@ -53,7 +53,7 @@ Result<Json> policy_in(const std::filesystem::path& folder, const std::string& f
   return json;
 }
 
-// Stores in a folder of this process's own; each is removed with what it wrote.
+// Stores in this process's own folder; each is removed with its contents.
 class ScratchStores {
  public:
   Result<std::shared_ptr<CheckpointStore>> make(std::string_view kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Experiment files as this build reads them.
+// Reads experiment files.
 
 #include "triage/lab/experiment_file.hpp"
 
@@ -8,9 +8,9 @@
 
 namespace triage::inline v0_1::cli {
 
-// YAML where the build has it, else JSON. Policy files are looked for in the folder of the file.
-// Errors: Errc::invalid_argument, one line for each problem: the file, the line if it is YAML, the
-// path of the key, its value and what is allowed; those of read_text_file.
+// YAML if this build supports it, else JSON. Policy files are relative to the file's folder.
+// Errors: Errc::invalid_argument, one line per problem: the file, the line for YAML, the key's
+// path, its value and what is allowed; those of read_text_file.
 [[nodiscard]] Result<lab::ScriptedExperiment> read_experiment_file(const std::string& path);
 
 }  // namespace triage::inline v0_1::cli

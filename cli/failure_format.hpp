@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tells lines that were written for another program from failures. Those would be answered
-// `unknown`, and nobody would know why.
+// Recognises lines in another program's format, which would otherwise be classified `unknown`
+// without an explanation.
 
 #include "triage/json.hpp"
 #include "triage/result.hpp"
@@ -11,10 +11,10 @@
 
 namespace triage::inline v0_1::cli {
 
-// Errors: Errc::invalid_argument if an object has fields, but none that is read; names those.
+// Errors: Errc::invalid_argument if an object has fields, but none that is known; names them.
 [[nodiscard]] Result<void> check_format(const Json& line);
 
-// A sentence for the steps and one for the contract where they have fields, but none that is read.
+// A remark each for steps and for a contract that have fields, but none that is known.
 [[nodiscard]] std::vector<std::string> remarks_on_format(const Json& line);
 
 }  // namespace triage::inline v0_1::cli

@@ -20,14 +20,14 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 constexpr std::size_t most_evidence = 32;
-// How often evidence that decides is right on generated runs: classification_internals.md.
+// Measured accuracy of decisive evidence on generated runs: classification_internals.md.
 constexpr double decided_step_confidence = 0.9;
 
 Error refused(std::string_view field, std::string_view why) {
   return {Errc::invalid_argument, std::string(field) + " " + std::string(why)};
 }
 
-// Nesting is checked before anything is parsed: a million brackets would cost a gigabyte.
+// Checked before parsing: a million brackets would cost a gigabyte.
 bool too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -57,7 +57,7 @@ std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   return unit;
 }
 
-// The line with U+FFFD in place of lone surrogates, which is how Python hands on foreign bytes.
+// Replaces lone surrogates by U+FFFD; Python writes foreign bytes as such surrogates.
 std::string with_whole_surrogates(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -83,7 +83,7 @@ std::string with_whole_surrogates(std::string_view text) {
   return out;
 }
 
-// The text with U+FFFD in place of bytes that are not UTF-8: a round trip through a JSON string.
+// Replaces bytes that are not UTF-8 by U+FFFD, by a round trip through a JSON string.
 std::string with_whole_characters(std::string_view text) {
   const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   return Json::parse(quoted).get<std::string>();
@@ -104,14 +104,14 @@ Result<Json> parse_line(std::string_view line) {
   return outcome::success(std::move(value));
 }
 
-// The member, or null if it is absent.
+// The member; null if absent.
 const Json& member(const Json& object, const char* name) {
   static const Json none;
   const auto found = object.find(name);
   return found == object.end() ? none : *found;
 }
 
-// Text as it is; any other value as JSON.
+// Strings as they are; other values as JSON.
 std::string as_text(const Json& value) {
   if (value.is_null()) return {};
   return value.is_string() ? value.get<std::string>() : show(value);
@@ -124,7 +124,7 @@ std::optional<std::string> as_optional_text(const Json& value) {
 
 using ReadText = std::optional<int> (*)(std::string_view);
 
-// A whole number, or a text that `read_text` knows.
+// An integer, or a text that `read_text` understands.
 Result<std::optional<int>> read_code(const Json& object, const char* name, ReadText read_text,
                                      std::string_view allowed) {
   const Json& value = member(object, name);
@@ -210,7 +210,7 @@ Result<std::vector<std::string>> read_texts(const Json& object, const char* name
   return outcome::success(std::move(texts));
 }
 
-// The first of the names that there is: every protocol has its own for the same thing.
+// The first of these names that is present: protocols name the same thing differently.
 const Json& first_member(const Json& object, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (const Json& found = member(object, name); !found.is_null()) return found;
@@ -218,7 +218,7 @@ const Json& first_member(const Json& object, std::initializer_list<const char*> 
   return member(object, "");
 }
 
-// "mutates", or what MCP's annotations say of it.
+// "mutates", or the equivalent MCP annotations.
 std::optional<bool> read_mutates(const Json& tool) {
   if (const Json& told = member(tool, "mutates"); told.is_boolean()) return told.get<bool>();
   const Json& annotations = member(tool, "annotations");

@@ -66,7 +66,7 @@ GuardVerdict judge_call(const HookEvent& event) {
   return risk_guard(std::move(rules))->judge(step);
 }
 
-// A collision does no harm: an effect's arguments are compared, too. Source: FNV-1a, 64 bits.
+// Collisions are harmless: an effect's arguments are compared too. Source: FNV-1a, 64 bits.
 std::string effect_key(const HookEvent& event) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : event.tool + "\n" + show(event.input)) {

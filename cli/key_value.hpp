@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// KEY=VALUE on the command line.
+// KEY=VALUE arguments.
 
 #include "triage/json.hpp"
 #include "triage/result.hpp"
@@ -10,9 +10,9 @@
 
 namespace triage::inline v0_1::cli {
 
-// A value of JSON, or the text itself if it is none.
+// A JSON value, or the text itself if it is not JSON.
 [[nodiscard]] Json value_of(const std::string& text);
-// Errors: Errc::invalid_argument for a pair of another form.
+// Errors: Errc::invalid_argument for a malformed pair.
 [[nodiscard]] Result<Json> object_of(const std::vector<std::string>& pairs);
 
 }  // namespace triage::inline v0_1::cli

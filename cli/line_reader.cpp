@@ -32,7 +32,7 @@ std::optional<LineReader::Line> LineReader::next() {
       return line;
     }
     scanned_ = buffer_.size();
-    if (scanned_ - begin_ > longest_line_bytes) {  // Forget what came so far, wait for its end.
+    if (scanned_ - begin_ > longest_line_bytes) {  // Drop it and skip to its end.
       too_long = true;
       begin_ = scanned_;
     }

@@ -15,14 +15,14 @@ class LineReader {
 
   struct Line {
     std::string_view text{};  // Without its end; valid until the next call of next().
-    bool too_long = false;    // Cut at longest_line_bytes.
+    bool too_long = false;    // Truncated at longest_line_bytes.
   };
 
-  // The file stays open and belongs to the caller.
+  // The caller owns the file, which stays open.
   explicit LineReader(std::FILE* file) : file_(file) {}
-  // The next line, the last one also without an end; empty behind it.
+  // The next line, even if the last has no newline; empty at the end.
   [[nodiscard]] std::optional<Line> next();
-  // True if reading stopped at an error instead of the end.
+  // True if reading ended with an error.
   [[nodiscard]] bool failed() const noexcept { return std::ferror(file_) != 0; }
 
  private:
@@ -31,7 +31,7 @@ class LineReader {
   std::FILE* file_;
   std::string buffer_{};
   std::size_t begin_ = 0;    // Where the next line begins.
-  std::size_t scanned_ = 0;  // Up to here there is no line end.
+  std::size_t scanned_ = 0;  // There is no newline before this.
 };
 
 }  // namespace triage::inline v0_1::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The `triage` command: what it consists of is the table below.
+// The `triage` command; the table below lists its subcommands.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -104,12 +104,12 @@ constexpr std::array commands{
             &policy_show},
 };
 
-// "checkpoint list", or "classify" for a command of no group.
+// "checkpoint list", or "classify" for a command without a group.
 std::string full_name(const Command& command) {
   return command.group + std::string(*command.group == '\0' ? "" : " ") + command.name;
 }
 
-// The commands of a group, one line each; of all groups without one.
+// The commands of a group, one per line; of all groups by default.
 std::string known_commands(std::string_view group = {}) {
   std::string known;
   for (const Command& command : commands) {
@@ -121,7 +121,7 @@ std::string known_commands(std::string_view group = {}) {
   return known;
 }
 
-// How many insertions, deletions and replacements lead from a to b (Levenshtein).
+// The number of insertions, deletions and replacements that turn a into b (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -136,12 +136,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// "; did you mean "checkpoint list"?", or nothing. `given` may have an argument behind the command.
+// "; did you mean "checkpoint list"?", or nothing. `given` may include an argument.
 std::string meant_command(std::string_view given) {
   constexpr std::size_t longest = 64;
   const std::string_view first_word = given.substr(0, given.find(' '));
   std::string best;
-  std::size_t nearest = 3;  // More wrong letters than two are no slip of the pen.
+  std::size_t nearest = 3;  // More than two wrong letters are not a typo.
   for (const Command& command : commands) {
     const std::string name = full_name(command);
     const std::string_view compared = *command.group == '\0' ? first_word : given;
@@ -154,7 +154,7 @@ std::string meant_command(std::string_view given) {
   return best.empty() ? "" : "; did you mean \"" + best + "\"?";
 }
 
-// CLI11 says of a missing or misspelt command only that one is required.
+// For a missing or misspelt command, CLI11 only says that one is required.
 Result<void> check_names(int argc, char** argv) {
   std::string given;
   for (int i = 1; i < 3; ++i) {
@@ -184,7 +184,7 @@ Result<void> check_names(int argc, char** argv) {
                                            meant_command(given) + " There are" + known_commands()};
 }
 
-// Every command that opens a store takes its key the same way: where stores are opened, by name.
+// All commands that open a store take its key in the same way, by environment variable.
 void declare_keys(CLI::App& leaf) {
   leaf.add_option_function<std::string>(
       "--key-file", [](const std::string& file) { ::setenv(key_file_variable, file.c_str(), 1); },
@@ -203,8 +203,8 @@ void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatu
   }
 }
 
-// Where one of the three is closed, the next file that is opened would get its number: a store,
-// into which a program's output would be written then. What stands in for it gives the same errors.
+// If one of the three is closed, a file opened later gets its number: perhaps a store, into which a
+// program's output would be written. A placeholder that fails in the same way prevents that.
 bool hold_standard_files() {
   for (int number = 0; number <= 2; ++number) {
     if (::fcntl(number, F_GETFD) >= 0) continue;
@@ -213,8 +213,8 @@ bool hold_standard_files() {
   return true;
 }
 
-// The words for the parser, the last one first. It takes a command behind -- only where an argument
-// is still missing, which of a fork and a replay none is.
+// The words for the parser, in reverse order. It only accepts a command after -- if an argument is
+// still missing, which is not so for fork and replay.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const auto dashes = std::find(words.begin(), words.end(), "--");

@@ -18,7 +18,7 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 #ifdef TRIAGE_HAS_ENCRYPTED
-// Files that the environment names, with colons between them.
+// Files named by an environment variable, separated by colons.
 std::vector<std::string> files_in(const char* variable) {
   const char* const value = std::getenv(variable);
   std::vector<std::string> files;
@@ -76,7 +76,7 @@ Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& 
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url) {
-  TRIAGE_TRY(looked_at, open_store(url));  // What is not there must not be made.
+  TRIAGE_TRY(looked_at, open_store(url));  // Must not create a missing store.
   looked_at.reset();
   return open_store_for_runs(url);
 }
@@ -106,7 +106,7 @@ Result<std::string> in_full(CheckpointStore& store, const std::string& text) {
 }
 
 Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
-  // Looked at first: what is not there must not be made.
+  // Checked first, so that a missing store is not created.
   TRIAGE_TRY(looked_at, open_store(url));
   if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
     return Error{Errc::unsupported, "store \"" + without_secrets(url) +

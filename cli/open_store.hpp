@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From a store URL to a store that is opened for reading.
+// Opens stores by URL.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/stores/open_store.hpp"
@@ -10,27 +10,27 @@
 
 namespace triage::inline v0_1::cli {
 
-// What --help says about store URLs.
+// The --help text about store URLs.
 inline constexpr const char* store_help =
     "Where the checkpoints are: sqlite:PATH, file:FOLDER, redis://HOST, postgresql://HOST, or just "
     "PATH.";
 
-// Of the environment: the file with the key of the store, which --key-file sets, too; and those
-// with older keys, colons between them. See EncryptedStore.
+// Environment variables: the file with the store's key, also set by --key-file; and files with
+// older keys, separated by colons. See EncryptedStore.
 inline constexpr const char* key_file_variable = "TRIAGE_KEY_FILE";
 inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
 
 // Errors: those of triage::open_store().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
-// Opens it for runs: it is made if it is missing. Errors: as open_store.
+// Opens a store for runs; creates it if missing. Errors: as open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
 
-// Opens one that exists, for changes. Errors: as open_store.
+// Opens an existing store for changes. Errors: as open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url);
 
-// A run or checkpoint as the lists print it, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12", in full; other
-// texts as they are. Errors: Errc::not_found; Errc::invalid_argument if several runs fit.
+// Expands a shortened run or checkpoint, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12"; returns other texts
+// unchanged. Errors: Errc::not_found; Errc::invalid_argument if several runs match.
 [[nodiscard]] Result<std::string> in_full(CheckpointStore& store, const std::string& text);
 
 // Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.

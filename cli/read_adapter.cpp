@@ -28,7 +28,7 @@ Result<std::string> adapter_of(const std::string& given, const std::string& prog
   std::string asked = given;
   if (is_file) {
     TRIAGE_TRY(text, read_text_file(given));
-    asked = std::move(text) + "\n";  // By its end of a line a text is told from a name.
+    asked = std::move(text) + "\n";  // A newline distinguishes a document from a name.
   }
   const auto found =
       supervise::find_adapter(asked, program, supervise::adapter_folder(), &read_adapter_text);

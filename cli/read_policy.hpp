@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Policy documents as this build reads them.
+// Reads policy documents.
 
 #include "triage/policies/document.hpp"
 
@@ -10,13 +10,13 @@
 
 namespace triage::inline v0_1::cli {
 
-// JSON, and YAML where the build has it. shared: where its gates keep what all processes share;
-// null: nowhere. Errors: Errc::invalid_argument.
+// JSON, or YAML if this build supports it. shared: where its gates keep state shared by all
+// processes; null: none. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<PolicyDocument> read_policy(std::string_view text,
                                                  std::shared_ptr<KeySpace> shared = {});
 
-// A policy's whole file, or with "-" standard input. Errors: Errc::not_found, Errc::io;
-// Errc::invalid_argument beyond 16 MB, whose text does not name the file.
+// The whole text of a file, or of standard input for "-". Errors: Errc::not_found, Errc::io;
+// Errc::invalid_argument beyond 16 MB, with a text that does not name the file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace triage::inline v0_1::cli

@@ -59,7 +59,7 @@ Result<Child> start(const ProgramRun& run, Pipes& pipes) {
   return outcome::success(std::move(child));
 }
 
-// Writes and reads until the program closes what it prints to. False if it is to be killed.
+// Writes and reads until the program closes its output. False if it must be killed.
 class Talk {
  public:
   Talk(const ProgramRun& run, Pipes& pipes, ProgramEnd& end)
@@ -99,7 +99,7 @@ class Talk {
     const ssize_t put =
         ::write(pipes_.in.write.get(), run_.in.data() + given_, run_.in.size() - given_);
     if (put > 0) given_ += static_cast<std::size_t>(put);
-    const bool refused = put < 0 && errno != EINTR && errno != EAGAIN;  // It does not read it.
+    const bool refused = put < 0 && errno != EINTR && errno != EAGAIN;  // It ignores its input.
     if (refused || given_ == run_.in.size()) pipes_.in.write.close();
   }
 
@@ -109,7 +109,7 @@ class Talk {
   std::size_t given_ = 0;
 };
 
-// A write to a program that has closed its input is an error here, not the end of this process.
+// Makes writing to a closed pipe an error instead of the end of this process.
 class QuietPipes {
  public:
   QuietPipes() {
@@ -141,7 +141,7 @@ Result<ProgramEnd> run_program(const ProgramRun& run) {
   if (end.killed) ::kill(-child.pid(), SIGKILL);
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
-  ::kill(-child.pid(), SIGKILL);  // What it has left behind in its group.
+  ::kill(-child.pid(), SIGKILL);  // Remaining processes of its group.
   end.status = supervise::shell_status(status);
   if (end.error_tail.size() > error_tail) {
     end.error_tail.erase(0, end.error_tail.size() - error_tail);

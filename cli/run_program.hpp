@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A program that is run once: a text in, a text out.
+// Runs a program once: text in, text out.
 
 #include "triage/clock.hpp"
 #include "triage/result.hpp"
@@ -13,18 +13,18 @@
 namespace triage::inline v0_1::cli {
 
 struct ProgramRun {
-  std::vector<std::string> command{};  // The program, as a shell would find it, first.
+  std::vector<std::string> command{};  // The program first, found as a shell would.
   std::string folder{};
   std::string in{};
-  std::optional<TimePoint> until{};  // Then it is killed, with all that it has started.
-  std::stop_token stop{};            // The same.
+  std::optional<TimePoint> until{};  // When it is killed, with everything it started.
+  std::stop_token stop{};            // Likewise.
 };
 
 struct ProgramEnd {
-  int status = 0;     // 128 + the signal's number if one ended it.
+  int status = 0;     // 128 + the signal's number if a signal ended it.
   std::string out{};  // At most 16 MB.
   std::string error_tail{};
-  bool killed = false;  // By us: it took too long, said too much, or was to stop.
+  bool killed = false;  // By us: too slow, too much output, or stopped.
 };
 
 // Thread-safety: may be called from several threads at once. Errors: Errc::not_found, Errc::io if

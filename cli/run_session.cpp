@@ -20,7 +20,7 @@ namespace triage::inline v0_1::cli {
 
 namespace {
 
-// The paths of a store, so that a workspace around them does not keep them.
+// The paths of a store, which a workspace around them must exclude.
 std::vector<std::string> paths_of(const std::string& url) {
   std::string path = url;
   for (const std::string_view scheme : {"sqlite:", "file:"}) {

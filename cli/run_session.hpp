@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the commands share that run programs: the store, the signals, the agent, and how it ended.
+// What the commands that run programs share: store, signals, agent, and reporting the end.
 
 #include "exit_status.hpp"
 #include "render/recovery_lines.hpp"
@@ -23,13 +23,13 @@ struct SessionArguments {
   std::string max_wait = "10m";
   bool quiet = false;
   bool json = false;
-  // Not an option: the program, and the arguments if there are any, that stand for those of every
-  // run, in the current folder. Empty: each as it was begun.
+  // Not an option: the program, and its arguments if given, that replace those of every run, in the
+  // current folder. Empty: each run's own.
   std::vector<std::string> instead{};
 };
 void declare_session(CLI::App& arguments, SessionArguments& given);
 
-// Made by the main thread before anything else starts a thread.
+// Create it in the main thread before any other thread starts.
 class RunSession {
  public:
   // Errors: those of the store; Errc::invalid_argument.
@@ -42,14 +42,14 @@ class RunSession {
 
   // The agent of a new run. Errors: as supervise::make_run_agent.
   [[nodiscard]] Result<supervise::RunAgent> agent_for(const supervise::RunSpec& spec) const;
-  // The agent with which a stored run goes on. Errors: those of stored_start(); likewise.
+  // The agent that continues a stored run. Errors: those of stored_start(); likewise.
   [[nodiscard]] Result<supervise::RunAgent> agent_of(const RunId& run) const;
-  // Looks at runs, and goes on with none.
+  // Inspects runs without continuing any.
   [[nodiscard]] supervise::RunAgent watcher() const;
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
-  // The run that was served last.
+  // The last run served.
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
-  // From now on the first SIGTERM or SIGINT ends no run, but triggers this token.
+  // From now on the first SIGTERM or SIGINT does not end the run but triggers no_more().
   void finish_at_first_stop() const { supervisor_->options().signals->finish_at_first(); }
   [[nodiscard]] std::stop_token no_more() const {
     return supervisor_->options().signals->no_more();
@@ -57,7 +57,7 @@ class RunSession {
   // With which runs are begun and continued.
   [[nodiscard]] RunOptions run_options() const;
 
-  // Says how the run ended, and gives the command's exit status for it: the child's own, unless
+  // Reports how the run ended and returns the exit status: the child's own, unless
   // --exit-status=triage, or 75 for a run that waits.
   [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
 
@@ -86,8 +86,8 @@ struct StoredStart {
 // Errors: Errc::not_found, Errc::corrupt.
 [[nodiscard]] Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run);
 
-// The run, which may be shortened as in_full says, if it is one of `triage run`. Errors:
-// Errc::not_found; Errc::invalid_argument for a run of another agent.
+// The run, which may be shortened as in in_full(), if it belongs to `triage run`. Errors:
+// Errc::not_found; Errc::invalid_argument for another agent's run.
 [[nodiscard]] Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run);
 
 }  // namespace triage::inline v0_1::cli

@@ -15,7 +15,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// An environment variable that holds an absolute path, or an empty path.
+// An absolute path from an environment variable, or empty.
 std::filesystem::path folder_in(const char* variable) {
   const char* value = std::getenv(variable);
   std::filesystem::path path = value == nullptr ? "" : value;
@@ -70,7 +70,7 @@ void declare_store(CLI::App& arguments, StoreArgument& given, const char* run_he
   const std::string where = store_help + std::string(
                                              " Default: triage/runs.db in the state folder "
                                              "($XDG_STATE_HOME or ~/.local/state).");
-  // What was given is asked of the options: an empty text is not the same as none.
+  // Options are asked directly, because an empty text differs from none.
   const auto keep = [](const std::string&) {};
   given.option = arguments.add_option_function<std::string>("--store", keep, where);
   given.first = arguments.add_option_function<std::string>("STORE", keep, "The same as --store.");

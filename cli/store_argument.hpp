@@ -12,18 +12,17 @@
 
 namespace triage::inline v0_1::cli {
 
-// The store that is meant when none is named: triage/runs.db in $XDG_STATE_HOME, or in
-// $HOME/.local/state if that is not set. A value that is no absolute path counts as not set.
-// Source: the XDG Base Directory Specification, version 0.8.
-// Errors: Errc::not_found if neither says where.
+// The default store: triage/runs.db in $XDG_STATE_HOME, or in $HOME/.local/state if that is unset.
+// A relative path counts as unset. Source: the XDG Base Directory Specification, version 0.8.
+// Errors: Errc::not_found if neither is set.
 [[nodiscard]] Result<std::string> default_store();
 
-// Makes the folder of the default store, for its owner alone (0700), if it is missing.
+// Creates the default store's folder, accessible only to its owner (0700), if it is missing.
 // Errors: those of default_store; Errc::io.
 [[nodiscard]] Result<std::string> make_default_store();
 
-// What is parsed into: `[STORE]`, or `[STORE] RUN` where the command is about one run. An empty
-// text is a store that does not exist; null is none.
+// The parsed arguments: `[STORE]`, or `[STORE] RUN` for a command about one run. An empty text is a
+// store that does not exist; null means none was given.
 struct StoreArgument {
   CLI::Option* first = nullptr;   // STORE, or RUN if it is the only one.
   CLI::Option* second = nullptr;  // RUN; null for commands without it.
@@ -33,7 +32,7 @@ struct StoreArgument {
 // Declares --store and the positional STORE; with run_help also RUN.
 void declare_store(CLI::App& arguments, StoreArgument& given, const char* run_help = nullptr);
 
-// What the arguments mean. `run` is empty for commands without RUN.
+// The meaning of the arguments. `run` is empty for commands without RUN.
 struct StoreAndRun {
   std::string store{};
   std::string run{};
@@ -41,13 +40,13 @@ struct StoreAndRun {
 // Errors: Errc::invalid_argument (a store is named twice, RUN is missing); those of default_store.
 [[nodiscard]] Result<StoreAndRun> meant_store(const StoreArgument& given);
 [[nodiscard]] Result<StoreAndRun> meant_run(const StoreArgument& given);
-// Opens the store that is meant, to look at it: the default one is empty before anything has run.
-// Errors: those of open_store.
+// Opens the store for reading; the default store is empty before anything has run. Errors: those of
+// open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
                                                                   const StoreAndRun& meant);
-// All that is stored of the run. Errors: as meant_run, open_store and read_run.
+// Everything stored of the run. Errors: as meant_run, open_store and read_run.
 [[nodiscard]] Result<JournalReading> meant_reading(const StoreArgument& given);
-// The store named by an option that may be empty.
+// The store named by an option, which may be empty.
 [[nodiscard]] Result<std::string> store_or_default(const std::string& option);
 
 }  // namespace triage::inline v0_1::cli

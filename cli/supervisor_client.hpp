@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The other side of the protocol: how a command inside a supervised program speaks to its
+// The client side of the protocol: how a command inside a supervised program talks to its
 // supervisor.
 
 #include "triage/json.hpp"
@@ -19,10 +19,9 @@ class SupervisorClient {
   SupervisorClient& operator=(SupervisorClient&&) = delete;
   ~SupervisorClient();
 
-  // Sends the message and returns the answer, if it says ok. Errors: what it says instead;
-  // Errc::io.
+  // Sends the message and returns the answer if it is ok. Errors: those in the answer; Errc::io.
   [[nodiscard]] Result<Json> ask(Json message);
-  // Sends what is not answered.
+  // Sends a message that has no answer.
   [[nodiscard]] Result<void> tell(const Json& message);
   // The next answer.
   [[nodiscard]] Result<Json> hear();

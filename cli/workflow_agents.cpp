@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agents of a workflow file: what they are told, and what becomes of what they say.
+// The agents of a workflow file: their input, and handling their output.
 #include "run_program.hpp"
 #include "triage/detail/try.hpp"
 #include "workflow_file.hpp"
@@ -17,7 +17,7 @@ namespace {
 using workflow::Context;
 using workflow::TaskInput;
 
-// What a task refers to as {{key}}: only that is read, so only that makes it run again in a branch.
+// What a task references as {{key}}: only those inputs make a branch run it again.
 struct Told {
   std::string description{};
   Json inputs = Json::object();
@@ -33,7 +33,7 @@ Told told(const std::string& text, const Json& defaults, const Context& context)
       break;
     }
     const std::string key = text.substr(begin + 2, end - begin - 2);
-    if (!defaults.contains(key)) {  // No input: a text like any other.
+    if (!defaults.contains(key)) {  // Not an input: ordinary text.
       all.description += text.substr(at, end + 2 - at);
     } else {
       const auto given = context.find_input(key);
@@ -95,7 +95,7 @@ Json request_body(const AgentSpec& spec, const TaskInput& task, const std::strin
   return body;
 }
 
-// The model's text. Anything else is a failure with what the endpoint said.
+// The model's text. Anything else is a failure with the endpoint's response.
 Result<Json> content_of(const std::string& body, Context& context) {
   const Json answer = Json::parse(body, nullptr, false);
   const Json::json_pointer place("/choices/0/message/content");
@@ -108,7 +108,7 @@ Result<Json> content_of(const std::string& body, Context& context) {
       context.record_step({.action = "ask the model", .llm_output = content.get<std::string>()});
       return outcome::success(content);
     }
-  } catch (const std::exception&) {  // It has no such place, or another type.
+  } catch (const std::exception&) {  // The member is missing or has another type.
   }
   return context.fail(
       {.text = "the endpoint's answer has no text: " + printable(body.substr(0, 200)),
@@ -141,7 +141,7 @@ Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Tas
   return content_of(answer.body, context);
 }
 
-// A key goes over https, or to this machine.
+// A key is only sent over https, or to this machine.
 Result<void> check_key(const std::string& name, const AgentSpec& spec) {
   if (spec.key_env.empty()) return outcome::success();
   if (std::getenv(spec.key_env.c_str()) == nullptr) {  // NOLINT(concurrency-mt-unsafe)

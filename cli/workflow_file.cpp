@@ -192,7 +192,7 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
     Reader reader;
     file = reader.read(document);
     if (!reader.problems().empty()) return Error{Errc::invalid_argument, reader.problems()};
-    // What only the whole can get wrong, such as a circle.
+    // Finds problems of the graph as a whole, such as cycles.
     AgentWorks works;
     for (const auto& [name, spec] : file.agents) {
       works[name] = [](const workflow::TaskInput&, workflow::Context&) { return Json(); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A file that describes a workflow: tasks, or executors and edges, and the programs and models
-// that do the work.
+// A file that describes a workflow: tasks, or executors and edges, and the programs and models that
+// do the work.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -19,12 +19,12 @@
 
 namespace triage::inline v0_1::cli {
 
-// Who does tasks: a command that takes and prints JSON, or an OpenAI-compatible HTTP endpoint.
+// An agent: a command that reads and prints JSON, or an OpenAI-compatible HTTP endpoint.
 struct AgentSpec {
   std::vector<std::string> command{};  // Empty: an endpoint.
-  std::string url{};                   // Up to the version: "http://127.0.0.1:11434/v1".
+  std::string url{};                   // Including the version: "http://127.0.0.1:11434/v1".
   std::string model{};
-  std::string key_env{};  // The environment variable that holds the key; empty: none is sent.
+  std::string key_env{};  // Environment variable with the key; empty: none is sent.
   std::string system{};   // The system message.
   int max_tokens = 0;     // 0: not sent.
   Duration timeout{0};
@@ -40,16 +40,16 @@ struct FileEdge {
   std::string select{};  // Of the message: the member that names one target or several. Empty: all.
 };
 struct FileGraph;
-// Work of an agent; or a question to somebody outside; or a graph of its own.
+// An agent's work, a question to someone outside, or a nested graph.
 struct FileExecutor {
   std::string id{};
   std::string description{};
   std::string agent{};
   std::string version{};
-  std::string ask{};                // With {{key}} for inputs; empty: no question.
-  std::string answer{};             // What it must be: json, text, number or boolean.
+  std::string ask{};                // May contain {{key}} for inputs; empty: no question.
+  std::string answer{};             // Required type: json, text, number or boolean.
   Duration expires{0};              // After the question was asked; 0: never.
-  std::optional<Json> otherwise{};  // Sent if nobody answers in time; nothing: that is a failure.
+  std::optional<Json> otherwise{};  // Sent if it is not answered in time; empty: then it fails.
   std::shared_ptr<FileGraph> inside{};
 };
 struct FileGraph {
@@ -61,24 +61,24 @@ struct FileGraph {
 
 struct WorkflowFile {
   std::string id{};
-  int attempts = 1;  // For each task.
+  int attempts = 1;  // Per task.
   std::map<std::string, AgentSpec, std::less<>> agents{};
   std::vector<workflow::Task> tasks{};  // Or:
   FileGraph graph{};                    // Without executors if there are tasks.
   std::optional<workflow::CheckpointTriggers> checkpoints{};
-  Json inputs{};  // An object: what tasks can refer to as {{key}}, with what they are if not given.
+  Json inputs{};  // An object: the inputs that tasks can reference as {{key}}, with defaults.
 };
 
 class DocumentReader;
-// The executors and edges of a document. What is wrong is told to the reader.
+// Reads a document's executors and edges. Problems are reported to the reader.
 [[nodiscard]] FileGraph read_graph(DocumentReader& reader, const Json& document,
                                    const std::vector<std::string>& agents);
 
-// Errors: Errc::invalid_argument, one line for each problem: the path of the key, its value and
-// what is allowed, with its line in the file if it is YAML.
+// Errors: Errc::invalid_argument, one line per problem: the key's path, its value and what is
+// allowed, with the line number for YAML.
 [[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text);
 
-// Gives tasks and executors what follows from their agents: versions, policies, timeouts.
+// Derives versions, policies and timeouts of tasks and executors from their agents.
 void complete(WorkflowFile& file);
 
 // Errors: the same, each line with the file's name; those of read_text_file.
@@ -87,18 +87,18 @@ void complete(WorkflowFile& file);
 using AgentWork =
     std::function<Result<Json>(const workflow::TaskInput& task, workflow::Context& context)>;
 using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
-// What runs the commands and calls the endpoints, by agent. folder: of the commands. Errors:
-// Errc::not_found for a key that is missing.
+// Functions that run the commands and call the endpoints, by agent. folder: for the commands.
+// Errors: Errc::not_found for a missing key.
 [[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder);
 
-// A text with the inputs in it that it names as {{key}}: those of the run, else `defaults`.
+// Replaces each {{key}} in a text by the run's input, else by `defaults`.
 [[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,
                                       const workflow::Context& context);
 
-// The tasks of a file that has tasks.
+// The task graph of a file with tasks.
 [[nodiscard]] workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works);
-// The executors and edges of a file that has executors. An executor's agent gets the message as
-// its context, under "message". Errors: Errc::invalid_argument, see WorkflowBuilder::build.
+// The workflow of a file with executors. An executor's agent receives the message as context, under
+// "message". Errors: Errc::invalid_argument, see WorkflowBuilder::build.
 [[nodiscard]] Result<workflow::Workflow> workflow_of(const WorkflowFile& file,
                                                      const AgentWorks& works);
 

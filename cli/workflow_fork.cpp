@@ -44,7 +44,7 @@ Result<Fork> edits_of(const WorkflowFork& given) {
   return outcome::success(std::move(edits));
 }
 
-// What the workflow has, but nobody has finished there.
+// Executors of the workflow that have finished nothing there.
 Result<std::set<std::string>> not_finished(CheckpointStore& store, const std::string& checkpoint) {
   TRIAGE_TRY(view, workflow::inspect(store, checkpoint));
   std::set<std::string> open;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// triage fork of a workflow's run: says what would run again, and makes the branch.
+// triage fork for a workflow's run: reports what would run again, and creates the branch.
 
 #include "exit_status.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -23,8 +23,8 @@ struct WorkflowFork {
 };
 
 [[nodiscard]] bool is_workflow_run(CheckpointStore& store, const std::string& checkpoint);
-// Nothing of the workflow runs here: `triage workflow run FILE --run BRANCH`, or the program that
-// the workflow is in, goes on with the branch.
+// Runs nothing of the workflow: `triage workflow run FILE --run BRANCH`, or the workflow's own
+// program, continues the branch.
 [[nodiscard]] ExitStatus fork_workflow(const std::shared_ptr<CheckpointStore>& store,
                                        const WorkflowFork& given);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a workflow file to a workflow.
+// Builds a workflow from a workflow file.
 #include "workflow_file.hpp"
 
 #include "triage/detail/try.hpp"
@@ -57,7 +57,7 @@ auto handler_of(const FileExecutor& executor, AgentWork work) {
       });
 }
 
-// What an answer must convert to, by the name of the port.
+// Asks with the answer type that the port's name implies.
 template <class Answer>
 std::optional<Json> ask(const FileExecutor& executor, const Json& question, Context& context) {
   if (executor.expires == Duration::zero()) {
@@ -85,7 +85,7 @@ auto question_of(const FileExecutor& executor, const Json& defaults) {
   });
 }
 
-// FNV-1a with 64 bits, since only accidents are to be noticed.
+// FNV-1a, 64 bits: only guards against accidents.
 std::string hash_of(const Json& json) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;
   for (const char byte : show(json)) {
@@ -94,7 +94,7 @@ std::string hash_of(const Json& json) {
   return std::to_string(hash);
 }
 
-// In the fingerprint of a task: another command or model makes another executor.
+// Part of a task's fingerprint: another command or model makes it a different executor.
 std::string version_of(const std::string& description, const AgentSpec& agent, int attempts) {
   return hash_of({{"description", description},
                   {"command", agent.command},
@@ -154,7 +154,7 @@ void add_edge(WorkflowBuilder& builder, const FileEdge& edge) {
   } else if (edge.when.is_null()) {
     builder.edge(edge.from.front(), edge.to.front());
   } else {
-    // Several may lead to one executor, by what is said; another condition is another edge.
+    // Several edges may lead to one executor under different conditions.
     const std::string said = show(edge.when);
     builder.edge(edge.from.front(), edge.to.front(), condition_of(edge.when),
                  {.name = edge.from.front() + "->" + edge.to.front() + " " + said.substr(0, 64),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the executors and edges of a workflow file, those inside of others too.
+// Reads a workflow file's executors and edges, including nested ones.
 #include "document_reader.hpp"
 #include "workflow_file.hpp"
 
@@ -32,7 +32,7 @@ class GraphReader {
   }
 
  private:
-  // An agent works, a question asks somebody, or other executors are inside.
+  // An agent works, a question is asked, or executors are nested.
   FileExecutor executor(const Json& json, const std::string& path) {
     const bool asks = json.contains("ask");
     const bool nests = json.contains("executors");

@@ -17,7 +17,7 @@ class InStore {
   Scheduler& scheduler_;
 };
 
-// 0: it succeeded.
+// 0 for success.
 template <class R>
 std::uint64_t code_of(const R& result) {
   return result ? 0 : static_cast<std::uint64_t>(result.error().code);

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::lab::detail {
 namespace {
 
-// Salts: what is drawn for one rule at one visit.
+// Salts of the draws for one rule at one visit.
 constexpr std::uint64_t draw_whether = 1;
 constexpr std::uint64_t draw_which = 2;
 constexpr std::uint64_t draw_type = 3;
@@ -128,7 +128,7 @@ Visit ChaosBranch::drawn_for(const Site& site, const std::string& place, std::ui
   return met;
 }
 
-// Whether a visit of the place may ever meet a stale value.
+// Whether visits to this place can ever meet a stale value.
 bool ChaosBranch::wants_values(const Site& site) const {
   if (root_->by_schedule) {
     const auto planned = root_->planned.find(place_of(site));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What copies and branches of one Chaos share, and what each branch has for itself.
+// What the copies and branches of a Chaos share, and what each branch has of its own.
 
 #include "triage/lab/chaos.hpp"
 
@@ -35,13 +35,13 @@ struct ChaosRoot {
   std::atomic<std::size_t> count_{0};
 };
 
-// What a visit meets.
+// The faults met by a visit.
 struct Visit {
   std::optional<Injection> delay{};  // latency or clock_jump.
   std::optional<Injection> fault{};
 };
 
-// Where a visit is made: not every fault can happen everywhere.
+// The kind of place visited: some faults only occur at some kinds.
 enum class Place : std::uint8_t { call, store, clock };
 [[nodiscard]] bool happens_at(Fault fault, Place place) noexcept;
 
@@ -50,12 +50,12 @@ class ChaosBranch {
  public:
   ChaosBranch(std::shared_ptr<ChaosRoot> root, ChaosOptions options, std::string name);
 
-  // Counts the visit and says what it meets; nothing is noted yet.
+  // Counts the visit and decides what it meets, without recording it yet.
   [[nodiscard]] Visit visit(const Site& site, Place kind);
   [[nodiscard]] bool wants_values(const Site& site) const;
   [[nodiscard]] std::any last_value(const Site& site) const;
   void keep_value(const Site& site, std::any value);
-  // False: stopped.
+  // False if stopped.
   [[nodiscard]] bool sleep(Duration length, const CallLimits& limits) const;
   void kill() const;
 
@@ -72,7 +72,7 @@ class ChaosBranch {
 
   const std::shared_ptr<ChaosRoot> root_;
   const ChaosOptions options_;
-  const std::string name_;  // Empty: the root's own branch.
+  const std::string name_;  // Empty for the root's own branch.
   const std::uint64_t seed_;
   mutable std::mutex mutex_{};
   std::map<std::string, std::uint64_t, std::less<>> visits_{};

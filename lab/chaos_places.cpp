@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stores and clocks that meet faults.
+// Stores and clocks with injected faults.
 #include "chaos_branch.hpp"
 
 #include "triage/forwarding_store.hpp"
@@ -15,7 +15,7 @@ namespace {
 using detail::ChaosBranch;
 using detail::Place;
 
-// Makes one record of a reading unreadable.
+// Makes one record of each reading unreadable.
 class CorruptingStore final : public ForwardingStore {
  public:
   CorruptingStore(std::shared_ptr<CheckpointStore> inner, std::shared_ptr<ChaosBranch> branch,

@@ -21,7 +21,7 @@ using triage::detail::text_field;
 constexpr int fewest_times = 6;
 constexpr int most_times = 10'000;
 
-// Says that it is durable, so that a long wait suspends a re-run instead of being waited for.
+// Claims to be durable, so that a re-run suspends instead of sitting out a long wait.
 class HeldCopy final : public ForwardingStore {
  public:
   explicit HeldCopy(std::shared_ptr<CheckpointStore> inner) : ForwardingStore(std::move(inner)) {}
@@ -32,7 +32,7 @@ class HeldCopy final : public ForwardingStore {
   }
 };
 
-// --- The step that is blamed.
+// --- The blamed step.
 
 std::string bytes_of(const Step& step) {
   std::string bytes;
@@ -48,8 +48,8 @@ bool begins_with(const Trajectory& whole, const Trajectory& part) {
   return true;
 }
 
-// The newest checkpoint on the way to the current state that does not contain the step; 0 is the
-// start. Older attempts that were given up may have left some that are not on that way.
+// The newest checkpoint on the path to the current state that does not contain the step; 0 is the
+// start. Abandoned attempts may have left checkpoints that are not on that path.
 Sequence checkpoint_before(const Journal& journal, std::size_t step) {
   const auto& positions = journal.positions();
   const Trajectory now = journal.trajectory();
@@ -58,7 +58,7 @@ Sequence checkpoint_before(const Journal& journal, std::size_t step) {
     const Journal::Position& position = positions[*i];
     if (position.steps > step) continue;
     if (position.attempt == attempt) return position.seq;
-    if (position.steps == 0 && step > 0) break;  // Nothing that the attempt went on from.
+    if (position.steps == 0 && step > 0) break;  // The attempt did not start from it.
     if (begins_with(now, journal.restore(*i).trajectory)) return position.seq;
     break;
   }
@@ -253,7 +253,7 @@ Result<Confirmation> Confirming::with(const Blame& blame, const Rerun& unchanged
   found_ = {.run = run_, .blame = blame, .change = std::move(change_text), .times = options_.times};
   int gained = 0;
   int lost = 0;
-  // In turn, and each kind as often first, so that what changes meanwhile meets both alike.
+  // Alternates, and changes which goes first, so that drifting conditions affect both alike.
   for (int i = 0; i < options_.times; ++i) {
     bool finished[2] = {};
     for (int turn = 0; turn < 2; ++turn) {

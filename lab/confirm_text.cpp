@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What re-runs have shown about a step, for people and for programs.
+// What re-runs showed about a step, as text and as JSON.
 #include "triage/lab/confirm.hpp"
 
 #include <cstdio>

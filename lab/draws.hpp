@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Random numbers as functions of what they are drawn for, so that no order of calls changes them.
+// Random numbers derived from their purpose, so that they do not depend on the order of calls.
 
 #include <cstdint>
 #include <string_view>
 
 namespace triage::inline v0_1::lab::detail {
 
-// Source: the finaliser of SplitMix64, G. Steele et al., 2014.
+// Source: SplitMix64's finaliser, G. Steele et al., 2014.
 [[nodiscard]] constexpr std::uint64_t scrambled(std::uint64_t bits) noexcept {
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
   bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;

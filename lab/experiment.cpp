@@ -56,7 +56,7 @@ Result<void> check(const ExperimentOptions& options) {
   return outcome::success();
 }
 
-// All combinations; the last factor changes fastest.
+// All combinations of levels; the last factor changes fastest.
 std::vector<Condition> conditions_of(const std::vector<Factor>& factors) {
   std::size_t count = 1;
   for (const Factor& factor : factors) count *= factor.levels.size();
@@ -76,13 +76,13 @@ std::vector<Condition> conditions_of(const std::vector<Factor>& factors) {
 
 using Trial = std::function<Sample(const Condition&, std::uint64_t)>;
 
-// The seeds in blocks of one length: what is stored at once, and what a thread does at a time. How
-// long they are depends on the experiment alone, and so do the last bits of every mean.
+// Divides the seeds into blocks of equal length: the unit of storage and of a thread's work. Their
+// length depends only on the experiment, so rounding in the means is reproducible.
 class Blocks {
  public:
   Blocks(const ExperimentOptions& options, std::size_t conditions)
       : first_seed_(options.first_seed), seeds_(options.seeds) {
-    // Few where a block is large, since each of them is a record.
+    // Few if a block is large, because each of them is a record.
     const std::uint64_t wanted = std::clamp<std::uint64_t>(10'000 / conditions, 4, 100);
     length_ = (seeds_ + wanted - 1) / wanted;
   }
@@ -102,10 +102,10 @@ class Blocks {
   std::uint64_t length_ = 1;
 };
 
-// Runs the blocks that are missing, on several threads.
+// Runs the missing blocks on several threads.
 class Runner {
  public:
-  // on_block: called with each block that was run, on one thread at a time.
+  // Called for each block that was run, by one thread at a time.
   using OnBlock = std::function<void(std::size_t, const ExperimentSums&)>;
 
   Runner(const Trial& trial, const ExperimentOptions& options,
@@ -117,7 +117,7 @@ class Runner {
         blocks_(options, conditions.size()),
         done_(blocks_.size()) {}
 
-  // A block that was run before.
+  // Loads a block that was run earlier.
   void take(std::size_t block, const Json& json);
   Result<void> run(const OnBlock& on_block, const std::stop_token& stop);
   [[nodiscard]] ExperimentSums sum() const;
@@ -228,7 +228,7 @@ ExperimentSums Runner::sum() const {
   return sums;
 }
 
-// The experiment as a run of an agent: each block is a step of it, and survives.
+// Runs the experiment as a run of an agent: each block is a durable step.
 Result<Json> run_stored(const Trial& trial, const ExperimentOptions& options,
                         const std::vector<Condition>& conditions, std::uint64_t& resumed) {
   std::optional<Error> failed;
@@ -258,7 +258,7 @@ Result<Json> run_stored(const Trial& trial, const ExperimentOptions& options,
       work, FailurePolicy().otherwise(escalate()),
       AgentOptions{
           .name = "experiment", .store = options.store, .write_mode = WriteMode::immediate}};
-  // What failed once may go well now, and a trial that killed its process is run again.
+  // A failed trial may succeed now, and one that killed its process is run again.
   auto result = agent.run_or_resume(experiment_run(options), options.name, {.revive = true});
   if (failed) return *std::move(failed);
   if (result && !called) resumed = conditions.size() * options.seeds;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t most_listed_conditions = 10'000;
 
-// What a condition is made of, before its agent is read.
+// The parts of a condition before its agent is parsed.
 struct Draft {
   Json agent = Json::object();
   detail::ScriptedSetup setup{};
@@ -47,7 +47,7 @@ std::string level_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : show(value);
 }
 
-// Every line behind these words.
+// Prefixes every line with these words.
 std::string behind(const std::string& words, std::string_view lines) {
   std::string all = words;
   for (const char c : lines) {
@@ -71,7 +71,7 @@ class Reader {
   }
 
   Result<std::shared_ptr<ScriptedExperiment::Parts>> read();
-  // Of what was read.
+  // Of everything read.
   [[nodiscard]] std::string fingerprint(const Json& json) const;
 
  private:
@@ -124,7 +124,7 @@ void Reader::read_head() {
   }
 }
 
-// The levels of a section, in the order of the file: a name, or {name: value}.
+// The levels of a section in file order: a name, or {name: value}.
 std::vector<Level> Reader::levels_of(const std::string& key, const Json& section,
                                      const char* wanted) {
   std::vector<Level> levels;
@@ -250,9 +250,9 @@ void Reader::read_vary() {
   for (const auto& [key, values] : vary->items()) read_varied(key, values);
 }
 
-// A factor of one level decides, but there is nothing to tell apart. The policy is always named.
+// A factor with one level still applies, but distinguishes nothing. The policy is always named.
 void Reader::add_factor(DraftFactor factor, const std::string& key) {
-  if (factor.levels.empty()) return;  // A problem of its own.
+  if (factor.levels.empty()) return;  // Reported separately.
   std::vector<std::string> sorted = factor.levels;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
@@ -262,7 +262,7 @@ void Reader::add_factor(DraftFactor factor, const std::string& key) {
   factors_.push_back(std::move(factor));
 }
 
-// Where other things are compared, one policy is nothing to tell apart.
+// A single policy distinguishes nothing if something else is compared.
 void Reader::drop_lone_policy(const std::string& compare) {
   if (compare == "policy" || factors_.size() < 2 || factors_[0].levels.size() > 1) return;
   factors_[0].changes[0](draft_);
@@ -299,7 +299,7 @@ void Reader::make_trials() {
       rest /= changes.size();
     }
     auto agent = detail::agent_from_json(draft.agent, "agent");
-    if (!agent) return problem(agent.error().detail);  // Two changes that do not fit together.
+    if (!agent) return problem(agent.error().detail);  // Two incompatible changes.
     draft.setup.agent = std::move(agent).value();
     if (draft.setup.store > detail::StoreKind::immediate && !draft.setup.make_store) {
       return problem("stores: " + std::string(to_string(draft.setup.store)) +
@@ -332,7 +332,7 @@ Result<std::shared_ptr<ScriptedExperiment::Parts>> Reader::read() {
   fields_.read("compare", compare);
   if (auto done = fields_.finish(); !done) {
     const std::string& why = done.error().detail;
-    problem(why.starts_with('.') ? why.substr(1) : why);  // Keys of the top have no path.
+    problem(why.starts_with('.') ? why.substr(1) : why);  // Top-level keys have no path.
   }
   drop_lone_policy(compare);
   if (problems_.empty()) put_first(compare);

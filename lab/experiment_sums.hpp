@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the samples of some seeds come to: all that a report is made of. Sums of blocks of seeds can
-// be added and stored, so that no sample is kept.
+// Aggregates of samples: everything a report needs. Sums of blocks of seeds can be added and
+// stored, so individual samples are not kept.
 
 #include "statistics.hpp"
 
@@ -18,18 +18,18 @@ using FigureSums = std::map<std::string, Moments, std::less<>>;
 
 class ExperimentSums {
  public:
-  // others: how many conditions there are for each level of the first factor.
+  // others: the number of conditions per level of the first factor.
   ExperimentSums(std::size_t conditions, std::size_t others)
       : conditions_(conditions), pairs_(conditions - others), others_(others) {}
 
-  // The samples of one seed, a condition each.
+  // The samples of one seed, one per condition.
   void add(const std::vector<Sample>& samples);
-  // Of other seeds. The order of adding decides about the last bits.
+  // From other seeds. The order of additions affects rounding.
   void add(const ExperimentSums& more);
   [[nodiscard]] ExperimentReport report(const std::vector<Condition>& conditions) const;
 
   [[nodiscard]] Json json() const;
-  // False if this is none of sums with as many conditions.
+  // False unless it contains sums for as many conditions.
   [[nodiscard]] bool read(const Json& json);
 
  private:
@@ -38,7 +38,7 @@ class ExperimentSums {
     std::uint64_t successes = 0;
     FigureSums figures{};
   };
-  struct OfPair {  // Condition `others_` + i against i % `others_`.
+  struct OfPair {  // Condition `others_` + i compared with i % `others_`.
     std::uint64_t gained = 0;
     std::uint64_t lost = 0;
     FigureSums figures{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Texts of failures from origins that the classifier's model has not seen: data/chaos_texts.jsonl.
+// Failure texts from origins unknown to the classifier's model: data/chaos_texts.jsonl.
 #include "triage/json.hpp"
 #include "triage/lab/chaos.hpp"
 

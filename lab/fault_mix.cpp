@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, fault_count> names{
     "store_outage",  "lost_answer", "clock_jump",
     "kill"};
 
-// Salts of the draws of swarm(), so that they are independent of each other.
+// Salts that make the draws of swarm() independent.
 constexpr std::uint64_t draw_presence = 1;
 constexpr std::uint64_t draw_rate = 2;
 
@@ -73,7 +73,7 @@ FaultMix swarm(const FaultMix& mix, std::uint64_t seed) {
   for (std::size_t i = 0; i < mix.rules.size(); ++i) {
     if (unit_interval(detail::mixed(seed, i, draw_presence)) < 0.5) continue;
     FaultRule rule = mix.rules[i];
-    // Between 1/10 and 3 times its rate, evenly on a scale of logarithms.
+    // Between 1/10 and 3 times its rate, uniform on a logarithmic scale.
     const double place = unit_interval(detail::mixed(seed, i, draw_rate));
     rule.rate = std::min(1.0, rule.rate * 0.1 * std::pow(30.0, place));
     drawn.rules.push_back(std::move(rule));

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-// The sanitizers must be told of every change of the stack.
+// The sanitizers must be told of every stack switch.
 #if defined(__has_feature)
 #define TRIAGE_LAB_HAS(feature) __has_feature(feature)
 #else
@@ -30,9 +30,9 @@ namespace {
 
 std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-// The exceptions that a stack is just handling. They belong to the thread, so whoever changes the
-// stack changes them too; else one stack's handler would end another one's exception.
-// Source: Itanium C++ ABI, exception handling, 2.2.2.
+// The exceptions currently being handled. They belong to the thread, so they are switched with the
+// stack; otherwise a handler on one stack would end another's exception. Source: Itanium C++ ABI,
+// exception handling, 2.2.2.
 struct Handling {
   void* caught = nullptr;
   unsigned int uncaught = 0;
@@ -55,12 +55,12 @@ std::byte* StackPool::take() {
     std::byte* stack = free_.back();
     free_.pop_back();
 #ifdef TRIAGE_LAB_ASAN
-    // A body that was given up has left its guards there.
+    // An abandoned body has left its redzones there.
     ASAN_UNPOISON_MEMORY_REGION(stack, bytes_);
 #endif
     return stack;
   }
-  // The page below is never mapped: an overflow is a crash, not a silent one.
+  // The page below is never mapped, so that an overflow crashes.
   const std::size_t page = page_size();
   void* memory = ::mmap(nullptr, bytes_ + page, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -68,7 +68,7 @@ std::byte* StackPool::take() {
   ::mprotect(memory, page, PROT_NONE);
   auto* stack = static_cast<std::byte*>(memory) + page;
   all_.push_back(stack);
-  free_.reserve(all_.size());  // So that giving back never throws.
+  free_.reserve(all_.size());  // So that returning a stack never throws.
   return stack;
 }
 
@@ -78,7 +78,7 @@ struct Fiber::State {
   std::byte* stack = nullptr;
   ::ucontext_t inside{};
   ::ucontext_t outside{};
-  Handling resting{};  // Of the side that does not run.
+  Handling resting{};  // Of the side that is not running.
   bool done = false;
 #ifdef TRIAGE_LAB_ASAN
   void* fake_stack = nullptr;
@@ -105,7 +105,7 @@ struct Fiber::State {
 #endif
     ::swapcontext(&inside, &outside);
   }
-  // makecontext hands on ints only.
+  // makecontext only passes ints.
   static void start(unsigned int high, unsigned int low) {
     const auto address = (std::uintptr_t{high} << 32U) | low;
     reinterpret_cast<State*>(address)->enter();

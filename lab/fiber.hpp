@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A call that can stop in the middle and go on later, on a stack of its own, all in one thread.
+// A call that can pause and continue later, on its own stack but in the same thread.
 
 #include <cstddef>
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// Stacks to be used again: making one costs two system calls.
+// Reuses stacks: creating one costs two system calls.
 class StackPool {
  public:
   explicit StackPool(std::size_t bytes);
@@ -27,16 +27,16 @@ class StackPool {
   std::vector<std::byte*> free_{};
 };
 
-// No exception leaves the body. Thread-safety: none; one thread for its whole life.
+// No exception leaves the body. Thread-safety: none; used by a single thread.
 class Fiber {
  public:
   Fiber(StackPool& stacks, std::function<void()> body);
-  // One that is not done leaves what lies on its stack undestroyed.
+  // If it is not done, objects on its stack are not destroyed.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  void resume();   // From outside: goes on until the body suspends itself or ends.
+  void resume();   // From outside: continues until the body suspends itself or ends.
   void suspend();  // From the body.
   [[nodiscard]] bool done() const noexcept;
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 namespace triage::inline v0_1::detail {
-extern const std::string_view chart_library;      // Chart.js; empty if the build does not have it.
+extern const std::string_view chart_library;      // Chart.js; empty if the build lacks it.
 extern const std::string_view experiment_script;  // data/experiment_report.js
 }  // namespace triage::inline v0_1::detail
 
@@ -71,7 +71,7 @@ Json data_of(const ExperimentReport& report, const std::vector<ShownTrial>& tria
   return data;
 }
 
-// No text in it ends the element that it stands in.
+// Escaped so that no text in it can end the script element.
 std::string inside_script(const Json& data) {
   std::string all;
   for (const char c : show(data)) all += c == '<' ? std::string("\\u003c") : std::string(1, c);

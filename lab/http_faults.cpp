@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::lab::detail {
 namespace {
 
-// Source: the tables of errors of the providers that docs/classification.md names.
+// Source: the error tables of the providers that docs/classification.md names.
 std::string_view status_of(FailureType type, std::uint64_t draw) {
   switch (type) {
     case FailureType::external_fault:
@@ -34,13 +34,13 @@ std::string answer_of(std::string_view status, std::string_view headers, const s
   return answer + body;
 }
 
-// Where a call of a tool has its arguments, in the protocols of several providers.
+// Whether this is a tool call with arguments, in the protocols of several providers.
 bool is_tool_call(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return false;
   return json.contains("arguments") || json.contains("input") || json.contains("args");
 }
 
-// No recursion: an answer may be nested as deeply as its sender likes.
+// Not recursive, because the nesting is up to the sender.
 Json* first_tool_call(Json& whole) {
   std::vector<Json*> open{&whole};
   while (!open.empty()) {
@@ -55,7 +55,7 @@ Json* first_tool_call(Json& whole) {
   return nullptr;
 }
 
-constexpr std::size_t most_levels = 500;  // Of an answer that is looked into.
+constexpr std::size_t most_levels = 500;  // Searched in an answer.
 
 bool is_too_deep(std::string_view text) {
   std::size_t depth = 0;
@@ -98,7 +98,7 @@ std::string with_other_tool(const std::string& answer, const std::optional<Json>
   const std::string was = (*call)["name"].get<std::string>();
   (*call)["name"] = name && name->is_string() ? name->get<std::string>() : was + "_v2";
   const std::string changed = show(body);
-  // The head as it was, but for the length.
+  // The head is unchanged except for the length.
   std::string head = answer.substr(0, end);
   std::string lower = head;
   std::transform(lower.begin(), lower.end(), lower.begin(),

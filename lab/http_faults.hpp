@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Answers of HTTP that are not what they should be.
+// Faulty HTTP answers.
 
 #include "triage/json.hpp"
 #include "triage/taxonomy.hpp"
@@ -14,11 +14,11 @@ namespace triage::inline v0_1::lab::detail {
 
 // A whole answer; `status` as in "502 Bad Gateway".
 [[nodiscard]] std::string plain_answer(std::string_view status, std::string_view text);
-// How a service says that it failed in this way: status and a text from drawn_failure.
+// How a service reports this failure: a status and a text from drawn_failure.
 [[nodiscard]] std::string failure_answer(FailureType type, std::uint64_t draw);
-// The answer without its end; its head promises all of it.
+// The answer truncated; its head still promises all of it.
 [[nodiscard]] std::string cut_answer(const std::string& answer, std::uint64_t draw);
-// The answer with another name in its first call of a tool, if it is JSON and has one.
+// The answer with the name in its first tool call replaced, if it is JSON and has one.
 [[nodiscard]] std::string with_other_tool(const std::string& answer,
                                           const std::optional<Json>& name);
 

@@ -16,13 +16,13 @@
 namespace triage::inline v0_1::lab::detail {
 namespace {
 
-constexpr int glance = 50;  // Milliseconds between two looks at the stop token.
+constexpr int glance = 50;  // Milliseconds between checks of the stop token.
 
 Error system_error(const std::string& what) {
   return {Errc::io, what + ": " + std::strerror(errno)};
 }
 
-// False: nothing of `events` within that time, or stopped.
+// False on timeout or stop.
 bool wait_for(int number, short events, const Patience& patience) {
   const auto end = std::chrono::steady_clock::now() + patience.timeout;
   while (!patience.stop.stop_requested() && std::chrono::steady_clock::now() < end) {
@@ -34,7 +34,7 @@ bool wait_for(int number, short events, const Patience& patience) {
   return false;
 }
 
-// Whether a connection that is being made is made; errno says why not.
+// Completes a connection; on failure errno says why.
 bool connected(const Socket& socket, const ::addrinfo& address, const Patience& patience) {
   if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return true;
   if (errno != EINPROGRESS) return false;

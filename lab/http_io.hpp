@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sockets, as far as a proxy needs them. Every wait ends at a stop token.
+// Sockets for the proxy. Every wait can be ended by a stop token.
 
 #include "triage/clock.hpp"
 #include "triage/detail/file_descriptor.hpp"
@@ -19,7 +19,7 @@ class Socket {
 
   [[nodiscard]] int get() const noexcept { return file_.get(); }
   void close() noexcept { file_.close(); }
-  void reset() noexcept;  // The other side sees a reset, not an end.
+  void reset() noexcept;  // The other side sees a reset instead of an end.
 
  private:
   triage::detail::FileDescriptor file_{};
@@ -33,19 +33,19 @@ struct Patience {
 
 // Listens on a free port of 127.0.0.1. Errors: Errc::io.
 [[nodiscard]] Result<Socket> listen_locally(int& port);
-// Errors: Errc::io; a name is looked up for as long as the system likes.
+// Errors: Errc::io. Name resolution takes as long as the system lets it.
 [[nodiscard]] Result<Socket> connect_to(const std::string& host, const std::string& port,
                                         const Patience& patience);
-// False: nothing within that time, or stopped.
+// False on timeout or stop.
 [[nodiscard]] bool wait_readable(int number, const Patience& patience);
-// What there is, at most 64 KB; empty: the other side has ended, or the patience has.
+// The available bytes, at most 64 KB; empty at the end, on timeout or stop.
 [[nodiscard]] std::string receive(const Socket& socket, const Patience& patience);
 [[nodiscard]] bool send_all(const Socket& socket, std::string_view bytes, const Patience& patience);
-// Waits for the patience's time. True: the other side has gone, or the patience was stopped.
+// Waits for the timeout. True if the other side left or a stop was requested.
 [[nodiscard]] bool wait_gone(const Socket& socket, const Patience& patience);
-// A connection that waits there; none: its number is -1.
+// A pending connection; its number is -1 if there is none.
 [[nodiscard]] int accept_from(const Socket& listener);
-// Copies both ways until one side ends.
+// Copies in both directions until one side ends.
 void tunnel(const Socket& one, const Socket& other, const Patience& patience);
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -17,8 +17,8 @@ bool same_name(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The line of a header within `headers`: begin and end, with its \r\n; begin is npos if it is not
-// there.
+// The line of a header in `headers`: begin and end, including its \r
+// ; begin is npos if it is missing.
 std::pair<std::size_t, std::size_t> find_header(const std::string& headers, std::string_view name) {
   for (std::size_t begin = 0; begin < headers.size();) {
     const std::size_t end = std::min(headers.find("\r\n", begin), headers.size() - 2) + 2;
@@ -29,7 +29,7 @@ std::pair<std::size_t, std::size_t> find_header(const std::string& headers, std:
   return {std::string::npos, 0};
 }
 
-// More bytes into `text` until it has `size`. False: the connection ended.
+// Appends bytes to `text` until it has `size`. False: the connection ended.
 bool fill(std::string& text, std::size_t size, const Socket& socket, const Patience& patience) {
   while (text.size() < size) {
     const std::string more = receive(socket, patience);
@@ -39,7 +39,7 @@ bool fill(std::string& text, std::size_t size, const Socket& socket, const Patie
   return true;
 }
 
-// Makes chunks into one body.
+// Joins chunks into one body.
 bool read_chunked(std::string& body, const Socket& socket, const Patience& patience) {
   std::string whole;
   for (std::size_t at = 0; whole.size() <= largest_body;) {

@@ -18,9 +18,9 @@ inline constexpr std::string_view head_end = "\r\n\r\n";
 struct HttpMessage {
   std::string first_line{};
   std::string headers{};  // Each line with its \r\n.
-  std::string body{};     // What was sent in chunks has been put together.
+  std::string body{};     // Chunks are joined.
 
-  // The value of a header; names in any case.
+  // The value of a header; names are case-insensitive.
   [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
   void set_header(std::string_view name, std::string_view value);
   void remove_header(std::string_view name);
@@ -29,13 +29,13 @@ struct HttpMessage {
 
 enum class HttpKind : std::uint8_t {
   request,
-  answer,       // Without a length its body ends with the connection.
-  bare_answer,  // To a HEAD: no body, whatever its length says.
+  answer,       // Without a length, the body ends with the connection.
+  bare_answer,  // To HEAD: no body, whatever the length says.
 };
 
-// Reads one message, body and all. Passes over interim answers (1xx). Of a body in chunks, its
-// length becomes a header and trailers are left out.
-// Errors: Errc::io (it ended too early), Errc::invalid_argument (it is none, or too large).
+// Reads one complete message. Skips interim answers (1xx). For a chunked body, its length becomes a
+// header and trailers are dropped. Errors: Errc::io if it ends early, Errc::invalid_argument if it
+// is malformed or too large.
 [[nodiscard]] Result<HttpMessage> read_message(const Socket& socket, const Patience& patience,
                                                HttpKind kind);
 

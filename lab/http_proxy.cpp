@@ -38,11 +38,11 @@ Address address_of(std::string authority, const char* port) {
   return address;
 }
 
-// What a request asks for.
+// The target of a request.
 struct Target {
   std::string method{};
   Address address{};
-  std::string path{};  // With the query.
+  std::string path{};  // Including the query.
   std::string version{};
 };
 
@@ -82,7 +82,7 @@ struct HttpProxy::Parts {
   std::mutex mutex{};
   std::condition_variable idle{};
   int connections = 0;
-  std::map<std::string, std::string> answers{};  // The newest of each place.
+  std::map<std::string, std::string> answers{};  // The newest for each place.
   std::stop_source stop{};
   std::thread thread{};
 
@@ -93,11 +93,11 @@ struct HttpProxy::Parts {
   void serve(Socket client);
   void tunnel_to(const Target& target, Socket& client);
   [[nodiscard]] Result<std::string> forward(const Target& target, const HttpMessage& request);
-  // Whether the client is still there to take it is its own affair.
+  // If the client has gone, the answer is dropped.
   void give(const Socket& client, const std::string& answer) const {
     static_cast<void>(detail::send_all(client, answer, patience()));
   }
-  // False: the client gets nothing more.
+  // False: the client receives nothing more.
   bool meet(const Chaos::Met& met, Socket& client);
   [[nodiscard]] std::string changed(const Chaos::Met& met, const std::string& place,
                                     std::string answer);
@@ -123,12 +123,12 @@ void HttpProxy::Parts::listen() {
         try {
           serve(std::move(client));
         } catch (...) {
-          // Out of memory, most likely: this connection ends, the others go on.
+          // Most likely out of memory: this connection ends, the others continue.
         }
         ended();
       }).detach();
     } catch (const std::system_error&) {
-      ended();  // No more threads: the client finds the connection closed.
+      ended();  // Out of threads: the client finds the connection closed.
     }
   }
 }
@@ -170,8 +170,8 @@ Result<std::string> HttpProxy::Parts::forward(const Target& target, const HttpMe
   for (const char* name : {"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authorization"}) {
     sent.remove_header(name);
   }
-  sent.remove_header("Expect");           // The body is here already.
-  sent.remove_header("Accept-Encoding");  // Answers are looked into.
+  sent.remove_header("Expect");           // The body has already arrived.
+  sent.remove_header("Accept-Encoding");  // Answers are inspected.
   if (!options.upstream.empty()) {
     sent.set_header("Host", options.upstream.substr(scheme.size()));
   }
@@ -205,7 +205,7 @@ std::string HttpProxy::Parts::changed(const Chaos::Met& met, const std::string& 
 
 void HttpProxy::Parts::serve(Socket client) {
   const auto request = detail::read_message(client, patience(), detail::HttpKind::request);
-  if (!request) return;  // Nobody is there any more, or talks something else.
+  if (!request) return;  // The client has gone, or does not speak HTTP.
   const auto target = target_of(request.value(), options.upstream);
   if (!target) {
     give(client, detail::plain_answer("400 Bad Request", "it names no http:// URL"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads the fields of one JSON object, and keeps the first thing that is wrong, with its path.
+// Reads the fields of one JSON object and keeps the first problem, with its path.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -16,7 +16,7 @@ namespace triage::inline v0_1::lab::detail {
 
 class JsonFields {
  public:
-  // path: of the object, such as ".faults[2]". The object outlives this.
+  // path: the object's, such as ".faults[2]". The object must outlive this.
   JsonFields(const Json& object, std::string path);
 
   void read(std::string_view key, std::string& value);
@@ -25,16 +25,16 @@ class JsonFields {
   void read(std::string_view key, std::vector<std::string>& value);
   void read(std::string_view key, std::vector<std::uint64_t>& value);
   void read(std::string_view key, bool& value);
-  // "2s", or a number of seconds; a minus sign is allowed.
+  // "2s" or a number of seconds; may be negative.
   void read(std::string_view key, Duration& value);
   // Null if it is absent.
   [[nodiscard]] const Json* find(std::string_view key);
-  // what: follows the path and the key: " is 2; allowed is 0 to 1".
+  // what: appended to the path and key: " is 2; allowed is 0 to 1".
   void refuse(std::string_view key, const std::string& what);
   void refuse_name(std::string_view key, std::string_view name,
                    const std::vector<std::string>& allowed);
   [[nodiscard]] bool sound() const noexcept { return !error_; }
-  // Errors: the first that was found; a key that nobody asked for.
+  // Errors: the first problem, or an unknown key.
   [[nodiscard]] Result<void> finish();
 
  private:

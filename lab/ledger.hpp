@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the outside of a simulated world knows: effects that happened, records that were
-// acknowledged.
+// What the outside of a simulated world has seen: effects that happened and acknowledged records.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/effect.hpp"
@@ -15,14 +14,14 @@ namespace triage::inline v0_1::lab::detail {
 
 class Ledger {
  public:
-  // An effect or a compensation. How often it has happened now.
+  // Performs an effect or compensation and returns how often it has happened now.
   int perform(const EffectCall& call, EffectSemantics semantics);
   [[nodiscard]] Reconciled reconcile(const EffectCall& call) const;
 
   void acknowledge(const std::string& store, const RunId& run, std::span<const Record> records);
   void forget(const std::string& store, const RunId& run);
 
-  // What is wrong; empty if nothing is.
+  // The problems found; empty if there are none.
   [[nodiscard]] std::string doubled_effects() const;
   using Stores = std::map<std::string, std::shared_ptr<CheckpointStore>, std::less<>>;
   [[nodiscard]] std::string lost_records(const Stores& stores) const;

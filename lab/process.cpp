@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::lab {
 namespace {
 
-// Tells the trace what a run tells; then whoever the user wants to be told.
+// Traces a run's events, then passes them to the user's observer.
 class TracingObserver final : public Observer {
  public:
   TracingObserver(detail::Scheduler& scheduler, std::string who, std::shared_ptr<Observer> next)
@@ -24,7 +24,7 @@ class TracingObserver final : public Observer {
   const std::shared_ptr<Observer> next_;
 };
 
-// Which status the store must show for what a run returned; none: it may be several.
+// The status that the store must show for a run's result; none if several are possible.
 std::optional<RunStatus> stored_as(const Error* error) {
   if (error == nullptr) return RunStatus::finished;
   switch (error->code) {

@@ -22,12 +22,12 @@ using triage::detail::Input;
 using triage::detail::RunMachine;
 using triage::detail::text_field;
 
-// What the loop draws: in [0, 1).
+// Values for the machine's draw from [0, 1).
 constexpr double least_random = 0.0;
 constexpr double middle_random = 0.5;
 const double most_random = std::nextafter(1.0, 0.0);
 
-// A failure as the policy would see it, and what else the machine wants to know.
+// A failure as the policy would see it, and the machine's other inputs.
 struct Case {
   FailureContext context{};
   int attempts = 0;
@@ -61,13 +61,13 @@ RecoveryAction decide(Case& one, const FailurePolicy& policy, const Limits& limi
 
 bool goes_on(RecoveryAction::Kind kind) noexcept { return triage::detail::reruns(kind); }
 
-// Whether the run ended because what was decided could not be carried out.
+// Whether the run ended because the decided action could not be carried out.
 bool failed_to(const Json& taken, RecoveryAction::Kind kind) {
   return text_field(taken, "message")
       .starts_with(std::string(to_string(kind)) + " is not possible: ");
 }
 
-// Whether a deadline decided, of which the journal does not tell.
+// Whether the run ended because of a deadline, which the journal does not record.
 bool was_too_late(const Json& taken) {
   const std::string message = text_field(taken, "message");
   return message == "the deadline has passed" ||
@@ -86,13 +86,13 @@ Comparison compare(const ReplayedDecision& decision, const Json& taken) {
   if (decision.waited < decision.least_wait || decision.waited > decision.most_wait) {
     return Comparison::other_wait;
   }
-  // The text tells all of an action: hint, message, subgoal and target.
+  // The text has everything else: hint, message, subgoal and target.
   RecoveryAction now = decision.now;
   now.delay = decision.waited;
   return describe(now) == text_field(taken, "text") ? Comparison::same : Comparison::other_words;
 }
 
-// Walks through a journal, failure by failure.
+// Goes through a journal failure by failure.
 class Replayer {
  public:
   Replayer(const JournalReading& reading, const FailurePolicy& policy, const ReplayOptions& options)
@@ -118,9 +118,9 @@ class Replayer {
   Journal journal_;
   std::shared_ptr<const AgentContract> contract_{};
   bool ends_in_doubt_ = false;
-  bool open_ = false;  // The newest failure waits for its action.
+  bool open_ = false;  // The newest failure has no action yet.
   PolicyReplay replay_{};
-  std::vector<Usage> usage_{};  // Of the run when each failure came.
+  std::vector<Usage> usage_{};  // The run's usage at each failure.
 };
 
 Case Replayer::case_of(const Record& record, const Json& body) const {
@@ -172,7 +172,7 @@ void Replayer::meet_failure(const Record& record, const Json& body) {
 }
 
 void Replayer::meet_action(const Json& body) {
-  if (!std::exchange(open_, false)) return;  // Decided on later, by somebody else.
+  if (!std::exchange(open_, false)) return;  // Decided later, by a person.
   ReplayedDecision& decision = replay_.decisions.back();
   decision.was = parse_recovery_kind(text_field(body, "action"));
   decision.was_text = text_field(body, "text");
@@ -181,10 +181,10 @@ void Replayer::meet_action(const Json& body) {
   decision.comparison = compare(decision, body);
 }
 
-// What follows from the decisions: the first difference, and what would have been saved.
+// Summarises the decisions: the first difference, and what would have been saved.
 void Replayer::sum_up() {
   std::vector<ReplayedDecision>& all = replay_.decisions;
-  // No policy is asked about a doubt, and a run ends with it.
+  // If an effect is in doubt, no policy is asked and the run ends.
   if (ends_in_doubt_ && !all.empty()) all.back().comparison = Comparison::not_asked;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const ReplayedDecision& one = all[i];

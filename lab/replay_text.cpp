@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a replay has found, for people and for programs.
+// The results of a replay, as text and as JSON.
 #include "triage/lab/replay.hpp"
 
 #include "triage/policies/duration.hpp"
@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 8> names{"same",         "other_wait", "o
                                                 "other_action", "stops",      "goes_on",
                                                 "not_asked",    "unknown"};
 
-// For people: milliseconds are exact enough.
+// For display, milliseconds are precise enough.
 std::string about(Duration wait) {
   return format_duration(std::chrono::round<std::chrono::milliseconds>(wait));
 }
@@ -22,7 +22,7 @@ std::string between(Duration least, Duration most) {
   return least == most ? about(least) : about(least) + " to " + about(most);
 }
 
-// The policy's answer; its wait is a range if it depends on chance.
+// The policy's answer; a wait that depends on chance is shown as a range.
 std::string answer_of(const ReplayedDecision& one) {
   RecoveryAction action = one.now;
   action.delay = Duration::zero();

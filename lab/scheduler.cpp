@@ -25,7 +25,7 @@ void Scheduler::turn(std::size_t index) {
   current_ = nullptr;
 }
 
-// The wait was stopped, or the alarm cancelled.
+// The wait was stopped or the alarm was cancelled.
 bool Scheduler::is_void(const Wake& wake) const {
   if (wake.task == is_alarm) return alarms_.count(wake.wait) == 0;
   const Task& task = tasks_[wake.task];
@@ -88,7 +88,7 @@ bool Scheduler::sleep_until(TimePoint when, const std::stop_token& stop) {
     return true;
   }
   Task& task = *current_;
-  // Nobody else is to run before: then nobody else needs to be asked.
+  // No other task is due before that, so the time can simply advance.
   if ((wakes_.empty() || wakes_.top().at > when) && when <= latest_ && events_ <= most_events_) {
     now_ = std::max(now_, when);
     trace(task.name, "woke");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Who runs when, in one world: one time for all, waits in order, ties broken by the seed.
+// Schedules one world: a single time, waits in order, ties broken by the seed.
 
 #include "draws.hpp"
 #include "fiber.hpp"
@@ -27,19 +27,19 @@ class Scheduler {
       : stacks_(stacks), seed_(seed), keep_trace_(keep_trace), hash_(seed) {}
 
   void start(Duration after, std::string name, std::function<void()> body);
-  // Runs everything to its end, or until stop() or a limit. on_turn is called when a task has run.
+  // Runs everything to the end, stop() or a limit. on_turn is called after each turn of a task.
   void run(TimePoint latest, std::uint64_t most_events, const std::function<void()>& on_turn);
-  // Ends waits at once: everybody is to come to an end.
+  // Ends all waits at once, so that every task can finish.
   void stop() noexcept { stopping_ = true; }
-  // What is left is given this many turns to end. How many did not.
+  // Gives the remaining tasks this many turns to end. Returns how many did not.
   [[nodiscard]] std::size_t wind_up(int turns);
 
-  // The waiting task goes on at `when`, or earlier if it is stopped: false.
+  // Suspends the task until `when`; false if it was stopped earlier.
   bool sleep_until(TimePoint when, const std::stop_token& stop);
-  // Rings outside of all tasks, at once if it is that late already, unless it is cancelled before.
+  // Rings outside all tasks unless it is cancelled; at once if `when` is past.
   std::uint64_t set_alarm(TimePoint when, std::function<void()> ring);
   void cancel_alarm(std::uint64_t number) noexcept { alarms_.erase(number); }
-  // Operations of stores must not be interrupted: locks are held.
+  // Store operations must not be interrupted, because they hold locks.
   void enter_store() noexcept { ++in_store_; }
   void leave_store() noexcept { --in_store_; }
 
@@ -60,14 +60,14 @@ class Scheduler {
         : name(std::move(its_name)), fiber(stacks, std::move(body)) {}
     std::string name;
     Fiber fiber;
-    std::uint64_t wait = 0;  // Which of its waits it is in.
-    bool stopped = false;    // The wait has ended by a stop.
+    std::uint64_t wait = 0;  // The number of its current wait.
+    bool stopped = false;    // The wait was ended by a stop.
   };
   struct Wake {
     TimePoint at;
-    std::uint64_t tie;   // Among equals: drawn from the seed, so that seeds try other orders.
+    std::uint64_t tie;   // Breaks ties: drawn from the seed, so that seeds try different orders.
     std::size_t task;    // Or `is_alarm`.
-    std::uint64_t wait;  // Or the number of the alarm.
+    std::uint64_t wait;  // Or an alarm's number.
     friend bool operator>(const Wake& a, const Wake& b) {
       return a.at != b.at ? a.at > b.at : a.tie > b.tie;
     }
@@ -99,7 +99,7 @@ class Scheduler {
   std::vector<std::string> lines_{};
 };
 
-// The world's time, as one process waits on it.
+// The world's time, as seen by one process.
 class WorldClock final : public Clock {
  public:
   explicit WorldClock(Scheduler& scheduler) : scheduler_(scheduler) {}

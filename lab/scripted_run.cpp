@@ -9,14 +9,14 @@
 namespace triage::inline v0_1::lab::detail {
 namespace {
 
-// Salts of the draws, so that they are independent of each other and of policies.
+// Salts that make the draws independent of each other and of policies.
 constexpr std::uint64_t draw_share = 11;
 constexpr std::uint64_t draw_trouble_type = 12;
 constexpr std::uint64_t draw_step = 13;
 constexpr std::uint64_t draw_text = 14;
 constexpr std::uint64_t draw_recovery = 15;
 
-constexpr std::uint64_t bytes_a_token = 4;  // Of a hint's text, as a rule of thumb.
+constexpr std::uint64_t bytes_a_token = 4;  // Of a hint's text; a rule of thumb.
 
 double odds_of(const HintOdds& odds, const Recovery& recovery, FailureType real) {
   if (recovery.hint.empty()) return odds.no_hint;
@@ -100,7 +100,7 @@ Result<std::uint64_t> ScriptedAttempt::walk() {
   return outcome::success(right_);
 }
 
-// Whether one of the troubles is at the next step.
+// The trouble at the next step, if any.
 MetTrouble* ScriptedAttempt::trouble_here() {
   for (MetTrouble& met : job_.troubles) {
     const Trouble& trouble = *met.trouble;
@@ -145,7 +145,7 @@ Result<std::uint64_t> ScriptedAttempt::make_step() {
   return outcome::success(std::uint64_t{0});
 }
 
-// The tokens of steps, before they are made: what would go beyond the budget is not begun.
+// Reserves the tokens of steps in advance, so that none beyond the budget begins.
 Result<void> ScriptedAttempt::pay(std::uint64_t times) {
   const ScriptedAgent& agent = job_.setup.agent;
   const Recovery* recovery = attempt_.recovery();
@@ -162,7 +162,7 @@ Result<void> ScriptedAttempt::pay(std::uint64_t times) {
     over_.request_stop();
     return attempt_.fail({.text = "the budget of this job is spent"});
   }
-  auto reserved = attempt_.reserve(usage);  // The policy document's budget, if it has one.
+  auto reserved = attempt_.reserve(usage);  // From the policy document's budget, if any.
   if (!reserved) return std::move(reserved).error();
   reserved.value().settle(usage);
   job_.tokens += usage.tokens();
@@ -182,7 +182,7 @@ void ScriptedAttempt::record(const std::string& tool, const MetTrouble* met) {
   Step step{.action = "step " + std::to_string(done_ + 1), .tool_called = tool};
   step.tool_input = Json{{"step", done_ + 1}};
   if (met != nullptr && met->trouble->noticed_after > 0) {
-    step.tool_output = met->failure.text;  // It is there for who looks.
+    step.tool_output = met->failure.text;  // Visible to whoever checks.
   } else if (met != nullptr) {
     const Failure& failure = met->failure;
     step.error = failure.text;
@@ -204,7 +204,7 @@ Result<void> ScriptedAttempt::settle_effect() {
     if (!asked) throw EffectNotDone(asked.error().detail);
     if (!self_.alive()) throw ProcessKilled{};
     ++job_.effects;
-    // It has happened; whoever dies now has not heard of it.
+    // The effect has happened; a process that dies here does not know it.
     static_cast<void>(self_.chaos().call("receipt", attempt_, [] { return 1; }));
     if (!self_.alive()) throw ProcessKilled{};
     return job_.effects;

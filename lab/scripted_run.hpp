@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One job of the scripted agent: what its attempts do, step by step, and what they come to.
+// One job of the scripted agent: what its attempts do step by step, and the outcome.
 
 #include "draws.hpp"
 #include "scripted_spec.hpp"
@@ -18,17 +18,17 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// A trouble as one job has it.
+// A trouble, as it applies to one job.
 struct MetTrouble {
   const Trouble* trouble = nullptr;
   FailureType type = FailureType::unknown;
   std::uint64_t step = 1;
   Failure failure{};
-  bool noticed = false;  // An attempt failed by it.
+  bool noticed = false;  // It made an attempt fail.
   bool over = false;     // An attempt got past it.
 };
 
-// What a job is and has come to, through all lives of its process.
+// A job and its progress, across all lives of its process.
 struct ScriptedJob {
   ScriptedJob(const ScriptedSetup& setup, std::uint64_t seed, std::uint64_t number);
 
@@ -36,9 +36,9 @@ struct ScriptedJob {
   std::uint64_t seed;
   std::uint64_t number;
   std::vector<MetTrouble> troubles{};
-  std::vector<TimelineSpan>* spans = nullptr;  // Null: nobody looks.
+  std::vector<TimelineSpan>* spans = nullptr;  // Null: not recorded.
   int attempts = 0;
-  std::uint64_t steps = 0;  // Made, by all attempts.
+  std::uint64_t steps = 0;  // By all attempts.
   std::uint64_t tokens = 0;
   double usd = 0.0;
   std::uint64_t effects = 0;
@@ -46,18 +46,18 @@ struct ScriptedJob {
   Duration ended{0};
   bool finished = false;
   bool correct = false;
-  bool broke = false;  // The next step would have cost more than the budget has.
+  bool broke = false;  // The next step would have exceeded the budget.
 };
 
 // One attempt of a job.
 class ScriptedAttempt {
  public:
-  // over: asked to stop when the budget is spent.
+  // over: stopped when the budget is spent.
   ScriptedAttempt(ScriptedJob& job, const World& world, Process& self, Attempt& attempt,
                   std::stop_source& over)
       : job_(job), world_(world), self_(self), attempt_(attempt), over_(over) {}
 
-  // The number of right steps: all of them, unless something wrong stayed unnoticed.
+  // Returns the number of correct steps: all of them, unless a fault stayed unnoticed.
   Result<std::uint64_t> go();
 
  private:
@@ -78,8 +78,8 @@ class ScriptedAttempt {
   std::stop_source& over_;
   std::uint64_t done_ = 0;
   std::uint64_t right_ = 0;
-  std::uint64_t spoiled_ = 0;  // The step that went wrong without being noticed; 0: none.
-  std::uint64_t spoiler_ = 0;  // Which trouble that was.
+  std::uint64_t spoiled_ = 0;  // The step with an unnoticed fault; 0: none.
+  std::uint64_t spoiler_ = 0;  // The trouble that caused it.
   std::string end_ = "killed";
 };
 

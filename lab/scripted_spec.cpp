@@ -53,7 +53,7 @@ void length_of(JsonFields& fields, std::string_view key, Duration& value) {
   if (value < Duration::zero()) fields.refuse(key, " is below zero; allowed is 0 or more");
 }
 
-// A table, or one number for all of it.
+// A table, or a single number for all entries.
 Result<HintOdds> odds_from_json(const Json& json, const std::string& path) {
   HintOdds odds;
   if (json.is_number()) {

@@ -27,9 +27,9 @@ struct Shared {
 AgentOptions options_of(const Shared& shared, Process& self) {
   const ScriptedSetup& setup = shared.setup;
   AgentOptions options{.name = "scripted", .limits = setup.limits};
-  // Waits cost nothing here: no run is suspended for their sake.
+  // Waiting is free here, so runs need not be suspended for it.
   options.limits.max_wait = Duration::zero();
-  options.limits.max_tokens = 0;  // The agent itself stops in time.
+  options.limits.max_tokens = 0;  // The agent enforces the budget itself.
   options.limits.max_cost_usd = 0;
   options.max_crashes = 0;
   options.gates = shared.document.gates;
@@ -98,7 +98,7 @@ void tally(World& world, const Shared& shared) {
   add("finished", finished / jobs);
 }
 
-// Gates and budgets hold what has happened: each world has its own.
+// Gates and budgets have memory, so each world has its own.
 PolicyDocument document_of(const ScriptedPolicy& policy) {
   if (policy.document.is_null()) return {.policy = policy.policy};
   return document_from_json(policy.document, built_in_strategies()).value();

@@ -19,7 +19,7 @@ class ScriptedTrial {
  public:
   explicit ScriptedTrial(ScriptedSetup setup) : setup_(std::move(setup)) {}
 
-  // Throws std::runtime_error if the world does not come to its end.
+  // Throws std::runtime_error if the world does not end.
   [[nodiscard]] Sample sample(std::uint64_t seed);
   [[nodiscard]] std::vector<TimelineSpan> timeline(std::uint64_t seed) const;
 
@@ -28,7 +28,7 @@ class ScriptedTrial {
 
   const ScriptedSetup setup_;
   std::mutex mutex_{};
-  std::vector<std::unique_ptr<Simulation>> idle_{};  // With the stacks of their processes.
+  std::vector<std::unique_ptr<Simulation>> idle_{};  // Including their processes' stacks.
 };
 
 }  // namespace triage::inline v0_1::lab::detail

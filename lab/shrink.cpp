@@ -18,7 +18,7 @@ Schedule without(const Schedule& whole, std::size_t begin, std::size_t end) {
 
 Schedule shortest(Schedule whole, const std::function<bool(const Schedule&)>& holds, int limit,
                   int& tries) {
-  // Parts of half the schedule are left out first, then smaller ones; single ones until none can.
+  // Tries leaving out halves of the schedule, then smaller parts, down to single injections.
   std::size_t part = std::max<std::size_t>(1, whole.size());
   while (!whole.empty() && tries < limit) {
     bool shortened = false;

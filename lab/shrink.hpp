@@ -8,8 +8,8 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// A part of `whole` for which `holds` is true and of which nothing can be left out, as far as at
-// most `limit` questions tell. `whole` itself is not asked about.
+// A part of `whole` for which `holds` is true and from which nothing more can be left out, as far
+// as `limit` tries show. `whole` itself is not tried.
 [[nodiscard]] Schedule shortest(Schedule whole, const std::function<bool(const Schedule&)>& holds,
                                 int limit, int& tries);
 

@@ -79,7 +79,7 @@ Interval wilson_interval(std::uint64_t successes, std::uint64_t trials) {
   const double rate = static_cast<double>(successes) / n;
   const double middle = (rate + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(rate * (1 - rate) / n + z * z / (4 * n * n));
-  // Exactly 0 and 1 at the ends, which the formula misses by a rounding.
+  // Exactly 0 and 1 at the ends, where the formula has rounding errors.
   return {.low = successes == 0 ? 0.0 : std::max(0.0, middle - half),
           .high = successes == trials ? 1.0 : std::min(1.0, middle + half)};
 }

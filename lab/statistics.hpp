@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Means and their spread, in one pass.
+// Means and variances in a single pass.
 
 #include "triage/lab/experiment.hpp"
 
@@ -12,7 +12,7 @@ namespace triage::inline v0_1::lab::detail {
 struct Moments {
   std::uint64_t count = 0;
   double mean = 0.0;
-  double squares = 0.0;  // Of the distances from the mean.
+  double squares = 0.0;  // Sum of squared deviations from the mean.
 
   void add(double value) noexcept;
   // Of other values. Source: T. Chan, G. Golub, R. LeVeque, 1979.

@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::lab {
 namespace {
 
-// All in units of the picture.
+// In units of the picture.
 constexpr double panel_width = 300;
 constexpr double panel_height = 170;
 constexpr double left = 44;   // Of a panel, for its axis.
@@ -64,7 +64,7 @@ std::size_t place_of(const std::vector<std::string>& all, const std::string& one
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), one) - all.begin());
 }
 
-// How a condition is shown.
+// How a condition is drawn.
 struct Place {
   std::string series{};
   std::string panel{};
@@ -154,7 +154,7 @@ std::string Picture::points(std::size_t series) const {
     const Place place = place_of(one.condition);
     if (place.series != series_[series]) continue;
     const std::size_t panel = place_of(panels_, place.panel);
-    // Side by side, so that equal ones can be told apart.
+    // Side by side, so that equal values stay distinguishable.
     const double aside = (static_cast<double>(series) + 0.5) / static_cast<double>(series_.size());
     const double x =
         x_of(panel) +

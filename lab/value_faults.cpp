@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that are not what they should be, but look like it.
+// Wrong values that look plausible.
 #include "draws.hpp"
 
 #include "triage/lab/chaos.hpp"
@@ -17,7 +17,7 @@ std::size_t character_end(const std::string& text, std::size_t at) {
   return at;
 }
 
-// In an array or object one element is changed, for a silent failure is small.
+// Changes only one element of an array or object, because silent failures are small.
 Json wrong_inside(const Json& value, std::uint64_t draw) {
   Json changed = value;
   auto place = changed.begin();
@@ -29,7 +29,7 @@ Json wrong_inside(const Json& value, std::uint64_t draw) {
 Json wrong_text(const std::string& text, std::uint64_t draw) {
   if (text.empty()) return "0";
   std::string changed = text;
-  // Letters trade places with their neighbours in the alphabet, digits likewise.
+  // Swaps letters and digits with their neighbours.
   const std::size_t at = draw % text.size();
   for (std::size_t i = 0; i < text.size(); ++i) {
     char& c = changed[(at + i) % text.size()];

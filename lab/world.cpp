@@ -9,7 +9,7 @@ namespace triage::inline v0_1::lab {
 namespace detail {
 namespace {
 
-constexpr int last_turns = 1'000;  // For what is left when a world ends early.
+constexpr int last_turns = 1'000;  // For remaining tasks when a world ends early.
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void WorldState::begin_life(SimulatedProcess& process, Duration after) {
 }
 
 void WorldState::live(Incarnation& life) {
-  if (!life.alive) return;  // The world ended before it began.
+  if (!life.alive) return;  // The world ended before this life began.
   SimulatedProcess& process = life.process;
   process.living = &life;
   scheduler_.trace(process.name, "started", {}, static_cast<std::uint64_t>(life.start));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a world is made of, behind World and Process.
+// The state behind World and Process.
 
 #include "ledger.hpp"
 #include "scheduler.hpp"
@@ -22,7 +22,7 @@ namespace triage::inline v0_1::lab::detail {
 class MortalStore;
 class WorldState;
 
-// A process over all its lives.
+// A process throughout its lives.
 struct SimulatedProcess {
   WorldState& world;
   std::string name;
@@ -53,7 +53,7 @@ class WorldState {
 
   void start(std::string name, std::function<void(Process&)> body, StartOptions options);
   void begin_life(SimulatedProcess& process, Duration after);
-  // Plays the world to its end and says what came of it.
+  // Plays the world to its end and reports the result.
   [[nodiscard]] SeedReport play(const std::function<void(World&)>& set_up);
 
   void add_invariant(std::string name, std::function<std::string()> check, bool at_end);
@@ -92,7 +92,7 @@ class WorldState {
   std::vector<Invariant> invariants_{};
   std::optional<Violation> violation_{};
   std::map<std::string, double, std::less<>> figures_{};
-  std::vector<std::shared_ptr<void>> kept_{};  // Dies first: agents in it may refer to the above.
+  std::vector<std::shared_ptr<void>> kept_{};  // Destroyed first: its agents may use the above.
 };
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What stands in front of a world's store for one life of a process.
+// Wrappers around a world's store for one life of a process.
 
 #include "ledger.hpp"
 #include "scheduler.hpp"
@@ -15,7 +15,7 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// Dies with its process: its leases are free then, and it does nothing more.
+// Dies with its process: its leases become free, and every call fails.
 class MortalStore final : public ForwardingStore {
  public:
   explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
@@ -32,7 +32,7 @@ class MortalStore final : public ForwardingStore {
   Result<void> release(const Lease& lease) override;
 
  private:
-  // Not the lease itself: one whose answer got lost belongs to nobody.
+  // Not the lease itself: one whose reply got lost must not count as held.
   struct Held {
     RunId run{};
     std::uint64_t epoch = 0;
@@ -45,12 +45,12 @@ class MortalStore final : public ForwardingStore {
   Result<Lease> noted(Result<Lease> lease);
 
   std::shared_ptr<CheckpointStore> immortal_;
-  std::shared_ptr<testing::FlakyStore> life_;  // Fails everything after death.
+  std::shared_ptr<testing::FlakyStore> life_;  // Fails every call after death.
   std::vector<Held> leases_{};
 };
 
-// Outermost: traces every operation, keeps the scheduler from switching in the middle of one, and
-// remembers what was acknowledged.
+// The outermost wrapper: traces every operation, prevents task switches inside one, and records
+// what was acknowledged.
 class AuditedStore final : public ForwardingStore {
  public:
   AuditedStore(std::shared_ptr<CheckpointStore> inner, Scheduler& scheduler, Ledger* ledger,
@@ -90,7 +90,7 @@ class AuditedStore final : public ForwardingStore {
   auto traced(std::string_view what, std::string_view text, Act act) -> decltype(act());
 
   Scheduler& scheduler_;
-  Ledger* ledger_;  // Null: nothing is remembered.
+  Ledger* ledger_;  // Null: nothing is recorded.
   const std::string who_;
   const std::string name_;
 };

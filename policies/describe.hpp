@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Builds the description of a strategy and collects what is wrong with its options. Private.
+// Builds the description of a strategy and collects problems with its options. Private.
 
 #include "triage/policies/duration.hpp"
 #include "triage/policy.hpp"
@@ -12,11 +12,11 @@
 
 namespace triage::inline v0_1::detail {
 
-// Text in quotes, escaped so that different texts never look the same: fingerprints depend on it.
+// Quoted and escaped, so that different texts never look the same: fingerprints depend on it.
 [[nodiscard]] std::string quoted(std::string_view text);
 // The shortest text that reads back as the same number.
 [[nodiscard]] std::string shortest(double number);
-// "retry_with_backoff", the failure type and the limit, when a strategy has nothing left to offer.
+// The escalation of a strategy that has run out: "retry_with_backoff", the failure type, the limit.
 [[nodiscard]] RecoveryAction exhausted(std::string_view strategy, const FailureContext& context,
                                        std::string_view limit, int value);
 
@@ -31,7 +31,7 @@ class StrategyBuilder {
     text_ += std::string(key) + (key.empty() ? "" : "=") + rendered;
     return *this;
   }
-  // Keeps the first problem only: the others often follow from it.
+  // Keeps only the first problem, because the others often follow from it.
   StrategyBuilder& require(bool holds, std::string_view key, const std::string& value,
                            std::string_view allowed) {
     if (!holds && problem_.empty()) {
@@ -39,7 +39,7 @@ class StrategyBuilder {
     }
     return *this;
   }
-  // Options that most strategies have, with their ranges.
+  // Options common to most strategies, with their ranges.
   StrategyBuilder& attempts(std::string_view key, int value, int least) {
     return option(key, std::to_string(value))
         .require(value >= least, key, std::to_string(value), std::to_string(least) + " or more");

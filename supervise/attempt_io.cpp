@@ -51,7 +51,7 @@ AttemptIo::AttemptIo(const RunSpec& spec, Options options)
       clock_(std::move(options.clock)),
       on_out_(std::move(options.on_out)),
       streams_(std::make_unique<Streams>()) {
-  // Whatever the child starts becomes ours when its parent has gone: nothing can hide.
+  // Orphaned descendants of the child become ours, so none can escape.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -135,12 +135,12 @@ ChildEnd AttemptIo::serve() {
   });
   loop_.watch(signals_->interrupts(), POLLIN, [this](short) {
     signals_->clear_interrupts();
-    // Whoever ends the supervisor does not wait for ever. The first interrupt from a keyboard is
-    // the child's own business, though: many programs only stop what they are at.
+    // Ending the supervisor must not take for ever. The first keyboard interrupt is left to the
+    // child, though: many programs only stop their current work.
     const bool patient = signals_->ended_by() == SIGINT && interrupts_++ == 0;
     if (!patient && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
   });
-  reap();  // It may have ended before anybody looked.
+  reap();  // It may already have ended.
   while (!all_ended_) {
     loop_.turn(next_moment(), *clock_);
     keep_time();
@@ -170,7 +170,7 @@ void AttemptIo::reap() {
   if (leader_ended_) end_rest();
 }
 
-// What the leader has left behind gets the time to end that it had itself.
+// The leader's remaining processes get as long to end as it had itself.
 void AttemptIo::end_rest() {
   const bool late = kill_at_ && clock_->now() >= *kill_at_;
   all_ended_ = signal_children(late ? SIGKILL : SIGTERM) == 0;
@@ -204,7 +204,7 @@ void AttemptIo::keep_time() {
     } else {
       ::kill(-pid_, SIGKILL);
     }
-    kill_at_ = now + spec_.kill_after;  // Again, if that did not help.
+    kill_at_ = now + spec_.kill_after;  // Again, in case that did not help.
     return;
   }
   if (dismiss_at_ && now >= *dismiss_at_) {

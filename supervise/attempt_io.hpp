@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One attempt of a child: its streams, its time, its end and that of everything it started.
+// One attempt of a child: its streams, its time limits, and the end of everything it started.
 
 #include "supervise/child.hpp"
 #include "supervise/loop.hpp"
@@ -17,17 +17,17 @@ namespace triage::inline v0_1::supervise {
 // How an attempt of a child ended.
 struct ChildEnd {
   enum class Cause : std::uint8_t {
-    itself,        // It exited, or a signal from elsewhere ended it.
+    itself,        // It exited, or was killed by a signal that we did not send.
     timeout,       // RunSpec::timeout.
     idle_timeout,  // RunSpec::idle_timeout.
-    dismissed,     // Whoever reads it had what it wanted: see dismiss().
+    dismissed,     // Its reader was done with it: see dismiss().
   };
   Cause cause = Cause::itself;
-  int status = 0;     // As wait(2) gives it.
-  std::string out{};  // The tails of its streams; of a terminal everything is in `out`.
+  int status = 0;     // As returned by wait(2).
+  std::string out{};  // The tails of its streams; with a terminal, `out` has everything.
   std::string error{};
-  bool printed = false;        // Something came on its standard output.
-  bool out_of_memory = false;  // The kernel has killed a process for want of memory.
+  bool printed = false;        // It wrote to standard output.
+  bool out_of_memory = false;  // The kernel killed a process for lack of memory.
 };
 
 class AttemptIo {
@@ -35,33 +35,33 @@ class AttemptIo {
   struct Options {
     std::shared_ptr<Signals> signals{};
     std::shared_ptr<Clock> clock{};
-    // Sees what comes on standard output before it is passed on; may be null.
+    // Receives standard output before it is passed on; may be null.
     std::function<void(std::string_view)> on_out{};
   };
 
   AttemptIo(const RunSpec& spec, Options options);
   ~AttemptIo();
 
-  // Starts the child: `before` is called when its process exists and runs nothing yet; an error
-  // from it ends the child. plan: program, arguments, environment and `inherited` are set.
-  // Errors: Errc::io, and those of `before`.
+  // Starts the child: `before` is called once its process exists but runs nothing yet; if it fails,
+  // the child ends. plan: program, arguments, environment and `inherited` are set. Errors:
+  // Errc::io, and those of `before`.
   [[nodiscard]] Result<void> start(ChildPlan plan,
                                    const std::function<Result<void>(pid_t)>& before);
-  // Serves it until it has ended, and everything that it has started.
+  // Serves the child until it and everything it started have ended.
   [[nodiscard]] ChildEnd serve();
 
-  // The child has shown that it is alive.
+  // The child showed that it is alive.
   void note_activity() { active_ = clock_->now(); }
-  // While it waits for an answer that takes its time it need not show that.
+  // Suspends the idle timeout while the child waits for a slow answer.
   void hold_idle(bool hold) {
     idle_held_ += hold ? 1 : -1;
     note_activity();
   }
-  // Ends the child: it has done what it had to do, or the run cannot go on.
+  // Ends the child: it is no longer needed, or the run cannot continue.
   void dismiss() { stop(ChildEnd::Cause::dismissed); }
-  // The same, if it does not end by itself within this time.
+  // The same, unless it ends by itself within this time.
   void dismiss_after(Duration length) { dismiss_at_ = clock_->now() + length; }
-  // For further files that belong to this attempt.
+  // For other files of this attempt.
   [[nodiscard]] Loop& loop() noexcept { return loop_; }
 
  private:

@@ -14,7 +14,7 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-// Pointers into the texts, ended by a null.
+// Pointers to the texts, terminated by a null pointer.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
@@ -32,13 +32,13 @@ void take(int given, int number) {
   if (given >= 0 && given != number) ::dup2(given, number);
 }
 
-// What the child does between fork and exec: system calls only, since another thread of the parent
-// may have held any lock.
+// The child between fork and exec: only system calls, because another thread of the parent may have
+// held any lock.
 struct Launch {
   const ChildPlan& plan;
   char* const* arguments;
   char* const* environment;
-  char* const* for_shell;  // For a script without a first line that names its interpreter.
+  char* const* for_shell;  // For a script without an interpreter line.
   int gate;
   int trouble;
   pid_t parent;
@@ -49,7 +49,7 @@ struct Launch {
     ::_exit(127);
   }
 
-  // Under a low number, where the file that says why nothing was executed must make room.
+  // Moves the inherited file to its low number, where the error file may have to make room.
   void hand_down() {
     constexpr int beyond = 10;
     if (trouble == plan.inherited_as) trouble = ::fcntl(trouble, F_DUPFD_CLOEXEC, beyond);
@@ -150,10 +150,10 @@ Result<Child> Child::fork_gated(const ChildPlan& plan) {
   const pid_t pid = ::fork();
   if (pid < 0) return system_error("no process can be started");
   if (pid == 0) {
-    gate.write.close();  // Else the child would keep its own gate from reporting the parent's end.
+    gate.write.close();  // Otherwise the child would not notice the parent's end.
     launch.run();
   }
-  if (!plan.terminal) ::setpgid(pid, pid);  // Whoever comes first.
+  if (!plan.terminal) ::setpgid(pid, pid);  // Parent and child both try.
   Child child;
   child.pid_ = pid;
   child.program_ = plan.program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A child process in a process group of its own, which runs its program only when it is let go.
+// A child process in its own process group, which waits before it runs its program.
 
 #include "supervise/file_descriptor.hpp"
 #include "supervise/spec.hpp"
@@ -14,45 +14,45 @@
 namespace triage::inline v0_1::supervise {
 
 struct ChildPlan {
-  std::string program{};  // A path: see find_program.
+  std::string program{};  // A path; see find_program.
   std::vector<std::string> arguments{};
   std::vector<std::string> environment{};  // "NAME=value".
   std::string folder{};
-  int in = -1;  // Become 0, 1 and 2; -1: as in this process.
+  int in = -1;  // Become 0, 1 and 2; -1: inherited.
   int out = -1;
   int error = -1;
-  int inherited = -1;     // Stays open as inherited_as; -1: none.
+  int inherited = -1;     // Remains open as inherited_as; -1: none.
   int inherited_as = -1;  // See low_number().
-  bool terminal = false;  // `in` becomes the terminal of a session of its own.
+  bool terminal = false;  // `in` becomes the controlling terminal of a new session.
   ChildLimits limits{};
   sigset_t signals{};  // Blocked in the child.
 };
 
-// A number from 3 to 9, which is all that some shells can redirect, that no file has which the
-// child inherits anyway; `otherwise` if there is none.
+// A descriptor from 3 to 9, the only ones some shells can redirect, that is not inherited already;
+// `otherwise` if there is none.
 [[nodiscard]] int low_number(int otherwise) noexcept;
 
 // The file that a shell would execute for this name. Errors: Errc::not_found; Errc::io if what was
 // found cannot be executed.
 [[nodiscard]] Result<std::string> find_program(const std::string& name, const std::string& folder);
 
-// Move-only. Destroyed before let_go(), the child ends without having run anything.
+// Move-only. If destroyed before let_go(), the child ends without running anything.
 class Child {
  public:
-  // Forks. The child is the leader of its own group, is killed when this process dies, and waits.
-  // Only the thread that calls this may end the process. Errors: Errc::io.
+  // Forks. The child leads its own group, is killed when this process dies, and waits. Only the
+  // calling thread may end the process. Errors: Errc::io.
   [[nodiscard]] static Result<Child> fork_gated(const ChildPlan& plan);
 
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  // Of the group, too.
-  // Lets it execute its program, and returns when it does. Errors: Errc::io, naming the reason; the
-  // child ends by itself then.
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  // Also of the group.
+  // Executes the program and returns when that is done. Errors: Errc::io, naming the reason; the
+  // child then ends by itself.
   [[nodiscard]] Result<void> let_go();
 
  private:
   pid_t pid_ = -1;
   std::string program_{};
-  FileDescriptor gate_{};     // Written to, to let it go.
-  FileDescriptor trouble_{};  // Says why it could not be executed.
+  FileDescriptor gate_{};     // Written to in let_go().
+  FileDescriptor trouble_{};  // Receives the error if exec fails.
 };
 
 }  // namespace triage::inline v0_1::supervise

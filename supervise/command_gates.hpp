@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The gates of a policy document, in front of the attempts of one command.
+// A policy document's gates for the attempts of one command.
 
 #include "triage/gate.hpp"
 
@@ -10,8 +10,8 @@
 
 namespace triage::inline v0_1::supervise {
 
-// All supervised runs have one agent's name, by which gates tell what they guard: these are told
-// the command's instead, so that one program's failures close no other one's way.
+// All supervised runs share one agent's name, by which gates identify what they guard. These gates
+// are given the command's name instead, so that one program's failures do not block another.
 [[nodiscard]] std::vector<std::shared_ptr<Gate>> gates_of_command(
     const std::vector<std::shared_ptr<Gate>>& gates, const std::string& command);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Pipes, and open files that are closed with their owner.
+// Pipes, and open files that close with their owner.
 
 #include "triage/detail/file_descriptor.hpp"
 #include "triage/result.hpp"
@@ -26,7 +26,7 @@ struct Pipe {
   return {Errc::io, what + ": " + std::strerror(errno)};
 }
 
-// Both ends are closed in programs that are executed.
+// Both ends are close-on-exec.
 [[nodiscard]] inline Result<Pipe> make_pipe() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("a pipe cannot be made");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Judges what a supervised program proposes to do, by what its run was begun with.
+// Judges the steps that a supervised program proposes, by the rules its run began with.
 
 #include "triage/contract.hpp"
 #include "triage/guard.hpp"
@@ -9,8 +9,8 @@
 
 namespace triage::inline v0_1::supervise {
 
-// A step that breaks the contract is denied; with by_risk the rest is judged by risk_guard().
-// Thread-safety: set() while nobody asks.
+// Denies a step that breaks the contract; with by_risk, the rest is judged by risk_guard().
+// Thread-safety: call set() only while no step is being judged.
 class RunGuard final : public StepGuard {
  public:
   void set(AgentContract contract, bool by_risk);

@@ -20,9 +20,9 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::string_view label_start = "triage/process ";
-constexpr int most_rounds = 100;   // Of looking for processes that others started meanwhile.
-constexpr int wait_ms = 10'000;    // For the end of one that was killed.
-constexpr int most_looks = 2'000;  // At one that is executing a program: 1 ms each.
+constexpr int most_rounds = 100;   // Of searching, because processes may start others meanwhile.
+constexpr int wait_ms = 10'000;    // For a killed process to end.
+constexpr int most_looks = 2'000;  // At a process that is executing a program: 1 ms each.
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -35,13 +35,13 @@ struct Stat {
   pid_t group = 0;
   pid_t session = 0;
   std::uint64_t start = 0;
-  std::uint64_t memory = 0;  // 0: a thread of the kernel.
+  std::uint64_t memory = 0;  // 0: a kernel thread.
   std::uint64_t environment_start = 0;
   std::uint64_t environment_end = 0;
   char state = 'Z';
 };
 
-// Source: proc(5). The name, which may hold anything, ends at the last parenthesis.
+// Source: proc(5). The name may contain anything and ends at the last parenthesis.
 std::optional<Stat> stat_of(pid_t pid) {
   const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t end = text.rfind(')');
@@ -89,12 +89,12 @@ bool has_token(const std::string& environment, const std::string& token) {
 
 enum class Left : std::uint8_t { no, yes, unclear };
 
-// By its environment. That is empty for a moment while a process executes a program: then its end
-// is not set yet. Source: the kernel's fs/proc/base.c (environ_read), fs/binfmt_elf.c.
+// By its environment, which is briefly empty while a process executes a program. Source: the
+// kernel's fs/proc/base.c (environ_read), fs/binfmt_elf.c.
 Left by_environment(pid_t pid, const std::string& token) {
   const FileDescriptor file(
       ::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
-  if (token.empty() || !file) return Left::no;  // It is gone, or somebody else's.
+  if (token.empty() || !file) return Left::no;  // It is gone, or another user's.
   const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
   if (!environment.empty()) return has_token(environment, token) ? Left::yes : Left::no;
   const auto now = stat_of(pid);
@@ -103,8 +103,8 @@ Left by_environment(pid_t pid, const std::string& token) {
   return none ? Left::no : Left::unclear;
 }
 
-// Of the marked group: its leader, or one that the leader started before it went. While the group
-// has members no other process gets its number.
+// Whether it is in the marked group: the leader, or started by it. While the group has members, its
+// number is not reused.
 bool in_group(const Stat& process, const ProcessMark& mark) {
   return process.group == mark.pid && process.session == mark.session &&
          process.start >= mark.start;
@@ -114,7 +114,7 @@ Left is_left(const Stat& process, const ProcessMark& mark) {
   return in_group(process, mark) ? Left::yes : by_environment(process.pid, mark.token);
 }
 
-// This process and those that it was started by.
+// This process and its ancestors.
 std::vector<pid_t> own_line() {
   std::vector<pid_t> line;
   for (pid_t pid = ::getpid(); pid > 1;) {
@@ -127,7 +127,7 @@ std::vector<pid_t> own_line() {
 
 struct Look {
   std::vector<pid_t> left{};
-  bool unclear = false;  // Of one it cannot be seen yet.
+  bool unclear = false;  // For one of them this is not known yet.
 };
 
 Look look_around(const ProcessMark& mark) {
@@ -146,7 +146,7 @@ Look look_around(const ProcessMark& mark) {
 
 int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
-// Kills the very process that was looked at: a file that stands for it cannot mean another one.
+// Kills exactly the process that was inspected: its descriptor cannot refer to another one.
 Result<void> kill_and_wait(pid_t pid, const ProcessMark& mark) {
   const FileDescriptor process(open_process(pid));
   if (!process) return outcome::success();  // It is gone.
@@ -211,7 +211,7 @@ Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store, const Run
 
 Result<std::size_t> end_leftovers(const ProcessMark& mark) {
   std::size_t killed = 0;
-  // What ran before the machine was started anew is gone.
+  // The machine was rebooted, so its processes are gone.
   if (mark.boot != boot_id()) return outcome::success(killed);
   int looks = 0;
   bool nothing_before = false;
@@ -222,7 +222,7 @@ Result<std::size_t> end_leftovers(const ProcessMark& mark) {
       ++killed;
     }
     const bool nothing = look.left.empty() && (!look.unclear || looks >= most_looks);
-    // Twice: one may have started another and gone while the processes were gone through.
+    // Twice: a process may start another and exit during the scan.
     if (nothing && nothing_before) return outcome::success(killed);
     nothing_before = nothing;
     if (look.left.empty() && look.unclear) {

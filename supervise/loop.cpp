@@ -42,9 +42,9 @@ void Loop::turn(std::optional<TimePoint> when, Clock& clock) {
   if (ready <= 0) return;
   for (const pollfd& one : waited) {
     if (one.revents == 0) continue;
-    const auto found = files_.find(one.fd);  // A handler may have forgotten it.
+    const auto found = files_.find(one.fd);  // An earlier handler may have removed it.
     if (found == files_.end()) continue;
-    const Handler handler = found->second.handler;  // It may forget itself.
+    const Handler handler = found->second.handler;  // A copy: the handler may remove itself.
     handler(one.revents);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Waits for several files at once, and for one moment.
+// Waits for several files and one point in time.
 
 #include "triage/clock.hpp"
 
@@ -15,17 +15,17 @@ class Loop {
  public:
   using Handler = std::function<void(short events)>;
 
-  // The handler is called when poll(2) tells of one of `events`, or of an error or the end. events
-  // 0: not at all until that is changed.
+  // The handler is called when poll(2) reports one of `events`, an error or the end. events 0: the
+  // file is not polled until this changes.
   void watch(int file, short events, Handler handler);
   void set_events(int file, short events);
   void forget(int file);
   [[nodiscard]] bool watches(int file) const { return files_.contains(file); }
 
-  // Called once, by turn(), when that moment has come.
+  // Called once by turn(), when that time has come.
   void call_at(TimePoint when, std::function<void()> handler);
 
-  // Waits until something happens, at most until `when`, and calls the handlers.
+  // Waits for an event, at most until `when`, and calls the handlers.
   void turn(std::optional<TimePoint> when, Clock& clock);
 
  private:

@@ -11,7 +11,7 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::size_t block_bytes = 64U << 10U;
-// A pipe that poll(2) calls writable takes so much without blocking. Source: pipe(7), PIPE_BUF.
+// poll(2) guarantees that this much can be written without blocking. Source: pipe(7), PIPE_BUF.
 constexpr std::size_t written_at_once = PIPE_BUF;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One stream of the child: passed through, its tail kept, its lines shown to whoever reads them.
+// One stream of the child: passed through, with its tail kept and its bytes shown to a reader.
 
 #include "supervise/file_descriptor.hpp"
 #include "supervise/loop.hpp"
@@ -12,27 +12,27 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Bytes that cannot be written yet stop the reading: the child waits, and nothing piles up here.
-// Where nobody reads them any more, they are dropped, so that the child goes on.
+// Reading stops while bytes cannot be written, so the child waits and nothing accumulates here. If
+// the other side stops reading, bytes are dropped so that the child can continue.
 class Passage {
  public:
   using Reader = std::function<void(std::string_view bytes)>;
 
-  // from: belongs to the passage. to: a file that stays open; -1: nowhere. on_bytes is called with
-  // what has been read, before it is written.
+  // from: owned by the passage. to: a file that stays open; -1: none. on_bytes receives what was
+  // read before it is written.
   Passage(Loop& loop, FileDescriptor from, int to, Reader on_bytes);
   ~Passage();
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
-  // The end of the stream has come, and everything is written.
+  // The stream has ended and everything is written.
   [[nodiscard]] bool ended() const noexcept { return ended_ && waiting_.empty(); }
-  // Reads what is there without waiting for more, writes it, and ends: the child is gone.
+  // After the child's end: reads what is available, writes it, and ends.
   void finish();
   [[nodiscard]] const Tail& tail() const noexcept { return tail_; }
 
  private:
-  bool fill();  // Reads once, where poll(2) says that it will not block.
+  bool fill();  // Reads once, after poll(2) reported that this will not block.
   void flush();
   void wait_for_reader(bool waits);
 

@@ -26,7 +26,7 @@ std::filesystem::path base_folder() {
   return failed ? "/tmp" : temporary;
 }
 
-// "triage-run-PID-XXXXXX" of a process that is gone, and of this user.
+// "triage-run-PID-XXXXXX" of this user, from a process that is gone.
 bool is_abandoned(const std::filesystem::path& path) {
   const std::string name = path.filename();
   if (!name.starts_with(start)) return false;
@@ -53,7 +53,7 @@ void remove_left(const std::filesystem::path& base) {
 Result<PrivateFolder> PrivateFolder::make(const std::string& given) {
   const std::filesystem::path base = given.empty() ? base_folder() : std::filesystem::path(given);
   remove_left(base);
-  const std::string unique(6, 'X');  // mkdtemp puts something else there.
+  const std::string unique(6, 'X');  // Replaced by mkdtemp.
   std::string name =
       (base / (std::string(start) + std::to_string(::getpid()) + "-" + unique)).string();
   if (::mkdtemp(name.data()) == nullptr) {

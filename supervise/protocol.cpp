@@ -15,9 +15,9 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr int most_waiting = 128;  // Connections that nobody has accepted yet.
+constexpr int most_waiting = 128;  // Connections not yet accepted.
 constexpr std::uint64_t most_troubles = 3;
-// What is acknowledged is durable; this is the checkpoint that makes it so.
+// The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
 }  // namespace
@@ -95,7 +95,7 @@ void Protocol::forget(const SpeakerPtr& speaker) {
     const std::scoped_lock lock(mutex_);
     speaker->leave();
   }
-  ended_.notify_all();  // Effects that it carries out are in doubt.
+  ended_.notify_all();  // Unblocks its effects, which are then in doubt.
   std::erase(speakers_, SpeakerPtr(speaker));
 }
 
@@ -104,7 +104,7 @@ void Protocol::finish() {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
   }
-  ended_.notify_all();  // Effects that are still held are in doubt.
+  ended_.notify_all();  // Unblocks effects still held, which are then in doubt.
   if (listener_) {
     loop_.forget(listener_.get());
     listener_.close();
@@ -202,7 +202,7 @@ Result<void> Protocol::take_records(LineRecords&& records) {
   return outcome::success();
 }
 
-// The effect's function is carried out elsewhere: a thread waits for what the client says of it.
+// The client carries out the effect: a thread waits for its report.
 Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id) {
   if (!effect.is_object() || !effect.contains("key") || !effect["key"].is_string()) {
     return wrong_value("effect", effect, "an object with a key, which is a text");

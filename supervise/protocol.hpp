@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a child says to its supervisor, and what it is answered: docs/protocol.md.
+// The messages between a child and its supervisor: docs/protocol.md.
 
 #include "supervise/file_descriptor.hpp"
 #include "supervise/loop.hpp"
@@ -25,7 +25,7 @@
 
 namespace triage::inline v0_1::supervise {
 
-// One side that speaks: a connection of the socket, or the pipe (which is not answered).
+// A party that sends messages: a socket connection, or the pipe (which gets no answers).
 class Speaker {
  public:
   // Answers that are not read are kept up to here; then nobody is heard any more.
@@ -34,7 +34,7 @@ class Speaker {
   explicit Speaker(FileDescriptor file, bool answers) : file_(std::move(file)), answers_(answers) {}
 
   [[nodiscard]] int file() const noexcept { return file_.get(); }
-  // Nobody reads it any more.
+  // It no longer reads.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(); }
   void leave() noexcept { gone_ = true; }
   // Both thread-safe. An answer to somebody who has gone is dropped. The first one keeps what the
@@ -55,7 +55,7 @@ class Speaker {
   std::mutex writing_{};
   std::string unsent_{};
   std::string waiting_{};  // The beginning of a line.
-  bool skipping_ = false;  // It was too long.
+  bool skipping_ = false;  // The line is too long.
 };
 
 // An effect of which nobody knows whether it happened.
@@ -70,7 +70,7 @@ struct RunningEffect {
   End end = End::none;
   Json result{};
   std::string cause{};
-  // It is not bound to the connection that asked for it: any may end it, until the attempt ends.
+  // Not tied to the requesting connection: any may end it before the attempt ends.
   bool held = false;
 };
 
@@ -81,14 +81,14 @@ class Protocol {
 
   struct Options {
     std::function<void()> on_activity{};
-    std::function<void(std::string)> on_trouble{};       // A sentence about what was skipped.
+    std::function<void(std::string)> on_trouble{};       // About skipped input.
     std::function<void(Step&)> on_step{};                // Before it is recorded.
-    std::function<void(const std::string&)> on_label{};  // Behind a checkpoint with a name.
-    std::function<void(std::string)> on_status{};        // What the child says that it is doing.
-    std::function<void(bool)> on_wait{};  // A client waits for something, or no longer.
-    std::function<void()> on_stop{};      // The run cannot go on: see stopped().
+    std::function<void(const std::string&)> on_label{};  // After a named checkpoint.
+    std::function<void(std::string)> on_status{};        // The child's status.
+    std::function<void(bool)> on_wait{};                 // A client starts or stops waiting.
+    std::function<void()> on_stop{};                     // The run cannot continue: see stopped().
     std::shared_ptr<Clock> clock{};
-    Duration max_wait{0};  // A longer one suspends the run.
+    Duration max_wait{0};  // A longer wait suspends the run.
   };
 
   Protocol(Loop& loop, Attempt& attempt, Options options);
@@ -96,19 +96,19 @@ class Protocol {
   Protocol(const Protocol&) = delete;
   Protocol& operator=(const Protocol&) = delete;
 
-  // Listens in `folder`, and makes the pipe. Errors: Errc::io.
+  // Listens in `folder` and creates the pipe. Errors: Errc::io.
   [[nodiscard]] Result<void> open(const std::string& folder);
   [[nodiscard]] const std::string& socket_path() const noexcept { return path_; }
   [[nodiscard]] int pipe_for_child() const noexcept { return pipe_.write.get(); }
   // For sd_notify(3): datagrams.
   [[nodiscard]] const std::string& notify_path() const noexcept { return notify_path_; }
-  // The child has its copy.
+  // Once the child has its copy.
   void close_pipe_for_child() { pipe_.write.close(); }
 
-  // The child has ended: what it still wrote is read, and nobody is served any more. Effects that
-  // are under way stay in doubt.
+  // After the child's end: reads what it still wrote and stops serving. Effects in progress stay in
+  // doubt.
   void finish();
-  // The failure that the child has reported, if it did.
+  // The failure that the child reported, if any.
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
   [[nodiscard]] bool spoke() const noexcept { return spoke_; }
   // An effect in doubt that was asked for, and refused, if there was one. Not one that is held: who
@@ -135,7 +135,7 @@ class Protocol {
   // In protocol_waits.cpp.
   Result<void> open_notify(const std::string& folder);
   void hear_notify();
-  // Requests that are answered when something has come. True: `message` was one of them.
+  // Handles requests that are answered later. True if `message` was one.
   Result<bool> take_wait(const SpeakerPtr& speaker, const Json& message, const Json& id,
                          bool& later);
   Result<void> propose(const Json& step, Json& reply);
@@ -158,7 +158,7 @@ class Protocol {
   bool spoke_ = false;
   std::uint64_t troubles_ = 0;
 
-  std::mutex mutex_{};  // Of what follows.
+  std::mutex mutex_{};  // Guards the members below.
   std::condition_variable ended_{};
   bool closing_ = false;  // The child has ended.
   std::map<std::string, RunningEffect> effects_{};

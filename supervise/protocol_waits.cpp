@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a child asks for that takes its time, or is up to others: sleeps, signals, approvals; and
-// what it says by sd_notify(3).
+// Requests that take time or depend on others: sleeps, signals, approvals; and sd_notify(3)
+// messages.
 #include "supervise/protocol.hpp"
 
 #include "triage/detail/try.hpp"
@@ -46,7 +46,7 @@ Result<void> Protocol::open_notify(const std::string& folder) {
   return outcome::success();
 }
 
-// Source: sd_notify(3). Files that come with a message are dropped by the kernel.
+// Source: sd_notify(3). The kernel drops files sent with a message.
 void Protocol::hear_notify() {
   std::array<char, 4096> block{};
   for (ssize_t got = 0; (got = ::recv(notify_.get(), block.data(), block.size(), 0)) > 0;) {
@@ -97,7 +97,7 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
   return outcome::success(true);
 }
 
-// A short wait is kept here, so that nothing stands still meanwhile; a long one suspends the run.
+// A short wait happens here, so that the child keeps running; a long one suspends the run.
 void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id) {
   const Duration left = when - options_.clock->wall_now();
   if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Why an attempt was made, as a file that its child can read.
+// Why an attempt is made, as a file for the child.
 
 #include "triage/attempt.hpp"
 #include "triage/json.hpp"
@@ -9,10 +9,10 @@
 
 namespace triage::inline v0_1::supervise {
 
-// action, failure_type, reason, hint, subgoal, evidence, checkpoint_id, tools, state. Null in the
-// first attempt of a run.
+// action, failure_type, reason, hint, subgoal, evidence, checkpoint_id, tools, state. Null in a
+// run's first attempt.
 [[nodiscard]] Json recovery_json(const Attempt& attempt);
-// Writes it for its owner alone (0600). Errors: Errc::io.
+// Writes a file that only its owner can access (0600). Errors: Errc::io.
 [[nodiscard]] Result<void> write_private(const std::string& path, const std::string& text);
 
 }  // namespace triage::inline v0_1::supervise

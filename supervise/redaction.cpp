@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr std::size_t least_known = 8;  // "true" and "basic" are no secrets of a variable's.
+constexpr std::size_t least_known = 8;  // "true" and "basic" are not a variable's secrets.
 
 using Pattern = std::shared_ptr<const re2::RE2>;
 
@@ -23,7 +23,7 @@ Result<Pattern> compile(const std::string& pattern) {
                                            "\" is not an RE2 expression: " + compiled->error()};
 }
 
-// A pattern with a group means the group's text, one without means all that it matches.
+// If a pattern has a group, removes the group's text, else the whole match.
 std::string without_matches(std::string_view text, const re2::RE2& pattern) {
   const re2::StringPiece all(text.data(), text.size());
   const std::size_t meant = pattern.NumberOfCapturingGroups() > 0 ? 1 : 0;
@@ -107,7 +107,7 @@ std::vector<std::string> without_secrets(const std::vector<std::string>& command
     const std::string& word = command[i];
     std::string left = redactor.text(word);
     if (left == word && i > 0 && command[i - 1].starts_with('-')) {
-      // Two words say together what neither says alone: "--token X", "curl -u NAME:PASSWORD".
+      // Two words may form a secret together: "--token X", "curl -u NAME:PASSWORD".
       const std::string before = command.front() + " " + command[i - 1] + " ";
       const std::string both = redactor.text(before + word);
       if (both != before + word) {
@@ -123,7 +123,7 @@ std::shared_ptr<const Redactor> redactor_of(const Json& task) {
   const auto spec = spec_from_json(task);
   if (!spec) return nullptr;
   auto redactor = std::make_shared<RunRedactor>();
-  static_cast<void>(redactor->set(spec.value()));  // A pattern that is none removes nothing.
+  static_cast<void>(redactor->set(spec.value()));  // An invalid pattern removes nothing.
   return redactor;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is removed from what a supervised program says, before it is stored or shown.
+// Removes secrets from a supervised program's output before it is stored or shown.
 
 #include "supervise/spec.hpp"
 #include "triage/redaction.hpp"
@@ -17,20 +17,20 @@ class RE2;
 
 namespace triage::inline v0_1::supervise {
 
-// The texts in this process's environment that are secrets by the names of their variables: the
-// program has them, too, so it may print them. Paths and short values are none.
+// The values in this process's environment that are secrets by their variables' names: the program
+// has them too and may print them. Excludes paths and short values.
 [[nodiscard]] std::vector<std::string> secrets_of_environment();
 
-// Removes what the run that is served asks for: first common secrets, before any run is known.
-// Thread-safety: all members may be called from several threads at once.
+// Redacts as the current run asks; before any run is known, common secrets. Thread-safety: all
+// members may be called from several threads at once.
 class RunRedactor final : public Redactor {
  public:
-  // known: texts that are secrets wherever they stand.
+  // known: texts that are always secret.
   explicit RunRedactor(std::vector<std::string> known = secrets_of_environment());
   ~RunRedactor() override;
 
-  // From now on as this run was begun. Errors: Errc::invalid_argument for a pattern that is no RE2
-  // expression; then nothing has changed.
+  // Redacts as this run specifies from now on. Errors: Errc::invalid_argument for an invalid RE2
+  // expression, which leaves everything unchanged.
   Result<void> set(const RunSpec& spec);
 
   [[nodiscard]] std::string text(std::string_view text) const override;
@@ -45,15 +45,14 @@ class RunRedactor final : public Redactor {
   std::shared_ptr<const Rules> rules_{};
 };
 
-// The words of a command line as they may be shown: also without what stands behind an option whose
-// name says that it is a secret.
+// A command line's words for display, also without values of options whose names mark them as
+// secret.
 [[nodiscard]] std::vector<std::string> without_secrets(const std::vector<std::string>& command,
                                                        const Redactor& redactor);
 
-// The redactor that a stored run asks for by its task; null for a task that is none of `triage
-// run`.
+// The redactor specified by a stored run's task; null if it is not a task of `triage run`.
 [[nodiscard]] std::shared_ptr<const Redactor> redactor_of(const Json& task);
-// The task as it may be shown. redactor: null changes nothing.
+// The task for display. redactor: null changes nothing.
 [[nodiscard]] Json without_secrets(Json task, const std::shared_ptr<const Redactor>& redactor);
 
 }  // namespace triage::inline v0_1::supervise

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How many of the newest failures in a row came before anything was done.
+// The number of newest consecutive failures that are start-up failures.
 int start_ups_before(const FailureContext& context) {
   const auto& history = context.history;
   const auto other = std::find_if(history.rbegin(), history.rend(), [](const HistoryEntry& entry) {
@@ -25,7 +25,7 @@ int start_ups_before(const FailureContext& context) {
   return static_cast<int>(other - history.rbegin());
 }
 
-// Such failures have a small budget of their own: what does not start will not start.
+// Such failures have a small budget of their own: what failed to start a few times will not start.
 RecoveryAction after_start_up(const FailureContext& context, int most) {
   const int failures = start_ups_before(context) + 1;
   if (failures >= most) {
@@ -35,7 +35,7 @@ RecoveryAction after_start_up(const FailureContext& context, int most) {
   return RecoveryAction::retry("", milliseconds(200) * (1 << std::min(failures - 1, 8)));
 }
 
-// A quota that names when it is filled again is worth waiting for; any other one is not.
+// Waiting only makes sense for a quota that names when it is replenished.
 Strategy wait_for_quota() {
   return Strategy("wait_for_quota", [](const FailureContext& context) {
     const auto& asked = context.classification.retry_after;

@@ -86,7 +86,7 @@ void Signals::handle(int signal) {
     return;
   }
   ::kill(-group_, signal);
-  if (signal == SIGTSTP) {  // Both stop, and go on together.
+  if (signal == SIGTSTP) {  // Both stop, and continue together.
     ::kill(::getpid(), SIGSTOP);
     ::kill(-group_, SIGCONT);
   }

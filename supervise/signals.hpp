@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Signals of the supervisor: passed on to the child, or the end of a wait.
+// The supervisor's signals: passed on to the child, or ending a wait.
 
 #include "supervise/file_descriptor.hpp"
 #include "triage/result.hpp"
@@ -16,11 +16,11 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Takes SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGWINCH from the process.
-// While a child runs they go to its group; without one those that end a program stop the run. A
-// child that ends after such a signal is not started again.
-// One object a process, made before any other thread, so that all of them inherit the mask.
-// Thread-safety: all members may be called from several threads at once.
+// Takes over SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGWINCH. While a
+// child runs they go to its group; otherwise those that end a program stop the run. A child that
+// ends after such a signal is not restarted. One object per process, created before any other
+// thread, so that all inherit the mask. Thread-safety: all members may be called from several
+// threads at once.
 class Signals {
  public:
   // Errors: Errc::io.
@@ -29,28 +29,28 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // From now on the first signal that ends programs, SIGQUIT excepted, is not passed on, and stops
-  // no run: whoever looks at the token begins no further one. The second one is handled as ever.
+  // From now on the first terminating signal except SIGQUIT is not passed on and stops no run, but
+  // requests a stop of no_more(), so that no further run begins. The second is handled normally.
   void finish_at_first();
   [[nodiscard]] std::stop_token no_more() const { return no_more_.get_token(); }
 
-  // What was blocked before: for children.
+  // The signals blocked before, for children.
   [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
-  // Readable when a child has changed its state.
+  // Readable when a child's state has changed.
   [[nodiscard]] int child_events() const noexcept { return child_events_.get(); }
 
-  // Readable when a signal that ends programs has come: see clear_interrupts.
+  // Readable after a terminating signal: see clear_interrupts.
   [[nodiscard]] int interrupts() const noexcept { return told_.read.get(); }
   void clear_interrupts();
 
-  // From now on signals go to this group, and the size of the terminal to `terminal` (-1: none).
+  // Passes signals to this group, and the terminal's size to `terminal` (-1: none).
   void begin(pid_t group, int terminal);
-  // The child has ended. If a signal that ends programs came meanwhile, the run stops.
+  // The child has ended. Stops the run if a terminating signal came meanwhile.
   void end();
-  // The run is not to go on: the user has interrupted the child.
+  // The run must not continue: the user interrupted the child.
   void stop() { stop_.request_stop(); }
-  // The newest signal that ends programs; 0: none came.
+  // The newest terminating signal; 0: none.
   [[nodiscard]] int ended_by() const noexcept { return ended_by_.load(); }
 
  private:

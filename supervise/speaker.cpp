@@ -63,7 +63,7 @@ bool Speaker::read_lines(const std::function<void(std::string_view line, bool to
   const ssize_t got = ::read(file_.get(), block.data(), block.size());
   if (got < 0) return errno == EINTR || errno == EAGAIN;
   if (got == 0) {
-    if (!waiting_.empty()) on_line(waiting_, skipping_);  // A last line without its end.
+    if (!waiting_.empty()) on_line(waiting_, skipping_);  // A last line without a newline.
     waiting_.clear();
     return false;
   }

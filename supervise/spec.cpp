@@ -144,7 +144,7 @@ Result<RunSpec> spec_from_json(const Json& task) {
 
 std::vector<std::string> differences(const Json& one, const Json& other) {
   std::vector<std::string> found;
-  const Json none = to_json({});  // What an older task does not have is as if it had been left out.
+  const Json none = to_json({});  // Fields missing from an older task have their defaults.
   const auto value = [&none](const Json& task, const std::string& key) {
     return task.is_object() && task.contains(key) ? task[key] : none[key];
   };

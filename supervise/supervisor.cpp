@@ -40,7 +40,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view text = *one;
-    // Those of a supervisor of our own are not meant for the child.
+    // Meant for this process by its own supervisor.
     const std::string name(text.substr(0, text.find('=')));
     if (set.contains(name) || name == "TRIAGE_RECOVERY" || name.starts_with("WATCHDOG_")) continue;
     all.emplace_back(text);
@@ -82,7 +82,7 @@ Result<void> Supervisor::end_former(Attempt& attempt) {
   return outcome::success();
 }
 
-// What the run was begun with binds its steps, and what it proposes.
+// Applies the rules the run began with to its steps and proposals.
 Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
   AgentContract contract;
   if (!spec.contract.empty()) {
@@ -206,13 +206,13 @@ Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& 
                          const Protocol& protocol, const AdaptedAttempt& adapted) {
   *state_ = attempt.state().json();
   Failure failure = adapted.failure(end, base_name(spec.command.front()));
-  // What the program says itself is better than what its streams hold; what is known is known.
+  // The program's own report is better than its streams, but facts win.
   if (protocol.failure() && !failure.type && !adapted.unfinished()) failure = *protocol.failure();
   const bool began = end.printed || protocol.spoke();
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;
   }
-  // Before anybody quotes it: what is cut in the middle cannot be recognised any more.
+  // Before it is quoted: a truncated secret would not be recognised.
   if (options_.redactor) failure.text = options_.redactor->text(failure.text);
   return attempt.fail(std::move(failure));
 }
@@ -232,7 +232,7 @@ static RunAgent agent_with(Supervisor& supervisor, std::string version,
                    .classifier = classifier_of_runs(),
                    .gates = std::move(gates),
                    .guard = supervisor.guard(),
-                   // That a supervisor dies says nothing about the program that it supervises.
+                   // A dead supervisor says nothing about its program.
                    .max_crashes = 0}};
 }
 

@@ -22,7 +22,7 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Reads a contract in JSON. Injected, as reading a policy is.
+// Parses a contract in JSON. Injected, like reading a policy.
 using ReadContract = Result<AgentContract> (*)(const std::string& text);
 class AdaptedAttempt;
 
@@ -37,33 +37,33 @@ struct SupervisorOptions {
   ReadDocument read_document = nullptr;  // Adapters.
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
-  std::vector<std::string> left_out{};  // Of workspaces: WorkspaceOptions::left_out.
-  // Removes secrets from what programs say of their failures; null: nothing is removed. The store
-  // and the observer are expected to use it, too.
+  std::vector<std::string> left_out{};  // Excluded from workspaces: WorkspaceOptions::left_out.
+  // Removes secrets from programs' failures; null: nothing is removed. The store and the observer
+  // should use it too.
   std::shared_ptr<RunRedactor> redactor{};
-  // Changes how a run is executed here, such as where its program lies; null: as it was begun.
+  // Adapts a run to this host, such as the program's location; null: no changes.
   std::function<void(RunSpec&)> on_this_host{};
-  std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
-  std::function<void(const std::string&)> on_status{};   // What the child says that it is doing.
+  std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
+  std::function<void(const std::string&)> on_status{};   // The child's status.
 };
 
-// Serves one run after another. Thread-safety: none; runs are started by the thread that ends the
-// process.
+// Serves one run after another. Thread-safety: none; the thread that starts runs must be the one
+// that ends the process.
 class Supervisor {
  public:
   explicit Supervisor(SupervisorOptions options);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // One attempt of a run: what is left of a former supervisor's ends, the child starts and is
-  // served. The task is a RunSpec.
+  // One attempt of a run: ends what a former supervisor left, then starts and serves the child. The
+  // task is a RunSpec.
   [[nodiscard]] Result<Json> attempt(const Json& task, Attempt& attempt);
 
-  // How the newest child ended, as a shell would say it; empty if there was none.
+  // The newest child's exit status as in a shell; empty if there was none.
   [[nodiscard]] std::optional<int> newest_status() const noexcept { return status_; }
-  // The state of the attempt that failed last.
+  // The state of the last failed attempt.
   [[nodiscard]] std::shared_ptr<const Json> newest_state() const noexcept { return state_; }
-  // The run that was served last; empty if there was none.
+  // The last run served; empty if there was none.
   [[nodiscard]] const RunId& newest_run() const noexcept { return run_; }
   [[nodiscard]] std::shared_ptr<const StepGuard> guard() const noexcept { return guard_; }
   [[nodiscard]] const SupervisorOptions& options() const noexcept { return options_; }
@@ -77,7 +77,7 @@ class Supervisor {
                const AdaptedAttempt& adapted);
 
   SupervisorOptions options_;
-  std::set<RunId> looked_after_{};  // Runs whose former processes are known to be gone.
+  std::set<RunId> looked_after_{};  // Runs whose former processes are known to have ended.
   PrivateFolder folder_{};
   RunId run_{};
   std::shared_ptr<Json> state_ = std::make_shared<Json>();
@@ -88,12 +88,12 @@ class Supervisor {
 using RunCallable = std::function<Result<Json>(const Json&, Attempt&)>;
 using RunAgent = TriageAgent<RunCallable, Json>;
 
-// The agent of the runs of one command: its policy's gates are asked before each attempt, and its
-// version is version_of(). Runs that are older than that have another one: recorded_version, which
-// may be empty. supervisor: outlives it. Errors: those of find_adapter and of reading the policy.
+// The agent for runs of one command: asks its policy's gates before each attempt, and has
+// version_of() as its version. Runs from before that have recorded_version, which may be empty.
+// supervisor: must outlive it. Errors: those of find_adapter and of reading the policy.
 [[nodiscard]] Result<RunAgent> make_run_agent(Supervisor& supervisor, const RunSpec& spec,
                                               const std::string& recorded_version = {});
-// One that only looks at runs, of whatever command.
+// An agent that only inspects runs, of any command.
 [[nodiscard]] RunAgent make_watching_agent(Supervisor& supervisor);
 
 [[nodiscard]] Limits limits_of(const RunSpec& spec);

@@ -14,7 +14,7 @@ std::string text_at(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// A status of HTTP, given as a number or as a text that begins with one.
+// An HTTP status, as a number or as a text that begins with one.
 std::optional<int> status_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return std::nullopt;
@@ -48,7 +48,7 @@ void Tail::add(std::string_view bytes) {
     return;
   }
   kept_.append(bytes);
-  // Cut seldom, so that a stream of short lines costs what it is long.
+  // Trimmed rarely, so that many short lines cost linear time.
   if (kept_.size() > 4 * longest) kept_.erase(0, kept_.size() - longest);
 }
 
@@ -56,7 +56,7 @@ std::string Tail::text() const {
   const std::string_view kept = kept_;
   const std::string_view newest = kept.substr(kept.size() - std::min(kept.size(), longest));
   if (newest.size() == seen_) return std::string(newest);
-  // Of a line that has lost its beginning nobody can say what it was about.
+  // A line without its beginning cannot be interpreted.
   const std::size_t end = newest.find('\n');
   return std::string(newest.substr(end == std::string_view::npos ? 0 : end + 1));
 }
@@ -83,7 +83,7 @@ std::optional<Failure> json_error(const Json& object) {
 std::optional<Failure> last_json_error(std::string_view text) {
   for (std::size_t line = 0; line < most_lines && !text.empty(); ++line) {
     if (text.back() == '\n') text.remove_suffix(1);
-    const std::size_t start = text.rfind('\n') + 1;  // 0 where there is none.
+    const std::size_t start = text.rfind('\n') + 1;  // 0 if there is none.
     const std::string_view last = text.substr(start);
     text = text.substr(0, start);
     const std::size_t brace = last.find_first_not_of(" \t\r");

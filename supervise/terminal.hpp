@@ -10,11 +10,11 @@
 
 namespace triage::inline v0_1::supervise {
 
-// A pseudo terminal with the modes and the size of standard input, which hands every key on as long
-// as this lives and is as before afterwards.
+// A pseudo-terminal with the modes and size of standard input, which is in raw mode during this
+// object's life and restored afterwards.
 class Terminal {
  public:
-  // Empty if standard input is no terminal, or belongs to others just now. Errors: Errc::io.
+  // Empty if standard input is not a terminal, or is in the background. Errors: Errc::io.
   [[nodiscard]] static Result<std::optional<Terminal>> open();
   Terminal(Terminal&& other) noexcept = default;
   Terminal& operator=(Terminal&&) = delete;

@@ -43,14 +43,14 @@ int shell_status(int wait_status) noexcept {
 
 Failure failure_of(const ChildEnd& end, const std::string& name) {
   Failure failure;
-  // What a program has to complain about it says on standard error; some only know one stream.
+  // Programs report errors on standard error; some use only one stream.
   const std::string said = without_end(end.error.empty() ? end.out : end.error);
   auto reported = last_json_error(end.error);
   if (!reported) reported = last_json_error(end.out);
   if (reported) failure = *std::move(reported);
   const std::string how = how_it_ended(end, name);
   if (failure.text.empty()) failure.text = said;
-  // Our own words beside the program's would be weighed as if it had said them.
+  // Beside the program's own words, ours would count as its words.
   if (failure.text.empty() || !ended_by_itself(end)) {
     failure.text += (failure.text.empty() ? "" : "\n") + how;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From the end of a child to the failure that is classified.
+// Turns the end of a child into a failure to classify.
 
 #include "supervise/attempt_io.hpp"
 #include "triage/failure.hpp"
@@ -14,11 +14,11 @@ namespace triage::inline v0_1::supervise {
          (end.cause == ChildEnd::Cause::itself || end.cause == ChildEnd::Cause::dismissed);
 }
 
-// As a shell would say it: the exit status, or 128 and the number of the signal.
+// As in a shell: the exit status, or 128 plus the signal's number.
 [[nodiscard]] int shell_status(int wait_status) noexcept;
 
-// What the end says: facts that need no classifier as a type (a death by signal, want of memory, a
-// timeout), else the newest JSON error and the tails of the streams as text. name: of the program.
+// Facts that need no classifier become the type (a death by signal, lack of memory, a timeout);
+// otherwise the text is the newest JSON error and the streams' tails. name: the program's.
 [[nodiscard]] Failure failure_of(const ChildEnd& end, const std::string& name);
 
 }  // namespace triage::inline v0_1::supervise

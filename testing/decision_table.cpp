@@ -17,7 +17,7 @@ std::string target_name(RollbackTarget::Kind kind) {
   return describe(RecoveryAction::rollback({.kind = kind}));
 }
 
-// Everything in which the action is not as expected, in words; empty if nothing is.
+// Describes every way in which the action differs from the expected one; empty if it does not.
 std::string differences(const ExpectedDecision& expected, const RecoveryAction& action) {
   std::string text;
   const auto differs = [&](const std::string& wanted) {
@@ -53,7 +53,7 @@ std::string context_summary(const FailureContext& context) {
          std::to_string(context.attempt_number);
 }
 
-// One row's line; empty if it holds.
+// The line of one row; empty if it holds.
 std::string mismatch(const DecisionRow& row, const FailurePolicy& policy) {
   const std::string where = quoted(row.name) + " (" + context_summary(row.given) + "): ";
   try {

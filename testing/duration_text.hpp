@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Durations in what the test kit reports.
+// Durations in the test kit's reports.
 
 #include "triage/clock.hpp"
 

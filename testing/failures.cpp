@@ -13,7 +13,7 @@ struct Phrase {
   int status;
   std::string_view text;
 };
-// Source: IANA HTTP Status Code Registry; 529 is in use by several model providers.
+// Source: IANA HTTP Status Code Registry; several model providers use 529.
 constexpr std::array<Phrase, 16> phrases{{{400, "Bad Request"},
                                           {401, "Unauthorized"},
                                           {402, "Payment Required"},

@@ -131,7 +131,7 @@ template <class Act>
 auto FlakyStore::pass(StoreOperation operation, Act act) -> decltype(act()) {
   const auto fails = fault(operation);
   if (!fails) return act();
-  // The inner store's own error would be a lie about what happened, so it is dropped with the rest.
+  // The result is dropped: after a lost reply the caller knows neither success nor error.
   if (*fails == FaultPoint::after) [[maybe_unused]]
     const auto lost = act();
   return outcome::failure(failure_of(operation));

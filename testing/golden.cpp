@@ -14,7 +14,7 @@
 namespace triage::inline v0_1::testing {
 namespace {
 
-constexpr std::size_t most_lines = 2'000;  // The table of common lines has their product.
+constexpr std::size_t most_lines = 2'000;  // The comparison table has the product of both.
 constexpr std::size_t around = 3;
 
 bool belongs_to_an_id(char c) {
@@ -22,7 +22,7 @@ bool belongs_to_an_id(char c) {
          c == '_' || c == ':' || c == '-';
 }
 
-// The text with whole words that are run ids replaced by their names: an id may be as short as "1".
+// Replaces run ids that are whole words by their names: an id may be as short as "1".
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ struct Line {
   std::string text{};
 };
 
-// By the longest common subsequence. Source: D. Hirschberg, 1975; the plain table of it.
+// By longest common subsequence. Source: D. Hirschberg, 1975; here with a plain table.
 std::vector<Line> merged(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<std::vector<std::uint32_t>> common(a.size() + 1,
                                                  std::vector<std::uint32_t>(b.size() + 1, 0));

@@ -31,7 +31,7 @@ std::string store_text(const AgentOptions& options) {
          ", written " + modes[static_cast<std::size_t>(options.write_mode)];
 }
 
-// The names of what is there.
+// The names of the parts that are present.
 std::string list_of(std::initializer_list<std::pair<bool, std::string>> parts) {
   std::string text;
   for (const auto& [there, name] : parts) {

@@ -34,7 +34,7 @@ std::string outcome_text(const PlayedRun& run) {
   return text + ": " + printable(error.detail);
 }
 
-// Everything in which the run is not as expected, in words; empty if nothing is.
+// Describes every way in which the run differs from the expected one; empty if it does not.
 std::string differences(const ExpectedRun& expected, const PlayedRun& run) {
   std::string text;
   const auto differs = [&](const std::string& wanted) {

@@ -53,7 +53,7 @@ Result<Json> ScriptedAttempt::play(Attempt& attempt) const {
 }
 
 struct ScriptedAgent::Shared {
-  std::mutex mutex;  // Guards `calls`; the script does not change while it is played.
+  std::mutex mutex;  // Guards `calls`; the script does not change during a run.
   std::vector<SeenCall> calls;
   std::deque<ScriptedAttempt> script;
   bool repeat_last = false;

@@ -11,7 +11,7 @@ struct SimulatedClock::Pending {
   TimePoint when{};
   std::function<void()> ring{};
   std::mutex ringing{};  // Held during the call.
-  bool over = false;     // Rung, or not wanted any more.
+  bool over = false;     // Rung, or cancelled.
 };
 
 class SimulatedClock::Unset final : public Alarm {
@@ -43,7 +43,7 @@ bool SimulatedClock::sleep_until(TimePoint when, std::stop_token stop) {
     callback = on_wait_;
   }
   if (stop.stop_requested()) return false;
-  if (callback) callback(when);  // Without the lock: it may look at the clock.
+  if (callback) callback(when);  // Unlocked, because it may use the clock.
   if (stop.stop_requested()) return false;
   const TimePoint begun = now();
   const TimePoint end = std::max(begun, when);
@@ -76,7 +76,7 @@ std::unique_ptr<Alarm> SimulatedClock::alarm(TimePoint when, std::function<void(
   return std::make_unique<Unset>(std::move(pending));
 }
 
-// Without the clock's lock: what is called may look at the clock.
+// Unlocked, because callbacks may use the clock.
 void SimulatedClock::ring_due() {
   std::vector<std::shared_ptr<Pending>> due;
   {
@@ -95,7 +95,7 @@ void SimulatedClock::ring_due() {
 void SimulatedClock::advance(Duration duration) {
   {
     const std::scoped_lock lock(mutex_);
-    // Time stands still at its end instead of overflowing.
+    // Stops at its maximum instead of overflowing.
     now_ += std::clamp(duration, Duration::zero(), TimePoint::max() - now_);
   }
   ring_due();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks rules, codes, the model and all of it about every row of a corpus, the model each time
+// Asks rules, codes, the model and the whole classifier about every row of a corpus, with a model
 // fitted without the row's origin. scripts/eval_classifier makes tables of the answers.
 
 #include "calibration.hpp"
@@ -26,7 +26,7 @@ constexpr const char* usage =
     "of\n"
     "the classifier says. FOLDS: how many groups of origins are left out in turn; by default each\n"
     "origin by itself. For the model with text only 20 groups are enough.\n";
-constexpr std::size_t most_text_folds = 20;  // It is there to be compared, and as dear as the rest.
+constexpr std::size_t most_text_folds = 20;  // For comparison only, and as costly as the rest.
 
 struct Answer {
   FailureType type = FailureType::unknown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks the classifier about made-up runs: which step is to blame, and whether there is a loop.
+// Asks the classifier about generated runs which step is to blame and whether there is a loop.
 // Prints one JSON document; scripts/eval_critical_steps makes a table of it.
 
 #include "loop_runs.hpp"
@@ -102,7 +102,7 @@ Json loops(std::uint64_t first, std::uint64_t count, Trajectory (*make)(std::uin
     Count& own = counts[seed % names.size()];
     own.runs += 1;
     own.at_end += says_loop(steps) ? 1U : 0U;
-    // A failure of another kind may strike at any moment; one a run is asked about.
+    // Other failures may happen at any time; each run is asked at one random step.
     own.at_some_step += says_loop(steps.prefix(1 + seed * 7919 % steps.size())) ? 1U : 0U;
   }
   Json all = Json::array();

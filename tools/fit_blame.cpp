@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// fit_blame FOLDER [--write FILE] [--folds N] [--without SIGNAL]…: learns what the signals of a
-// conversation count for, from labelled runs as scripts/eval_outside reads them, and says how good
-// that is on runs that were left out. The same runs give the same weights.
+// fit_blame FOLDER [--write FILE] [--folds N] [--without SIGNAL]…: fits the weights of a
+// conversation's signals to labelled runs in the format of scripts/eval_outside, and reports the
+// accuracy on held-out runs. The same runs give the same weights.
 #include "classifier/blame/talk_blame.hpp"
 #include "failure_json.hpp"
 
@@ -23,12 +23,12 @@ using Weights = std::array<double, detail::signal_count>;
 using detail::Candidate;
 using detail::Signal;
 
-constexpr double pull = 0.03;  // Towards the assumed weights; small sets need it.
+constexpr double pull = 0.03;  // Towards the assumed weights; needed with little data.
 constexpr int repetitions = 5;
 
 struct Labelled {
   std::vector<Candidate> candidates{};
-  std::optional<std::size_t> right{};  // Among them; none: what is to blame is no candidate.
+  std::optional<std::size_t> right{};  // Among the candidates; none: the step to blame is not one.
   bool service = false;
 };
 
@@ -39,9 +39,8 @@ struct Setting {
   std::set<std::size_t> without{};
 };
 
-// What counts among agents, and where somebody is served. Others (apologies, objections, empty
-// results, words that repeat, the share of the answer that was known before) were tried and did
-// not help on runs that were left out.
+// Which signals count among agents, which in a service. Others (apologies, objections, empty
+// results, repeated words, the share of a known answer) did not help on held-out runs.
 bool counts(Signal signal, bool service) {
   switch (signal) {
     case Signal::order:
@@ -53,8 +52,8 @@ bool counts(Signal signal, bool service) {
   }
 }
 
-// What is assumed before any run is seen. Where the runs to learn from say nothing it stays so:
-// agents that plan and keep notes are in none of them.
+// The prior weights. They stay where the training runs say nothing: none of them has agents that
+// plan and keep notes.
 Weights assumed(bool service) {
   Weights weights{};
   const auto at = [&](Signal signal) -> double& {
@@ -74,7 +73,7 @@ std::vector<double> likely(const Labelled& run, const Weights& weights, double s
   return detail::likelihoods(run.candidates, narrow, sharpness);
 }
 
-// Gradient ascent (Adam) on the log likelihood, with a Gaussian prior around what is assumed.
+// Gradient ascent (Adam) on the log likelihood, with a Gaussian prior around the assumed weights.
 Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, bool service) {
   const Weights prior = assumed(service);
   Weights weights = prior;
@@ -113,13 +112,13 @@ std::vector<const Labelled*> learnable(const std::vector<const Labelled*>& runs)
   return kept;
 }
 
-// A run that was left out, and the weights of the others.
+// A held-out run, and the weights fitted to the others.
 struct LeftOut {
   const Labelled* run;
   Weights weights;
 };
 
-// Every run once a repetition, in folds drawn by a fixed generator.
+// Holds out every run once per repetition, in folds drawn with a fixed seed.
 std::vector<LeftOut> leave_out(const std::vector<const Labelled*>& runs, const Setting& setting,
                                bool service) {
   std::vector<LeftOut> all;

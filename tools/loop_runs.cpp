@@ -107,7 +107,7 @@ class Scene {
         const Json input{{"suite", dice_.id("suite-")}};
         while (failing > 0) {
           call("edit", {{"line", dice_.between(1, 900)}, {"text", dice_.id("x")}}, {{"ok", true}});
-          if (dice_.chance(0.75)) --failing;  // An edit need not help.
+          if (dice_.chance(0.75)) --failing;  // An edit may not help.
           call("run_tests", input, {{"failing", failing}});
         }
         break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Made-up runs that repeat themselves, rightly or not.
+// Generated runs with repetitions, legitimate or not.
 
 #include "triage/trajectory.hpp"
 
@@ -10,13 +10,13 @@
 
 namespace triage::evaluation {
 
-// Right repetitions.
+// Legitimate repetitions.
 enum class Clean : std::uint8_t {
-  plain,           // One item after the other, with thoughts in between.
-  pages,           // The same tool, page by page.
+  plain,           // One item after another, with thoughts in between.
+  pages,           // The same tool for one page after another.
   polling,         // The same call until its changing answer says that the work is done.
-  waiting,         // The same, but "pending" again and again before that.
-  retries,         // The same call fails some times, then succeeds.
+  waiting,         // The same, with several identical "pending" results first.
+  retries,         // The same call fails a few times, then succeeds.
   mending,         // Edit, test, edit, test: other edits, fewer failing tests.
   several_agents,  // Agents that work, test, poll and ping in turn.
 };
@@ -28,24 +28,24 @@ inline constexpr std::array<std::string_view, 7> clean_names{"item by item",
                                                              "edit and test",
                                                              "several agents"};
 
-// Wrong ones.
+// Loops.
 enum class Stuck : std::uint8_t {
   one_call,         // A-A-A
   in_turn,          // A-B-A-B, or with three
-  without_results,  // The same, and the answers were not recorded.
+  without_results,  // The same, but without recorded results.
   failing,          // The same call, the same error.
-  one_of_agents,    // One agent repeats itself while others get on with their work.
+  one_of_agents,    // One agent repeats itself while others make progress.
   back_and_forth,   // Agents hand the same work to each other.
-  same_words,       // The model says the same again; no tool is called.
+  same_words,       // The model repeats itself without calling tools.
 };
 inline constexpr std::array<std::string_view, 7> stuck_names{
     "one call",       "calls in turn",         "results not recorded",
     "the same error", "one of several agents", "work handed back and forth",
     "the same words"};
 
-// The same seed gives the same run; kind number seed % 7. Ends where all is done.
+// The same seed gives the same run; its kind is seed % 7. Ends when everything is done.
 [[nodiscard]] Trajectory clean_run(std::uint64_t seed);
-// Ends in the loop, after 3 to 6 turns of it.
+// Ends in a loop, after 3 to 6 repetitions.
 [[nodiscard]] Trajectory stuck_run(std::uint64_t seed);
 
 }  // namespace triage::evaluation

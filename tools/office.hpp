@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What agents of made-up runs work with: tools, names of things, and how programs word errors.
+// The world of generated runs: tools, names of things, and the wording of errors.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -11,17 +11,17 @@
 
 namespace triage::evaluation {
 
-// Stages that every item of work passes: found, got, made, put; then all are shipped together.
+// The stages of each work item: found, got, made, put; finally all are shipped together.
 enum Stage : std::size_t { find, get, make, put, ship };
 
 struct Office {
   std::array<const char*, 5> tools;
   std::array<const char*, 5> input_keys;
   std::array<const char*, 4> id_prefixes;  // Of what the first four stages hand on.
-  const char* list_key;                    // Of what `find` answers.
-  const char* side_tool;                   // Nobody minds if it fails.
-  const char* check_tool;                  // Answers with problems; usually there are none.
-  const char* mirror_tool;                 // Can do what `get` does.
+  const char* list_key;                    // In the result of `find`.
+  const char* side_tool;                   // Its failures do not matter.
+  const char* check_tool;                  // Returns problems; usually none.
+  const char* mirror_tool;                 // Can replace `get`.
   const char* subject;
 };
 
@@ -49,20 +49,20 @@ class Dice {
 };
 
 [[nodiscard]] const Office& some_office(Dice& dice);
-// What a step prints that cannot reach or use what it works with.
+// Printed by a step that cannot reach or use its input.
 [[nodiscard]] std::string plain_error(Dice& dice, const std::string& thing);
-// What an overloaded or distant service prints.
+// Printed by an overloaded or remote service.
 [[nodiscard]] std::string distant_error(Dice& dice);
-// What is printed where `thing` is asked for and is not there.
+// Printed when `thing` is requested but does not exist.
 [[nodiscard]] std::string missing_error(Dice& dice, const std::string& thing);
-// What is printed where a value has not the shape that the code takes for granted.
+// Printed when a value lacks the shape that code assumes.
 [[nodiscard]] std::string shape_error(Dice& dice);
-// What a model's provider prints where a request is too long.
+// Printed by a model provider when a request is too long.
 [[nodiscard]] std::string overflow_error(Dice& dice);
-// Prose of so many words.
+// Prose with this many words.
 [[nodiscard]] std::string text(Dice& dice, std::size_t words);
-// An answer that tells of an error; one that has another shape than others of the stage; one in
-// which there is nothing.
+// A result that reports an error; one with a different shape from others of the stage; an empty
+// one.
 [[nodiscard]] Json error_answer(Dice& dice, const std::string& error);
 [[nodiscard]] Json odd_answer(Dice& dice, const Office& office, std::size_t stage);
 [[nodiscard]] Json empty_answer(Dice& dice, const Office& office, std::size_t stage);

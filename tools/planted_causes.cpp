@@ -16,7 +16,7 @@ enum class Hands { on, nothing, hollow };  // What an item has after its last st
 struct Item {
   std::string topic{};
   std::array<std::string, 4> handles{};
-  std::size_t done = 0;  // Stages that are over.
+  std::size_t done = 0;  // Completed stages.
   Hands hands = Hands::on;
 };
 
@@ -46,7 +46,7 @@ class Script {
   }
 
  private:
-  // --- the cast
+  // --- setting the scene
   void prepare() {
     noise_ = 0.05 + 0.05 * static_cast<double>(dice_.below(7));
     records_outputs_ = dice_.chance(0.93);
@@ -76,7 +76,7 @@ class Script {
     }
   }
 
-  // Causes that belong to no item.
+  // Causes that do not belong to an item.
   [[nodiscard]] bool at_once() const {
     return !planted_ && (run_.cause == Cause::loop || run_.cause == Cause::large_output ||
                          run_.cause == Cause::broken_constraint);
@@ -163,21 +163,21 @@ class Script {
     ++item.done;
   }
 
-  // What goes wrong before a step, and is mended.
+  // Goes wrong before a step and is corrected.
   void before(const Item& item, std::size_t stage) {
     if (!dice_.chance(noise_)) return;
     const Json input = input_of(item, stage);
     switch (dice_.below(4)) {
       case 0:
-      case 1: {  // Tried again.
+      case 1: {  // Retried.
         const std::string error = distant_error(dice_);
         for (std::size_t i = dice_.between(1, 2); i > 0; --i) fail(tool(stage), input, error);
         break;
       }
-      case 2:  // Called with a wrong argument, then rightly.
+      case 2:  // A wrong argument, corrected.
         fail(tool(stage), {{"item", input.front()}}, "unexpected keyword argument 'item'");
         break;
-      default:  // A tool that does not exist, then the right one.
+      default:  // A non-existent tool, then the right one.
         fail("get_" + tool(stage), input, "no such tool: get_" + tool(stage));
     }
   }
@@ -227,7 +227,7 @@ class Script {
       default: own_fault(input, stage, given); return;
     }
     ++item.done;
-    // The agent goes on with nothing, or as if it had what it expected.
+    // The agent continues with nothing, or as if it had what it expected.
     item.hands = dice_.chance(0.7) ? Hands::nothing : Hands::on;
     wrong_ = item.hands == Hands::on ? own : "";
   }
@@ -317,7 +317,7 @@ class Script {
     end("the answer did not pass the final check");
   }
 
-  // --- how it shows
+  // --- symptoms
   void show(Item& item, std::size_t stage, Json all = nullptr) {
     const Json input =
         stage == ship ? Json{{office_.input_keys[ship], std::move(all)}} : input_of(item, stage);
@@ -339,7 +339,7 @@ class Script {
     }
   }
 
-  // --- what happens besides
+  // --- other events
   void think() {
     run_.trajectory.append({.action = "think", .llm_output = thought(dice_, office_.subject)});
   }
@@ -347,7 +347,7 @@ class Script {
   void interlude() {
     switch (dice_.below(4)) {
       case 0: think(); break;
-      case 1:  // Nobody minds.
+      case 1:  // Does not matter.
         if (dice_.chance(0.4)) {
           fail(office_.side_tool, {{"text", thought(dice_, office_.subject)}},
                dice_.chance(0.5) ? distant_error(dice_) : plain_error(dice_, office_.side_tool));
@@ -355,11 +355,11 @@ class Script {
           answer(office_.side_tool, {{"text", text(dice_, 4)}}, nullptr);
         }
         break;
-      case 2:  // Rightly empty.
+      case 2:  // Legitimately empty.
         answer(office_.check_tool, {{"scope", dice_.id("scope-")}},
                dice_.chance(0.8) ? Json::array() : Json::array({text(dice_, 3)}));
         break;
-      default: {  // Another way to the same.
+      default: {  // An alternative way.
         const Json input{{office_.input_keys[get], dice_.id(office_.id_prefixes[find])}};
         fail(tool(get), input, distant_error(dice_));
         answer(office_.mirror_tool, input,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Made-up runs of several steps that fail for a reason that was planted in one of them.
+// Generated runs of several steps that fail because of a cause planted in one step.
 
 #include "triage/contract.hpp"
 #include "triage/failure.hpp"
@@ -14,15 +14,15 @@ namespace triage::evaluation {
 
 // How a run goes wrong.
 enum class Cause : std::uint8_t {
-  outside_tool,  // A tool that the contract does not know, and the agent goes on without a result.
-  swallowed_error,    // A step fails, nobody minds, and something later needs its result.
+  outside_tool,       // A tool unknown to the contract; the agent continues without a result.
+  swallowed_error,    // A step fails unnoticed, and a later one needs its result.
   odd_output,         // A result of another shape is passed on.
-  wrong_value,        // A result names something that does not exist; it looks like the others.
-  empty_result,       // Nothing was found, and a later step takes the first of it.
-  loop,               // The same calls again and again.
+  wrong_value,        // A result names something that does not exist, but looks like the others.
+  empty_result,       // Nothing was found, and a later step takes its first element.
+  loop,               // The same calls repeated.
   large_output,       // One result fills the context.
-  broken_constraint,  // The model says what it must not say; a check at the end sees it.
-  own_fault,          // The step that fails is the one to blame.
+  broken_constraint,  // The model says something forbidden; a check at the end finds it.
+  own_fault,          // The failing step itself is to blame.
 };
 inline constexpr std::size_t cause_count = 9;
 inline constexpr std::array<std::string_view, cause_count> cause_names{
@@ -44,9 +44,9 @@ struct PlantedRun {
   AgentContract contract{};
 };
 
-// The same seed gives the same run; cause number seed % cause_count. 6 to about 80 steps, with
-// retries that succeed, calls that are mended, failures that do not matter, empty results that are
-// right, steps of other items and other agents in between.
+// The same seed gives the same run; its cause is seed % cause_count. 6 to about 80 steps, among
+// them retries that succeed, corrected calls, harmless failures, legitimately empty results, and
+// steps of other items and other agents.
 [[nodiscard]] PlantedRun plant(std::uint64_t seed);
 
 }  // namespace triage::evaluation

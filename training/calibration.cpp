@@ -41,24 +41,24 @@ double best_temperature(const std::vector<Judged>& judged, detail::TextKind kind
 struct Guess {
   double confidence = 0;
   bool right = false;
-  bool overrides = false;  // The row is unknown.
+  bool overrides = false;  // The row's label is unknown.
 };
-constexpr double least_threshold = 0.4;  // What is less likely is not worth saying.
-// Types that share a threshold, and what was guessed to be one of them.
+constexpr double least_threshold = 0.4;  // Less likely types are not worth reporting.
+// Types that share a threshold, and the guesses of them.
 struct Group {
   std::vector<FailureType> types{};
-  std::vector<Guess> guesses{};  // The most confident first.
+  std::vector<Guess> guesses{};  // Most confident first.
 };
 
-// Where to cut the guesses of one group, and what stays above.
+// Where to cut a group's guesses, and what remains above.
 struct Cut {
-  double threshold = 2;  // Nothing reaches it.
+  double threshold = 2;  // Unreachable.
   double said = 0;
   double right = 0;
   double overrides = 0;
 };
 
-// Every place where the guesses can be cut, the shortest first. guesses: the most confident first.
+// Visits every possible cut, shortest first. guesses: most confident first.
 template <class Visit>
 void for_each_cut(const std::vector<Guess>& guesses, Visit&& visit,
                   double least = least_threshold) {
@@ -68,13 +68,13 @@ void for_each_cut(const std::vector<Guess>& guesses, Visit&& visit,
     here.said += 1;
     here.right += guesses[i].right ? 1 : 0;
     here.overrides += guesses[i].overrides ? 1 : 0;
-    // Equal confidences cannot be cut apart.
+    // Equal confidences cannot be separated.
     if (i + 1 < guesses.size() && guesses[i + 1].confidence == here.threshold) continue;
     visit(here);
   }
 }
 
-// The cut with the most right guesses, where a wrong one costs as much as `price` right ones.
+// The cut with the most right guesses, if a wrong one costs `price` right ones.
 Cut best_cut(const std::vector<Guess>& guesses, double price) {
   Cut best;
   double best_gain = 0;
@@ -87,15 +87,15 @@ Cut best_cut(const std::vector<Guess>& guesses, double price) {
   return best;
 }
 
-// The longest cut in which the share of right guesses is high enough, where a type of which few
-// rows are known is taken for one of its group: `others` has the guesses of all of them.
+// The longest cut with a sufficient share of right guesses. A type with few rows is assumed to be
+// like its group, whose guesses are `others`.
 Cut backed_cut(const std::vector<Guess>& guesses, const std::vector<Guess>& others,
                double precision) {
-  constexpr double weight = 20;  // Rows for which the group counts.
+  constexpr double weight = 20;  // How many rows the group counts for.
   constexpr double any = 0;
   Cut longest;
   const auto visit = [&](const Cut& here) {
-    double said = 1;  // One more, and wrong.
+    double said = 1;  // Starts with one wrong guess.
     double right = 0;
     for (const Guess& other : others) {
       if (other.confidence < here.threshold) break;
@@ -110,8 +110,8 @@ Cut backed_cut(const std::vector<Guess>& guesses, const std::vector<Guess>& othe
 
 using CutPair = std::array<Cut, detail::text_kind_count>;
 
-// Where to cut the guesses of both kinds of text, so that together with what is settled they reach
-// the goals and as many right ones as possible stay.
+// The cuts for both kinds of text that, together with what is settled, reach the goals and keep the
+// most right guesses.
 CutPair longest_cuts(const std::array<Group, detail::text_kind_count>& groups, const Cut& settled,
                      double precision, double most_overridden) {
   CutPair longest;
@@ -142,7 +142,7 @@ void set_threshold(const Group& group, const Cut& cut, detail::TextKind kind,
   }
 }
 
-// Thresholds for the groups at the lowest price of a wrong guess at which the goals are reached.
+// Thresholds for the groups, at the lowest price of a wrong guess that reaches the goals.
 void set_thresholds(const std::vector<Group>& groups, const Cut& settled, double precision,
                     double most_overridden, Calibration& calibration) {
   constexpr double highest_price = 1000;
@@ -164,7 +164,7 @@ void sort_guesses(std::vector<Guess>& guesses) {
                    [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
 }
 
-// The rows in which the rules suggest the likeliest type, too, by type.
+// The rows for which the rules agree with the most likely type, by type.
 std::array<std::vector<Guess>, failure_type_count> backed_guesses(const std::vector<Judged>& judged,
                                                                   const Calibration& calibration) {
   std::array<std::vector<Guess>, failure_type_count> backed;
@@ -186,7 +186,7 @@ struct Settled {
   Cut others{};
 };
 
-// Finds what may be said where rules and model agree.
+// Determines what may be reported if rules and model agree.
 Settled settle_agreed(const std::vector<Judged>& judged, const CalibrationGoals& goals,
                       Calibration& calibration) {
   auto backed = backed_guesses(judged, calibration);

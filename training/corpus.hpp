@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The corpus of failures: data/failures/*.jsonl, one row a line, and the wordings of
+// The corpus of failures: data/failures/*.jsonl, one row per line, and wordings from
 // data/failures/*.grammar.
 
 #include "triage/failure.hpp"
@@ -14,7 +14,7 @@ namespace triage::training {
 enum class RowKind : std::uint8_t { written, provoked, paraphrase, correction };
 
 struct Row {
-  Failure failure{};  // The text, and the codes that its origin carries.
+  Failure failure{};  // The text, and the codes given with it.
   FailureType label = FailureType::unknown;
   std::string reason{};
   std::size_t origin = 0;  // Index in Corpus::origins.
@@ -26,20 +26,19 @@ struct Row {
 struct Corpus {
   std::vector<Row> rows{};
   std::vector<std::string> origins{};
-  std::size_t written_origins = 0;  // The first ones; behind them stand the patterns of grammars.
+  std::size_t written_origins = 0;  // These come first, followed by the patterns of grammars.
 };
 
-// Wordings taken from one pattern of a grammar.
+// Wordings per pattern of a grammar.
 inline constexpr std::size_t wordings_a_pattern = 16;
 
-// A wording that shares more with a row is not used: the row teaches the same, and rows of an
-// origin that is left out must not be known from elsewhere.
+// Wordings more similar to a row are not used: they teach nothing new, and a held-out origin's rows
+// must not leak in from elsewhere.
 inline constexpr double most_shared = 0.5;
 
-// Reads every *.jsonl of a folder, in the order of their names, then every *.grammar: its wordings
-// are paraphrases, each pattern an origin of its own.
-// Errors: Errc::not_found without rows; Errc::invalid_argument, naming file, line and what is
-// wrong.
+// Reads every *.jsonl of a folder in the order of names, then every *.grammar, whose wordings are
+// paraphrases with one origin per pattern. Errors: Errc::not_found without rows;
+// Errc::invalid_argument, naming file, line and problem.
 [[nodiscard]] Result<Corpus> read_corpus(const std::string& folder);
 
 }  // namespace triage::training

@@ -10,7 +10,7 @@ namespace triage::training {
 namespace {
 
 constexpr std::size_t deepest_macro = 30;
-constexpr std::size_t tries_a_wording = 3;  // Until a pattern counts as used up.
+constexpr std::size_t tries_a_wording = 3;  // Until a pattern counts as exhausted.
 
 struct Pattern {
   FailureType label = FailureType::unknown;
@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// Where the alternative that begins at `at` ends: at its "|", the "]" behind it, or the end.
+// The end of the alternative at `at`: its "|", the closing "]", or the end.
 std::size_t end_of_alternative(std::string_view text, std::size_t at) {
   std::size_t open = 0;
   for (; at < text.size(); ++at) {
@@ -45,12 +45,12 @@ std::size_t end_of_alternative(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// Writes one wording of a pattern.
+// Generates one wording of a pattern.
 class Expansion {
  public:
   Expansion(const Macros& macros, std::mt19937& random) : macros_(macros), random_(random) {}
 
-  // What is wrong with the pattern; empty if nothing is.
+  // What is wrong with the pattern; empty if it is valid.
   std::string run(std::string_view pattern) {
     text.clear();
     problem_.clear();
@@ -162,7 +162,7 @@ class Reader {
     if (equals == line.npos || macro.empty() || macro.find_first_of(" \t[<|") != macro.npos) {
       return "is neither \"name = alternatives\" nor label, reason and pattern between tabs";
     }
-    // A choice ends with its bracket.
+    // A choice includes its closing bracket.
     brackets_.push_back(std::make_unique<std::string>(trimmed(line.substr(equals + 1))));
     brackets_.back()->push_back(']');
     macros[macro] = *brackets_.back();

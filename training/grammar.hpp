@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Grammars of failures: patterns with alternatives, each of which stands for many wordings.
+// Grammars of failures: patterns with alternatives that each stand for many wordings.
 
 #include "triage/result.hpp"
 #include "triage/taxonomy.hpp"
@@ -12,7 +12,7 @@
 
 namespace triage::training {
 
-// One wording that a pattern stands for.
+// One wording of a pattern.
 struct Wording {
   std::string text{};
   FailureType label = FailureType::unknown;

@@ -16,7 +16,7 @@ std::uint64_t hashed(std::uint64_t hash, std::string_view text) {
   return (hash ^ 0xFFU) * hash_prime;
 }
 
-// Quoted names, words with digits and compound names each become one word.
+// Replaces quoted names, words with digits and compound names by one word each.
 std::string masked(std::string_view text) {
   static const RE2 quoted(R"('[^'\n]{1,60}'|"[^"\n]{1,60}"|`[^`\n]{1,60}`)");
   static const RE2 numbered(R"([\pL\pN_./:@-]*\pN[\pL\pN_./:@-]*)");

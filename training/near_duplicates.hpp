@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Texts that say the same but for names and numbers.
+// Finds texts that differ only in names and numbers.
 
 #include <cstdint>
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace triage::training {
 
-// The measure of scripts/check_corpus: the share of word trigrams that two texts have in common,
-// once names and numbers are masked. Linear in the trigrams' occurrences.
+// Measures like scripts/check_corpus: the share of word trigrams two texts have in common, with
+// names and numbers masked. Linear in the occurrences of trigrams.
 class NearDuplicates {
  public:
   void add(std::string_view text);
-  // The largest share that a text has in common with any of those added; 0 to 1.
+  // The largest share in common with any text added; 0 to 1.
   [[nodiscard]] double largest_share(std::string_view text) const;
 
  private:

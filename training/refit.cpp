@@ -15,7 +15,7 @@ namespace {
 
 using enum FailureType;
 
-constexpr float correction_weight = 3;  // A correction is about the very agent that will ask.
+constexpr float correction_weight = 3;  // It concerns the very agent that will ask.
 
 const std::vector<std::vector<FailureType>> groups{
     {wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete},
@@ -30,15 +30,15 @@ std::size_t group_of(FailureType type) {
   return groups.size();  // unknown
 }
 
-// An origin's or wording's number, a new one if it is not known.
+// The number of an origin or wording, a new one if it is unknown.
 std::size_t number_of(std::map<std::string, std::size_t>& numbers, const std::string& name) {
   return numbers.try_emplace(name, numbers.size()).first->second;
 }
 
-// Rows, what they teach, and in which fold they are left out.
+// Rows, their examples, and the fold in which each is held out.
 struct Lesson {
   Corpus corpus{};
-  std::vector<Example> examples{};  // Those of the rows first, then further teaching.
+  std::vector<Example> examples{};  // The rows' own first, then additional ones.
   std::vector<std::size_t> fold{};  // Of each origin of `corpus`.
 
   [[nodiscard]] std::size_t fold_of(const Example& example) const { return fold[example.origin]; }
@@ -46,7 +46,7 @@ struct Lesson {
 
 using Posteriors = std::vector<detail::Posterior>;
 
-// What models say of rows that they have not seen.
+// Posteriors of models that have not seen the rows.
 struct Opinions {
   Posteriors corpus{};
   Posteriors corrections{};
@@ -54,8 +54,7 @@ struct Opinions {
 
 struct Course {
   Lesson corpus{};
-  Lesson
-      corrections{};  // Its "origins" are wordings: a word that several of them have is not a name.
+  Lesson corrections{};  // Wordings act as "origins": a word in several of them is not a name.
   std::vector<std::size_t> origin_of_correction{};  // Of each wording.
   std::size_t folds = 0;
   unsigned threads = 1;
@@ -74,7 +73,7 @@ void ask(const detail::TextModel& model, const Lesson& lesson, std::size_t fold,
   }
 }
 
-// Leaves one fold after the other out. taught: whether corrections teach.
+// Holds out one fold after another. taught: whether corrections are used for training.
 Opinions leave_out(const Course& course, bool taught) {
   Opinions opinions{.corpus = Posteriors(course.corpus.corpus.rows.size()),
                     .corrections = Posteriors(course.corrections.corpus.rows.size())};
@@ -110,7 +109,7 @@ void judge(const Lesson& lesson, const Posteriors& posteriors, std::size_t fold_
   }
 }
 
-// Thresholds found on rows of the other folds; those of no fold are found on all rows.
+// Thresholds fitted on rows of the other folds; rows in no fold use all rows.
 Calibration calibration_without(const Course& course, const Opinions& opinions, bool taught,
                                 std::size_t fold) {
   std::vector<Judged> judged;
@@ -135,7 +134,7 @@ std::vector<FailureType> answers(const Lesson& lesson, const Posteriors& posteri
   std::vector<FailureType> all;
   for (std::size_t i = 0; i < lesson.corpus.rows.size(); ++i) {
     if (lesson.examples[i].only_teaches) {
-      all.push_back(unknown);  // Nobody asks.
+      all.push_back(unknown);  // Not asked.
       continue;
     }
     all.push_back(answer(lesson.corpus.rows[i].failure, posteriors[i], lesson.examples[i],
@@ -172,7 +171,7 @@ Score score_of_corpus(const Lesson& lesson, const std::vector<FailureType>& said
     if (row.kind == RowKind::paraphrase) continue;
     score.add(row.label, said[i]);
     for (std::size_t group = 0; group < groups.size(); ++group) {
-      // A row counts for the group that it belongs to, and for the one it was taken for.
+      // A row counts for its own group and for the one it was assigned to.
       if (group_of(row.label) == group || group_of(said[i]) == group) {
         Score& own = by_group[group];
         own.rows += 1;
@@ -211,14 +210,14 @@ Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
       course.origin_of_correction.push_back(origin);
     course.corrections.corpus.rows.push_back(row_of(correction, wording));
   }
-  // Wordings are numbered behind the origins of the corpus, as if each were one.
+  // Wordings are numbered after the corpus's origins, as if each were one.
   course.corrections.examples = make_examples(course.corrections.corpus, {});
   course.folds = options.folds == 0 ? origins.size() : std::min(options.folds, origins.size());
   course.threads = std::max(1U, options.threads);
   const std::vector<std::size_t> fold = shuffled_folds(origins.size(), course.folds);
   course.corpus.fold.assign(fold.begin(),
                             fold.begin() + static_cast<std::ptrdiff_t>(corpus.written_origins));
-  course.corpus.fold.resize(corpus.origins.size(), 0);  // Patterns of grammars are never left out.
+  course.corpus.fold.resize(corpus.origins.size(), 0);  // Patterns of grammars are never held out.
   for (const std::size_t origin : course.origin_of_correction) {
     course.corrections.fold.push_back(fold[origin]);
   }
@@ -229,7 +228,7 @@ Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
     example.origin += first;
   }
   const auto shift = [&](std::vector<std::size_t>& folds) {
-    folds.insert(folds.begin(), first, 0);  // Numbers below are those of the corpus.
+    folds.insert(folds.begin(), first, 0);  // Numbers below these are the corpus's.
   };
   shift(course.corrections.fold);
   shift(by_wording);
@@ -321,7 +320,7 @@ Result<Refit> refit(const Corpus& corpus, const std::vector<Correction>& correct
   const Answers said_of_wordings = examine(course, wordings, true);
   report.corrections_by_wording = {report.corrections_by_origin.before,
                                    score_of(course.corrections, said_of_wordings.corrections)};
-  // Who corrects an agent will ask about the same agent: its wordings are new, its origin is not.
+  // Corrections come from the agent that will be classified: new wordings, but a known origin.
   wordings.corpus = after.corpus;
   const Calibration calibration = calibration_without(course, wordings, true, course.folds);
   return outcome::success(

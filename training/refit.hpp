@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Fits the text model to the corpus and to corrections, and says what the corrections were worth.
+// Fits the text model to the corpus and to corrections, and measures the corrections' benefit.
 
 #include "corpus.hpp"
 #include "triage/corrections.hpp"
@@ -12,11 +12,11 @@
 namespace triage::training {
 
 struct RefitOptions {
-  std::size_t folds = 10;  // Groups of origins left out in turn; 0: every origin by itself.
-  unsigned threads = 2;    // The result does not depend on it.
+  std::size_t folds = 10;  // Groups of origins held out in turn; 0: each origin by itself.
+  unsigned threads = 2;    // Does not affect the result.
 };
 
-// How rows were answered by models that had seen nothing of them.
+// The answers of models that had not seen the rows.
 struct Score {
   std::size_t rows = 0;
   std::size_t failures = 0;    // Rows whose label is a type.
@@ -28,21 +28,21 @@ struct Score {
 };
 
 struct ScoreChange {
-  Score before{};  // Without the corrections.
-  Score after{};   // With those that may be known.
+  Score before{};  // Trained without the corrections.
+  Score after{};   // Trained with those not held out.
 };
 
 struct RefitReport {
   std::size_t corpus_rows = 0;
-  std::size_t origins = 0;  // Of corpus and corrections together.
+  std::size_t origins = 0;  // In corpus and corrections together.
   std::size_t corrections = 0;
   std::size_t wordings = 0;  // Corrections that differ in more than names and numbers.
   std::size_t folds = 0;
-  // Leaving origins out, in the order of group_names().
+  // With held-out origins, in the order of group_names().
   std::vector<ScoreChange> groups{};
   ScoreChange corpus{};                  // All rows of the corpus.
-  ScoreChange corrections_by_origin{};   // No correction of the same origin is known …
-  ScoreChange corrections_by_wording{};  // … none of the same wording is.
+  ScoreChange corrections_by_origin{};   // Without any correction of the same origin …
+  ScoreChange corrections_by_wording{};  // … or of the same wording.
 };
 
 struct Refit {

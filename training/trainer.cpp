@@ -23,27 +23,26 @@ using detail::ModelParameters;
 constexpr std::size_t types = failure_type_count;
 constexpr std::size_t row_size = ModelParameters::row_size;
 constexpr float codes_only_weight = 0.25F;  // A code without its text teaches little.
-constexpr float wording_weight = 0.35F;     // Of a grammar; a row was seen.
+constexpr float wording_weight = 0.35F;     // From a grammar; rows are real.
 
-// How much the groups count beside each other. Found by leaving origins out.
+// Relative weights of the feature groups. Found with held-out origins.
 constexpr std::array<float, feature_group_count> group_scales{1.0F, 0.5F, 1.0F, 1.0F, 1.0F,
                                                               1.0F, 1.0F, 1.0F, 1.0F};
 
 using Scores = std::array<float, row_size>;
 
-// The order of one epoch. std::shuffle differs between standard libraries.
+// Shuffles an epoch. std::shuffle differs between standard libraries.
 void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
 
-// Which feature stands in which row of the table: those of many origins first, until their bucket
-// is full.
+// Assigns features to rows of the table: those of many origins first, until their bucket is full.
 class Places {
  public:
   Places(const std::vector<const Example*>& examples, std::size_t least_origins) {
     std::vector<Known> known = count_origins(examples);
     std::erase_if(known, [&](const Known& feature) { return feature.origins < least_origins; });
-    // Equal ones stay in the order of their hashes.
+    // Ties keep the order of their hashes.
     std::stable_sort(known.begin(), known.end(),
                      [](const Known& a, const Known& b) { return a.origins > b.origins; });
     for (const Known& feature : known) place(feature.hash);
@@ -68,11 +67,11 @@ class Places {
     std::size_t origins = 0;
   };
 
-  // Every feature once, by hash.
+  // All features, by hash, without duplicates.
   static std::vector<Known> count_origins(const std::vector<const Example*>& examples) {
     std::map<std::size_t, std::vector<const Example*>> by_origin;
     for (const Example* example : examples) by_origin[example->origin].push_back(example);
-    std::vector<std::uint32_t> hashes;  // Once for each origin that has it.
+    std::vector<std::uint32_t> hashes;  // Once per origin that has it.
     for (const auto& [origin, of_origin] : by_origin) {
       std::vector<std::uint32_t> own;
       for (const Example* example : of_origin) {
@@ -93,7 +92,7 @@ class Places {
   void place(std::uint32_t hash) {
     const std::size_t begin = detail::bucket_begin(hash);
     for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
-      if (tags_[i] == detail::feature_tag(hash)) return;  // It shares the other one's row.
+      if (tags_[i] == detail::feature_tag(hash)) return;  // It shares the other feature's row.
       if (tags_[i] != 0) continue;
       tags_[i] = detail::feature_tag(hash);
       return;
@@ -207,7 +206,7 @@ class Fit {
   const TrainingOptions& options_;
   const Places places_;
   float rate_ = 0;
-  std::vector<std::vector<Row>> rows_{};  // Of each example.
+  std::vector<std::vector<Row>> rows_{};  // By example.
   Scores bias_{};
   float bias_squares_ = 1e-6F;
   std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);

@@ -10,34 +10,33 @@
 
 namespace triage::training {
 
-// What the model sees of one row, and what it should say.
+// The model's input for a row, and the expected answer.
 struct Example {
   std::vector<detail::Feature> features{};
   std::array<float, detail::hint_input_count> hints{};
   detail::TextKind kind = detail::TextKind::message;
   FailureType label = FailureType::unknown;
-  FailureType rules = FailureType::unknown;  // What they say of it.
+  FailureType rules = FailureType::unknown;  // The rules' type.
   std::size_t origin = 0;
-  float weight = 1;           // How much it counts in training.
-  bool only_teaches = false;  // A paraphrase: it is never left out and never asked about.
+  float weight = 1;           // In training.
+  bool only_teaches = false;  // A paraphrase: never held out and never asked about.
 };
 
 // The example of one row, as the classifier would see it.
 [[nodiscard]] Example make_example(const Row& row, const detail::ModelInputParts& parts);
-// Examples of the rows, in their order; then, as further teaching, one without text for every row
-// that has codes.
+// The rows' examples in order, followed by one without text for each row that has codes, as
+// additional training.
 [[nodiscard]] std::vector<Example> make_examples(const Corpus& corpus,
                                                  const detail::ModelInputParts& parts);
 
-// The ending of a long text by itself, as the classifier asks about it where the model is silent.
+// The ending of a long text alone, which the classifier tries if the model is silent.
 struct EndingExample {
-  std::size_t row =
-      0;  // Of the corpus. Endings of one row stand in the order in which they are asked.
+  std::size_t row = 0;  // In the corpus. A row's endings are in the order in which they are tried.
   Example example{};
   bool last_line = false;  // Alone.
 };
-// The endings of the rows that have any and are no paraphrases. They are asked about and never
-// teach.
+// The endings of rows that have any and are not paraphrases. They are asked about but never used
+// for training.
 [[nodiscard]] std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
                                                               const detail::ModelInputParts& parts);
 
@@ -57,13 +56,13 @@ struct TrainingOptions {
 [[nodiscard]] detail::ModelParameters fit(const std::vector<const Example*>& examples,
                                           const TrainingOptions& options = {});
 
-// The fold, below `folds`, in which each of `count` origins is left out: shuffled, always alike.
+// The fold below `folds` in which each of `count` origins is held out: shuffled with a fixed seed.
 [[nodiscard]] std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds);
 
-// Posteriors of examples, by a model fitted to all examples of other origins; several origins are
-// left out at a time if `folds` is smaller than the number of origins. `count` examples from the
-// front are asked, except those that only teach; all of them teach. Then `endings` are asked. Uses
-// `threads` threads; the result does not depend on it.
+// Posteriors of examples from models fitted to examples of other origins; holds out several origins
+// at a time if `folds` is less than their number. Asks about the first `count` examples except
+// paraphrases, and trains on all of them; then asks about `endings`. The result does not depend on
+// `threads`.
 [[nodiscard]] std::vector<detail::Posterior> leave_origins_out(
     const std::vector<Example>& examples, std::size_t count, std::size_t origins, std::size_t folds,
     unsigned threads, const std::vector<EndingExample>& endings = {});

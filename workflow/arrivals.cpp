@@ -7,8 +7,8 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-// What an executor returns or sends goes along its edges, what it outputs along those of the nested
-// workflow that it is in.
+// What an executor returns or sends follows its edges; what it outputs follows those of its nested
+// workflow.
 template <class F>
 void each_exit(const Plan& plan, std::size_t node, F&& take) {
   for (const Exit& exit : plan.nodes[node].edges) take(exit.edge);

@@ -14,7 +14,7 @@ Error wrong_edit(std::string text) { return {Errc::invalid_argument, std::move(t
 
 std::string quoted_name(std::string_view name) { return "\"" + printable(name) + "\""; }
 
-// The last delivery of an executor that had finished there: its key, and what is stored of it.
+// The last delivery that the executor had finished: its key and its stored form.
 std::pair<std::string, const Json*> last_of(const State& state, const std::string& path) {
   std::pair<std::string, const Json*> last{};
   for (int occurrence = 1;; ++occurrence) {
@@ -29,7 +29,7 @@ void set_written(Json& write, const Json& value) {
   write = Json::array({write.at(0), write.at(1), value});
 }
 
-// Tasks keep what they gave in the shared state; others sent it.
+// A task's output is in the shared state; other executors sent it.
 Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
   const std::string task = path.substr(path.rfind('/') + 1);
   stored["edited"] = true;
@@ -55,7 +55,7 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
   return outcome::success(std::move(stored));
 }
 
-// Where a key of the shared state was written last: the record and the place in it.
+// Where a shared key was last written: the record, and the place in it.
 std::pair<std::string, std::size_t> last_write(const std::vector<std::string>& executors,
                                                const State& state, const std::string& key) {
   std::pair<std::string, std::size_t> found{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the edits of a branch change in the state that it begins with.
+// How the edits of a branch change the state it begins with.
 
 #include "finished.hpp"
 #include "triage/workflow/run.hpp"
@@ -10,14 +10,14 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// Keys of the run's state that the branch begins with instead of those of the checkpoint. Errors:
-// Errc::invalid_argument, naming the edit and what is allowed.
-// executors: their paths. origin: the run of the checkpoint.
+// The keys of the run's state that replace those of the checkpoint in the branch. Errors:
+// Errc::invalid_argument, naming the edit and what is allowed. executors: their paths. origin: the
+// checkpoint's run.
 [[nodiscard]] Result<Json> branch_edits(const std::vector<std::string>& executors,
                                         const RunId& origin, const State& checkpoint,
                                         const Fork& edits);
 
-// The run's inputs, with those that its branch has changed.
+// The run's inputs, as changed by its branch.
 [[nodiscard]] Json edited_inputs(const Json& inputs, const State& state);
 
 }  // namespace triage::inline v0_1::workflow::detail

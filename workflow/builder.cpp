@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-// Names are stored with every message: those of wide fan-outs are cut.
+// Names are stored with every message, so the generated names of wide fan-outs are cut.
 constexpr std::size_t longest_made_name = 80;
 
 std::string listed(const std::vector<std::string>& names) {

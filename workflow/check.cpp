@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a workflow must be like before anything runs.
+// Validates a workflow before anything runs.
 #include "base/nearest.hpp"
 #include "plan.hpp"
 #include "triage/detail/try.hpp"
@@ -121,7 +121,7 @@ Result<void> check_reached(const WorkflowSpec& spec) {
   return outcome::success();
 }
 
-// Else the order of deliveries would be a matter of time.
+// Otherwise the order of deliveries would depend on timing.
 Result<void> check_ways_in(const WorkflowSpec& spec) {
   Ids entered(spec.starts.begin(), spec.starts.end());
   for (const EdgeSpec& edge : spec.edges) {

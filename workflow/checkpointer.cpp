@@ -38,7 +38,7 @@ void Checkpointer::tell(const WorkflowEvent& event) const {
   if (!observer_) return;
   try {
     observer_(event);
-  } catch (...) {  // Somebody who only watches does not end the run.
+  } catch (...) {  // An observer must not end the run.
     return;
   }
 }
@@ -105,7 +105,7 @@ void Checkpointer::failed(std::size_t node, int occurrence, Error error) {
         .error = std::move(error)});
 }
 
-// A place that has a checkpoint needs no second one.
+// Nothing was recorded since the last checkpoint, so it is reused.
 std::optional<CheckpointInfo> Checkpointer::save(const std::string& label, WorkflowEvent about) {
   const std::uint64_t records = records_;
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Checkpoint policies: which one holds for which executor, and carrying them out in a run.
+// Checkpoint policies: which applies to which executor, and applying them in a run.
 
 #include "plan.hpp"
 #include "triage/attempt.hpp"
@@ -15,19 +15,19 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// The policies of a workflow, and which of them each executor has.
+// The policies of a workflow, and which of them applies to each executor.
 struct Policies {
   static constexpr std::size_t off = static_cast<std::size_t>(-1);
   struct One {
     CheckpointPolicy policy{};
     std::string owner{};  // For messages: `workflow "w"`.
   };
-  std::vector<One> all{};              // The first is that of the whole workflow.
+  std::vector<One> all{};              // The first applies to the whole workflow.
   std::vector<std::size_t> of_node{};  // Index into `all`, or off.
 };
 
-// of_run: instead of the workflow's own. Errors: Errc::invalid_argument, a trigger that nothing
-// there can pull.
+// of_run: replaces the workflow's own. Errors: Errc::invalid_argument for a trigger that can never
+// occur there.
 [[nodiscard]] Result<Policies> policies_of(const Plan& plan, Schedule schedule,
                                            const std::optional<CheckpointPolicy>& of_run);
 
@@ -38,19 +38,19 @@ class Checkpointer {
   Checkpointer(const Plan& plan, const Policies& policies, Attempt& attempt, Clock& clock,
                CheckpointStore* store, WorkflowObserver observer);
 
-  // Something was recorded since the last checkpoint: a step, or so many bytes of results.
+  // Something was recorded since the last checkpoint: steps or bytes of results.
   void recorded(std::size_t node, std::size_t steps, std::size_t bytes);
-  // Something has happened in a delivery.
+  // A trigger occurred in a delivery.
   void happened(CheckpointTrigger trigger, std::size_t node, int occurrence);
-  // Nothing has run yet. Made whatever the policy.
+  // Before anything runs. Made whatever the policy.
   void entry();
-  // Something that concerns the whole run.
+  // A trigger of the whole run occurred.
   void happened(CheckpointTrigger trigger);
   void superstep_ended(int superstep, const std::vector<std::size_t>& called);
-  // What a failed hook, or a store, has kept from being saved.
+  // A failed hook or store kept something from being saved.
   void failed(std::size_t node, int occurrence, Error error);
   void tell(const WorkflowEvent& event) const;
-  // Whether somebody wants to know how large results are.
+  // Whether a policy depends on the size of results.
   [[nodiscard]] bool counts_bytes() const noexcept { return counts_bytes_; }
 
  private:

@@ -9,13 +9,13 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-// What a run has done so far, as far as parts of its workflow are concerned.
+// Which parts of its workflow a run has already used.
 struct Activated {
   std::set<std::string, std::less<>> executors{};  // That have finished something: their paths.
   std::set<std::string, std::less<>> edges{};      // That a message went along.
   std::set<std::string, std::less<>> ports{};      // That somebody was asked at.
 
-  // An executor, or one in a nested workflow of this path.
+  // The executor with this path, or one nested in it.
   [[nodiscard]] bool within(const std::string& path) const {
     const auto found = executors.lower_bound(path);
     if (found != executors.end() && *found == path) return true;
@@ -69,9 +69,9 @@ bool had_its_turn(const Plan& plan, const Activated& activated, const std::strin
   const std::string name = after("edge ");
   const auto known = plan.edge_of.find(name);
   if (known == plan.edge_of.end()) return activated.edges.contains(name);
-  // What has finished has sent its messages without this edge, or by another condition.
+  // Finished executors sent their messages without this edge, or under another condition.
   const std::size_t slash = name.size() - plan.edges[known->second].spec->options.name.size();
-  const std::string scope = name.substr(0, slash);  // "outer/" or nothing.
+  const std::string scope = name.substr(0, slash);  // "outer/", or empty.
   const auto& sources = plan.edges[known->second].spec->sources;
   return std::any_of(sources.begin(), sources.end(),
                      [&](const std::string& source) { return activated.within(scope + source); });
@@ -98,7 +98,7 @@ bool same_parts(const Json& known, const Workflow& workflow) {
   }
   const auto& parts = workflow.fingerprint();
   if (!known.is_object() || known.size() != parts.size()) return false;
-  auto part = parts.begin();  // Both are in the order of their keys.
+  auto part = parts.begin();  // Both are sorted by key.
   for (auto one = known.begin(); one != known.end(); ++one, ++part) {
     if (one.key() != part->first || *one != part->second) return false;
   }

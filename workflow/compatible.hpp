@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whether a stored run may go on with a workflow that is not quite the one that began it.
+// Whether a stored run may continue with a changed workflow.
 
 #include "finished.hpp"
 #include "triage/workflow/run.hpp"
@@ -11,21 +11,21 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// Of the run's state, reserved: the parts that it went on with last, if those are not the first.
+// Reserved key of the run's state: the parts it last continued with, if they have changed.
 inline constexpr std::string_view parts_key = "triage/parts";
 
-// It may if nothing that differs has had its turn, or can be migrated. Errors: Errc::conflict, with
-// the parts that forbid it.
+// It may if no changed part has been used yet, or the change can be migrated. Errors:
+// Errc::conflict, naming the parts that prevent it.
 [[nodiscard]] Result<void> check_parts(const RunId& run, const Json& started_with,
                                        const State& state, const Workflow& workflow);
-// The parts that a run went on with last: an object, or one in a text.
+// The parts a run last continued with: an object, or its text.
 [[nodiscard]] const Json& known_parts(const Json& started_with, const State& state);
 [[nodiscard]] bool same_parts(const Json& known, const Workflow& workflow);
-// As an object; empty if it makes no sense.
+// As an object; empty if invalid.
 [[nodiscard]] Json parts_object(const Json& known);
-// The version that an executor's part of a fingerprint tells.
+// An executor's version according to the fingerprint's parts.
 [[nodiscard]] std::string version_in(const Json& parts, const std::string& path);
-// What leads from one version of an executor to another, in order; nothing if something is missing.
+// The migrations from one version of an executor to the current, in order; empty if one is missing.
 [[nodiscard]] std::vector<const MigrationSpec*> migrations(const PlanNode& node,
                                                            const std::string& from);
 

@@ -105,8 +105,8 @@ void Context::unreadable_result(std::string_view key, const std::string& why) {
                                "\" does not convert to the type that is asked for: " + why});
 }
 
-// The run's own effect knows the result for replays and branches; whether it happened, only the
-// resource's does, which may therefore be asked again.
+// The run's own effect stores the result for replays and branches. Only the resource's effect knows
+// whether the act happened, so it may be asked again.
 Json Context::act_on(std::string_view resource, std::string_view key, const Json* arguments,
                      const Act& act, const EffectOptions& options) {
   std::optional<Error> failed;
@@ -142,7 +142,7 @@ namespace detail {
 
 NestedRun nested_run(Context& context, const Json& task) {
   Call& call = *context.call_;
-  // What the agent does to the outside would be new, since its run is.
+  // The agent's run is new, so its effects would be new too.
   if (call.refuses_effects()) context.refuse_effect("the agent's run");
   return {.id = call.nested_run_id(task),
           .options = {

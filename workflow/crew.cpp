@@ -18,8 +18,8 @@ Result<TaskGraph> Crew::graph() const {
   TaskGraph graph = graph_;
   if (manager_) graph.manager(manager_);
   std::vector<std::string> before;  // All tasks so far.
-  std::vector<std::string> open;    // Async ones that nobody has waited for yet.
-  std::string last;                 // That is not async.
+  std::vector<std::string> open;    // Async ones that nothing has joined yet.
+  std::string last;                 // The last one that is not async.
   for (const CrewTask& task : tasks_) {
     if (task.condition && (task.async || before.empty())) {
       return wrong_task(task.id,

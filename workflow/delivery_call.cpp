@@ -15,8 +15,8 @@ constexpr std::size_t longest_run_id = 128;
 
 }  // namespace
 
-// The run of one delivery under its executor's policy. With another input, or more answers, it is
-// another piece of work.
+// The run of a delivery under its executor's policy. Another input, or more answers, means another
+// run.
 RunId inner_run_id(const RunId& run, const std::string& what) {
   const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
   if (run.size() + mark.size() <= longest_run_id) return run + mark;
@@ -122,7 +122,7 @@ void DeliveryCall::write(const std::string& scope, std::string_view key, Json va
   const auto own = own_.find(wanted);
   if (own == own_.end()) {
     own_.emplace(wanted, std::move(written));
-  } else {  // With a reducer, both count.
+  } else {  // A reducer combines both.
     own->second = around_.values.combined(scope, wanted.second, own->second, written);
   }
 }
@@ -159,7 +159,7 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
               .type = type,
               .payload = payload,
               .expires = options.expires};
-  // A handler that says "in an hour" says another time whenever it comes here.
+  // A handler that says "in an hour" would name a new time in each call.
   const State stored = around_.attempt.state();
   if (const Json* before = stored.find(std::string(request_prefix) + id)) {
     asked.expires = asked_from(id, *before).expires;
@@ -189,7 +189,7 @@ std::optional<Resource> DeliveryCall::resource(std::string_view name) const {
   return std::nullopt;
 }
 
-// A gap that was too long is known when it ends.
+// Too long a gap is noticed when it ends.
 void DeliveryCall::active() {
   const Duration idle = node_.spec->options.idle_timeout;
   if (idle == Duration::zero()) return;

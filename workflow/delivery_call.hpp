@@ -18,7 +18,7 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// What all deliveries of a run see. Answers do not change while handlers run.
+// What all deliveries of a run share. Answers do not change while handlers run.
 struct Surroundings {
   const WorkflowBody& body;
   const Json& inputs;
@@ -29,9 +29,9 @@ struct Surroundings {
   Checkpointer& checkpoints;
   std::shared_ptr<CheckpointStore> store{};
   const std::vector<Resource>* resources = nullptr;
-  bool stored = false;  // There is a store: what is read is noted.
+  bool stored = false;  // There is a store, so reads are recorded.
   bool refuses_effects = false;
-  Json rolled_back{};  // Since which attempt, if the run was rolled back as a whole.
+  Json rolled_back{};  // The attempt since the run was rolled back as a whole, if it was.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   ResourceQueue* resource_queue = nullptr;
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
@@ -40,19 +40,19 @@ struct Surroundings {
 // Errors: Errc::invalid_argument, naming the resource.
 [[nodiscard]] Result<void> check_resources(const std::vector<Resource>& resources);
 
-// Of runs that are made for one try.
+// For runs of a single attempt.
 [[nodiscard]] FailurePolicy fail_at_once();
-// A run below a run, for this piece of work: the same id in all processes.
+// The id of a nested run for this piece of work, the same in all processes.
 [[nodiscard]] RunId inner_run_id(const RunId& run, const std::string& what);
 
 class DeliveryCall final : public Call {
  public:
   DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner);
 
-  // Calls the executor. Errors: what it ended with. Exceptions of the handler pass through, but for
+  // Calls the executor. Errors: those it ended with. Exceptions of the handler propagate, except
   // AttemptStopped and RequestPending.
   [[nodiscard]] Result<void> perform(Instance& executor);
-  // After perform() has gone well, or the call was parked.
+  // After perform() succeeded or the call was parked.
   [[nodiscard]] Finished& finished() noexcept { return finished_; }
   [[nodiscard]] bool parked() const noexcept { return parked_; }
   [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
@@ -101,16 +101,16 @@ class DeliveryCall final : public Call {
   const PlanNode& node_;
   Attempt& inner_;
   TimePoint begun_{};
-  TimePoint active_{};  // When it did something last; under mutex_, as the next.
+  TimePoint active_{};  // When it was last active; under mutex_, like the next.
   bool was_idle_ = false;
   Finished finished_{};
-  std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What it has written.
+  std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What the call has written.
   std::vector<Asked> asked_{};
-  std::map<std::string, int, std::less<>> requests_{};  // By port, how many there were.
+  std::map<std::string, int, std::less<>> requests_{};  // Number of requests by port.
   std::optional<Error> sticky_{};
   bool parked_ = false;
   bool patched_ = false;
-  mutable std::mutex mutex_{};  // For what the handler's own threads may call.
+  mutable std::mutex mutex_{};  // For members that the handler's own threads may call.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

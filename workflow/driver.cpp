@@ -74,7 +74,7 @@ Result<void> Driver::load() {
     }
   }
   each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
-    verify_ |= !since.is_null();  // What others have made of it may not be what they would now.
+    verify_ |= !since.is_null();  // Values that others derived from the lost state may differ now.
   });
   each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
     if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
@@ -94,7 +94,7 @@ Result<Json> Driver::run(Driven& driven) {
   TRIAGE_TRYV(load());
   scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
-  while (scheduler_.running() > 0) {  // It broke off; what runs may finish.
+  while (scheduler_.running() > 0) {  // After an error, running deliveries may finish.
     work_.help();
     if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
   }
@@ -224,7 +224,7 @@ Result<Instance*> Driver::instance_of(std::size_t node) {
   return kept.instance.get();
 }
 
-// One try at a delivery. Never throws.
+// One attempt at a delivery. Never throws.
 void Driver::call_once(Ended& ended, Attempt& inner) {
   ended.status = Status::failed;
   ended.error.reset();
@@ -251,15 +251,15 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
   }
 }
 
-// The store's thread writes what has ended meanwhile, however long the next one takes. Who watches
-// is told of each as soon as it is stored.
+// The store's thread writes ended deliveries while the next ones run. An observer, though, is
+// notified of each as soon as it is stored.
 bool Driver::gathers() const {
   return !options_.on_event && body_.spec().options.schedule == Schedule::supersteps &&
          work_.has_jobs();
 }
 
-// Of what ends together in a superstep, nothing is needed before all of it is stored, but for
-// executors that have more to do in it.
+// Of the deliveries that end together in a superstep, none is needed before all are stored, unless
+// their executors have more to do in it.
 bool Driver::is_awaited(const std::vector<Ended>& ended) const {
   return options_.on_event || body_.spec().options.schedule == Schedule::eager ||
          std::any_of(ended.begin(), ended.end(),
@@ -278,7 +278,7 @@ Result<void> Driver::collect() {
     Result<void> done = settle(std::move(one));
     if (!done && settled) settled = std::move(done);
   }
-  if (auto error = attempt_.error()) return *std::move(error);  // Such as a store that refuses.
+  if (auto error = attempt_.error()) return *std::move(error);  // For example, from the store.
   return settled;
 }
 

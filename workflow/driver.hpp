@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Drives one run of a workflow inside one attempt of one run of an agent: delivers, stores what has
-// finished, and leaves out what had.
+// Drives one run of a workflow inside one attempt of an agent's run: delivers messages, stores
+// finished deliveries, and skips those that had finished before.
 
 #include "checkpointer.hpp"
 #include "delivery_call.hpp"
@@ -19,12 +19,12 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// Reasons of failures by which the driver ends an attempt.
+// Failure reasons with which the driver ends an attempt.
 inline constexpr std::string_view pending_reason = "request_pending";
 inline constexpr std::string_view limit_reason = "step_limit";
 inline constexpr std::string_view budget_reason = "budget_spent";
 
-// An output with what it is ordered by.
+// An output and its sort key.
 struct Emitted {
   int superstep = 0;
   Origin origin{};
@@ -32,7 +32,7 @@ struct Emitted {
   Message message{};
 };
 
-// A DeliveryView, as long as nobody wants to see it.
+// A DeliveryView that is only built on demand.
 struct Viewed {
   std::size_t node = 0;
   int occurrence = 0;
@@ -41,13 +41,13 @@ struct Viewed {
   std::vector<JsonPtr> sent{};
 };
 
-// What the driver leaves behind beside the run's result.
+// The driver's results besides the run's own.
 struct Driven {
   std::vector<Emitted> outputs{};
   std::vector<Asked> asked{};
   Json state{};
-  std::optional<Error> error{};  // Which the library, not an executor, ended the run with.
-  std::optional<RecoveryAction> rollback{};  // Of the whole run, as a policy has decided.
+  std::optional<Error> error{};              // Set if the library, not an executor, ended the run.
+  std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by a policy.
   std::vector<Viewed> deliveries{};
   std::optional<Stopped> stopped{};
 };
@@ -59,21 +59,21 @@ struct DriverOptions {
   std::shared_ptr<CheckpointStore> store{};
   std::shared_ptr<Clock> clock{};
   std::atomic<std::size_t>* calls = nullptr;
-  bool retry_failed = true;  // Tries again what had failed and was recorded as that.
+  bool retry_failed = true;  // Retries deliveries that were recorded as failed.
   WorkflowObserver on_event{};
-  Json known_parts{};  // That the run went on with before; null: those of the workflow.
+  Json known_parts{};  // The parts the run continued with before; null: the workflow's.
   std::vector<Resource> resources{};
-  bool restored = false;  // Answers that were given before do not count.
+  bool restored = false;  // Earlier answers do not count.
   std::shared_ptr<Budget> budget{};
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   std::vector<std::atomic<int>>* at_work = nullptr;  // By node: which delivery, or 0.
   const Halt* halt = nullptr;
 };
 
-// What becomes of a run whose driver has ended without a result; `driven` is read then.
-// Rolls back at most so many times.
+// The policy of the outer run for a driver that ended without a result, which `driven` describes.
+// Rolls back at most `max_rollbacks` times.
 [[nodiscard]] FailurePolicy outer_policy(const Driven& driven, int max_rollbacks);
-// What makes a workflow's run what it is, for whoever starts, continues or branches one.
+// The options that identify a workflow's run, for starting, continuing and branching.
 [[nodiscard]] AgentOptions outer_options(std::string workflow,
                                          std::shared_ptr<CheckpointStore> store);
 
@@ -82,7 +82,7 @@ class Driver {
   Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs, Attempt& attempt,
          const DriverOptions& options);
 
-  // Where the outputs are: [path, occurrence, index] each. Errors: to be returned by the callable.
+  // The outputs' places: [path, occurrence, index] each. Errors: to be returned by the callable.
   [[nodiscard]] Result<Json> run(Driven& driven);
 
  private:
@@ -96,14 +96,14 @@ class Driver {
     std::exception_ptr thrown{};
     bool reused = false;
     bool patched = false;                      // It has changed a plan.
-    std::optional<RecoveryAction> rollback{};  // Of the whole run, as its policy has decided.
-    std::optional<Error> unsaved{};            // Why its hook gave nothing to store.
+    std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by its policy.
+    std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
-    Json saved{};  // What its hook gave last.
-    // Finished deliveries by key that wait for a hook that works: stored without it, they would be
-    // taken for done by an executor that has forgotten them.
+    Json saved{};  // The hook's last result.
+    // Finished deliveries by key, withheld until the hook succeeds: stored without its state, they
+    // would count as done although the executor has forgotten them.
     Json withheld = Json::object();
   };
 
@@ -135,7 +135,7 @@ class Driver {
   void ask_hook(Ended& ended, const Instance& instance);
   void store_withheld();
   void superstep_ended();
-  // Whether ended deliveries may wait until others have ended, and be stored together.
+  // Whether ended deliveries may wait for others and be stored together.
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] bool is_awaited(const std::vector<Ended>& ended) const;
   [[nodiscard]] Result<void> collect();
@@ -158,7 +158,7 @@ class Driver {
   const Json& inputs_;
   Attempt& attempt_;
   DriverOptions options_;
-  State before_{};  // Where the attempt began.
+  State before_{};  // The state at the start of the attempt.
   std::string timeline_{};
   Answers answers_{};
   Parts parts_{};
@@ -166,11 +166,11 @@ class Driver {
   Scheduler scheduler_;
   const Policies& policies_;
   const std::stop_token stop_;
-  const bool stores_soon_;  // What is recorded gets into the store without waiting for it.
+  const bool stores_soon_;  // Records reach the store without being waited for.
   Checkpointer checkpoints_;
   Surroundings around_;
   std::vector<Kept> kept_;
-  std::map<std::size_t, Json> migrated_{};  // By node: what its private state was made into.
+  std::map<std::size_t, Json> migrated_{};  // By node: its migrated private state.
   std::vector<Emitted> outputs_{};
   std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
@@ -178,8 +178,8 @@ class Driver {
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
-  std::atomic<bool> spent_{false};     // Nothing more begins.
-  bool verify_ = false;                // Some of what is stored may not be true any more.
+  std::atomic<bool> spent_{false};     // Nothing more may start.
+  bool verify_ = false;                // Some of what is stored may be outdated.
   std::mutex mutex_{};
   std::vector<Ended> ended_{};        // By workers; under mutex_.
   std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.

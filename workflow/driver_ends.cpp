@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a delivery under a policy of its own is tried, and how a workflow ends without a result.
+// Running a delivery under its own policy, and ending a workflow without a result.
 #include "driver.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
@@ -16,7 +16,7 @@ constexpr double least_cost_usd = 1e-9;
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
 
-// The policy, but that a rollback ends the executor's run: the workflow's run carries it out.
+// The policy, except that a rollback ends the executor's run and is carried out by the workflow's.
 FailurePolicy for_the_workflow(const FailurePolicy& own, std::optional<RecoveryAction>& wanted) {
   FailurePolicy policy;
   policy.otherwise(Strategy("for_the_workflow(" + own.describe() + ")",
@@ -31,7 +31,7 @@ FailurePolicy for_the_workflow(const FailurePolicy& own, std::optional<RecoveryA
 
 }  // namespace
 
-// The executors' own policies have had their say when a failure comes here. A run that waits is due
+// Executors' own policies have already handled a failure that arrives here. A waiting run is due
 // when the first of its requests expires.
 FailurePolicy outer_policy(const Driven& driven, int max_rollbacks) {
   FailurePolicy policy;
@@ -72,8 +72,8 @@ AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore
           .on_store_error = OnStoreError::degrade};
 }
 
-// The policy's attempts are those of a run of its own, which goes on counting after a crash. Its
-// result is what the delivery has left behind, so that it is not run again if only that was stored.
+// The policy's attempts belong to a separate run, which keeps counting after a crash. Its result is
+// the delivery's stored form, so that a delivery stored only there is not run again.
 void Driver::call_under_policy(Ended& ended) {
   const PlanNode& node = plan_.nodes[ended.delivery.node];
   bool called = false;
@@ -83,7 +83,7 @@ void Driver::call_under_policy(Ended& ended) {
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
     if (ended.status == Status::parked) return Json();
-    // As a whole: the parts of a run that went back may be gone, and this is still there.
+    // In full, because the parts of a run that was rolled back may be gone by then.
     Json none;
     return stored_form(ended, {.fresh = none});
   };
@@ -152,14 +152,14 @@ Error Driver::first_failure(Driven& driven) {
   return error;
 }
 
-// The failures are results here: what they stand for has been told to those that depend on them.
+// These failures are results: dependent tasks have been told of them.
 Error Driver::failed_tasks() const {
   std::string text;
   for (const std::string& task : failed_tasks_) text += (text.empty() ? "" : "; ") + task;
   return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
 }
 
-// Asked before each delivery that would be called.
+// Called before each delivery that would start.
 bool Driver::may_begin() {
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
@@ -177,7 +177,7 @@ Error Driver::budget_spent(Driven& driven) {
                         .reason = std::string(budget_reason)});
 }
 
-// What the agents below a run have come to before it was rolled back does not count after that.
+// Results of nested agents from before the run's rollback no longer count.
 void Driver::note_rollback() {
   const Recovery* recovery = attempt_.recovery();
   if (recovery != nullptr && recovery->action == RecoveryAction::Kind::rollback) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private state that an earlier version of an executor has left behind.
+// Private state left behind by an earlier version of an executor.
 #include "compatible.hpp"
 #include "driver.hpp"
 #include "triage/detail/store_now.hpp"
@@ -30,7 +30,7 @@ Result<ExecutorState> changed_by(const MigrationSpec& step, ExecutorState state)
 
 }  // namespace
 
-// The values that it stands for are the executor's own from here on, whatever it had written.
+// The migrated values replace the executor's own.
 Result<void> Driver::take_migrated(const Delivery& after, const Json& migrated) {
   const std::string scope = private_scope(plan_.nodes[after.node].path);
   std::map<std::string, JsonPtr> writes;
@@ -44,7 +44,7 @@ Result<void> Driver::take_migrated(const Delivery& after, const Json& migrated) 
   return values_.add(after, all);
 }
 
-// From now on the run has the parts of this workflow, but for executors that are yet to be
+// From now on the run has this workflow's parts, except for executors that are still to be
 // migrated.
 void Driver::note_parts() {
   Json parts = body_.fingerprint();
@@ -59,7 +59,7 @@ void Driver::note_parts() {
   attempt_.update_state(Json{{std::string(parts_key), options_.known_parts}});
 }
 
-// Before the first call of a new version. What comes out is stored, so that it is done once.
+// Before the first call of a new version. The result is stored, so that it happens once.
 Result<void> Driver::migrate(const Delivery& next) {
   const PlanNode& node = plan_.nodes[next.node];
   if (options_.known_parts.is_null() || next.occurrence == 1) return outcome::success();

@@ -10,8 +10,8 @@
 namespace triage::inline v0_1::workflow::detail {
 using triage::detail::store_now;
 
-// What has finished is not run again, unless something that it has read is not what it was. True
-// if this was taken from the store.
+// A finished delivery is not run again, unless something it read has changed. True if it was taken
+// from the store.
 Result<bool> Driver::replay(const Delivery& delivery) {
   if (before_.empty()) return outcome::success(false);
   const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
@@ -27,7 +27,7 @@ Result<bool> Driver::replay(const Delivery& delivery) {
   return outcome::success(true);
 }
 
-// Somebody who edits what an executor gave means it, whatever the executor would give now.
+// An edited result stands, whatever the executor would produce now.
 bool Driver::still_true(const Delivery& delivery, const Finished& finished) const {
   if (finished.edited) return true;
   if (finished.input != digest_of(delivery.message)) return false;
@@ -45,7 +45,7 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
   return true;
 }
 
-// Where an edited message goes is decided anew.
+// Routes an edited message anew.
 Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) const {
   const PlanNode& node = plan_.nodes[delivery.node];
   for (Sent& sent : finished.sent) {
@@ -57,7 +57,7 @@ Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) c
   return outcome::success();
 }
 
-// An executor that says what to send when it failed lets the others go on.
+// An executor that defines a replacement for its failed result lets the others continue.
 void Driver::take_instead(Ended& ended) {
   const PlanNode& node = plan_.nodes[ended.delivery.node];
   const ExecutorOptions& own = node.spec->options;
@@ -88,7 +88,7 @@ void Driver::take_instead(Ended& ended) {
   }
 }
 
-// What an executor that is left out of checkpoints keeps to itself is not stored.
+// The private state of an executor excluded from checkpoints is not stored.
 Json Driver::stored_form(const Ended& ended, Shrunk shrunk) const {
   const std::size_t node = ended.delivery.node;
   if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished, shrunk);
@@ -118,11 +118,11 @@ void Driver::store_finished(const Ended& ended) {
   }
   const Json parts = Parts::of(patch);
   attempt_.update_state(std::move(patch));
-  parts_.learn(parts);  // Not before: others must not build on what is not stored.
+  parts_.learn(parts);  // Only now: others must not refer to parts that are not stored.
   checkpoints_.recorded(node, 0, bytes);
 }
 
-// Sources outside that are not what they were: whoever watches learns it, and the new ones count.
+// Reports external sources that have changed to the observer; the new ones count.
 void Driver::compare_resources() {
   if (options_.resources.empty()) return;
   Json now = Json::object();
@@ -144,7 +144,7 @@ void Driver::compare_resources() {
   attempt_.update_state(Json{{std::string(resources_key), std::move(now)}});
 }
 
-// A hook that fails costs its executor the state, not the delivery.
+// A failing hook costs the executor its state, but not the delivery.
 void Driver::ask_hook(Ended& ended, const Instance& instance) {
   const std::size_t node = ended.delivery.node;
   ended.unsaved.reset();
@@ -164,7 +164,7 @@ void Driver::ask_hook(Ended& ended, const Instance& instance) {
   }
 }
 
-// The run has finished: nobody needs the state any more.
+// The run has finished, so the state is no longer needed.
 void Driver::store_withheld() {
   for (Kept& kept : kept_) {
     if (!kept.withheld.empty()) attempt_.update_state(std::exchange(kept.withheld, Json::object()));
@@ -193,7 +193,7 @@ void Driver::superstep_ended() {
   called_.clear();
 }
 
-// To those who watch, in the order in which it is settled.
+// Notifies observers, in settling order.
 void Driver::tell(const Ended& ended, Ran how) const {
   using Kind = WorkflowEventKind;
   WorkflowEvent event{.executor = plan_.nodes[ended.delivery.node].path,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run asks, is answered, and goes on when nobody has answered in time.
+// Requests: asking, being answered, and continuing after they expire.
 #include "driver.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/operations.hpp"
@@ -9,7 +9,7 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// What was answered is kept in the state, where a branch finds it too.
+// Answers are kept in the state, where branches find them too.
 Result<void> Driver::load_answers() {
   if (before_.empty()) return outcome::success();
   const State::Values& values = *before_.values();
@@ -29,9 +29,8 @@ Result<void> Driver::load_answers() {
   return outcome::success();
 }
 
-// Takes the answer that was sent, or that it has expired, if either is so. An answer and the end
-// of waiting for it are one signal, of which the store takes the first: nobody is told that an
-// answer was taken which the run then ignores.
+// Takes the answer or the expiry, whichever was sent. Both are the same signal, of which the store
+// accepts the first: so no answer is acknowledged that the run then ignores.
 Result<bool> Driver::settle_request(const Asked& asked) {
   const std::string signal = answer_signal(asked.id, timeline_);
   auto sent = attempt_.received(signal);
@@ -59,7 +58,7 @@ Result<bool> Driver::settle_request(const Asked& asked) {
   return outcome::success(true);
 }
 
-// Nothing else can run. Those whose request has expired meanwhile go on. True if there are some.
+// Nothing else can run, so deliveries whose request has expired continue. True if there are any.
 Result<bool> Driver::go_on_without_answers() {
   std::vector<Ended> waiting = std::exchange(parked_, {});
   bool some = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run with its branches, and what became of each executor in them.
+// A run and its branches, with the status of each executor in them.
 #include "base/run_catching.hpp"
 #include "finished.hpp"
 #include "stored_run.hpp"
@@ -92,7 +92,7 @@ Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& ru
   std::map<RunId, BranchView> known;
   for (RunInfo& one : all) {
     auto forked = forked_in(store, one.id);
-    if (!forked) continue;  // Damaged, or gone meanwhile.
+    if (!forked) continue;  // Damaged or erased meanwhile.
     BranchView view{.run = one};
     if (forked.value().is_object()) {
       view.parent = forked.value().value("parent", std::string());

@@ -15,7 +15,7 @@ namespace {
 using detail::Parts;
 using triage::detail::run_catching;
 
-// "triage/done/PATH/N" without what it begins with, as PATH and N.
+// PATH and N of "triage/done/PATH/N", given without its prefix.
 std::pair<std::string, int> delivery_of(std::string_view rest) {
   const std::size_t slash = rest.rfind('/');
   int occurrence = 0;
@@ -48,7 +48,7 @@ StoredDelivery delivery_from(const Parts& parts, std::string_view rest, const Js
 
 bool begins(const std::string& key, std::string_view prefix) { return key.rfind(prefix, 0) == 0; }
 
-// What one key of a state patch tells.
+// The events of one key of a state patch.
 void add_events(const Parts& parts, const std::string& key, const Json& value, WorkflowEvent at,
                 std::vector<WorkflowEvent>& events) {
   using Kind = WorkflowEventKind;
@@ -96,7 +96,7 @@ void add_checkpoint(const RunId& run, const Record& record, const Json& body, Wo
   events.push_back(std::move(at));
 }
 
-// What one key of the state tells. Throws std::exception if it is damaged.
+// Adds what one key of the state contains. Throws std::exception if it is damaged.
 void add_to(CheckpointView& view, const State& state, const Parts& parts, const std::string& key,
             const Json& value) {
   if (!value.is_object()) return;
@@ -208,7 +208,7 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
 Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run, Sequence from) {
   TRIAGE_TRYV(detail::stored_task(store, run));
   TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {from, SequenceRange{}.last}); }));
-  // Parts are mostly in the newest state; those of a timeline that was abandoned, in the journal.
+  // Parts are mostly in the newest state; those of an abandoned timeline are in the journal.
   auto known = std::make_shared<State::Values>();
   for (int source = 0;; ++source) {
     if (source == 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The clock of executors: who sleeps by it lends its place among a run's threads.
+// The clock of executors: one that sleeps by it lends its place among the run's threads.
 
 #include "triage/clock.hpp"
 #include "work.hpp"

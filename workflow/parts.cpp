@@ -12,14 +12,14 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-// A part costs some 90 bytes beside its content.
+// A part costs about 90 bytes besides its content.
 constexpr std::size_t smallest_part = 512;
-// Texts with the same first bytes may be beginnings of each other.
+// Texts that share their first bytes may be prefixes of each other.
 constexpr std::size_t head_bytes = 256;
 constexpr std::size_t most_lengths = 32;
 constexpr int deepest = 2 * triage::detail::max_body_depth;
 
-// Names have no ":", so what they are made of is never taken for something else.
+// Names contain no ":", so the hashed text is unambiguous.
 std::string name_of(std::string_view kind, std::string_view content) {
   std::string text(kind);
   text += ':';
@@ -36,7 +36,7 @@ std::string encoded(const Json& value) {
 std::string key_of(const std::string& name) { return std::string(part_prefix) + name; }
 Json reference(const std::string& name) { return Json::object({{"", name}}); }
 
-// Takes the rough size of a value from `left`; false as soon as there is nothing left.
+// Deducts a value's approximate size from `left`; false once nothing is left.
 bool fits(const Json& value, std::size_t& left) {
   const auto take = [&](std::size_t bytes) {
     left = bytes > left ? 0 : left - bytes;
@@ -50,7 +50,7 @@ bool fits(const Json& value, std::size_t& left) {
   return take(2);
 }
 
-// A name for each beginning of the list, the whole list's last.
+// A name for each prefix of the list; the last is the whole list's.
 std::vector<std::string> names_of_beginnings(const Json& list) {
   std::vector<std::string> names;
   names.reserve(list.size());
@@ -223,7 +223,7 @@ Json Parts::expand(const Json& form, int depth) const {
 }
 
 Json Parts::resolve(const std::string& name, int depth) const {
-  std::vector<const Json*> pieces;  // The last first.
+  std::vector<const Json*> pieces;  // Last piece first.
   for (std::string next = name; !next.empty(); next = pieces.back()->value("b", std::string())) {
     const Json* part = state_.find(key_of(next));
     if (part == nullptr || !part->is_object() || pieces.size() > names_.size()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Large values that repeat, such as a conversation that is sent again at each turn, are stored
-// once.
+// Stores large repeated values once, such as a conversation that is sent again in each turn.
 
 #include "triage/json.hpp"
 #include "triage/state.hpp"
@@ -16,8 +15,8 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// A part is one key of the run's state, part_prefix + NAME. NAME is a hash of all that it stands
-// for, so a part never changes. Its value is one of
+// A part is a key of the run's state, part_prefix + NAME. NAME is a hash of everything the part
+// stands for, so a part never changes. Its value is one of
 //   {"a": [form, …]}           a list,
 //   {"a": [form, …], "b": NAME} a list that begins with all elements of another one,
 //   {"t": text}, with or without "b": a text, in the same way,
@@ -26,20 +25,20 @@ namespace triage::inline v0_1::workflow::detail {
 // {"": [[key, form], …]} there.
 inline constexpr std::string_view part_prefix = "triage/part/";
 
-// Thread-safety: all members may be called from several threads at once, but for begin_with().
+// Thread-safety: all members except begin_with() may be called from several threads at once.
 class Parts {
  public:
-  // The parts that a run's state has.
+  // Loads the parts in a run's state.
   void begin_with(const State& state);
 
-  // True if a value is large enough for shrink() to pay.
+  // True if a value is large enough for shrink().
   [[nodiscard]] static bool worth_it(const Json& value);
   // The form of a value. Parts that it needs and that were not learned are added to `fresh`, an
   // object of keys of the state, which must be stored with the form.
   [[nodiscard]] Json shrink(const Json& value, Json& fresh) const;
   // The parts among keys of the state.
   [[nodiscard]] static Json of(const Json& patch);
-  // These parts are stored from now on.
+  // Notes that these parts are stored.
   void learn(const Json& stored);
 
   // The value of a form, by the parts of begin_with(). Throws std::runtime_error if one is missing.
@@ -56,14 +55,14 @@ class Parts {
 
   struct Text {
     std::size_t length = 0;
-    std::string head{};  // The name of its beginning.
+    std::string head{};  // The name of its prefix.
   };
 
   State state_{};
   mutable std::shared_mutex mutex_{};
   std::set<std::string, std::less<>> names_{};
   std::map<std::string, Text, std::less<>> texts_{};                       // By name.
-  std::map<std::string, std::deque<std::size_t>, std::less<>> lengths_{};  // Newest last; by head.
+  std::map<std::string, std::deque<std::size_t>, std::less<>> lengths_{};  // By head; newest last.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

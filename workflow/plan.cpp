@@ -22,7 +22,7 @@ std::string short_digest(const std::string& text) {
   return triage::detail::digest(text).substr(0, 16);
 }
 
-// As JSON writes a text.
+// Appends a JSON string.
 void add_quoted(const std::string& text, std::string& out) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char letter) {
     return letter >= ' ' && letter <= '~' && letter != '"' && letter != '\\';
@@ -56,7 +56,7 @@ WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
   fingerprint_text_ += '}';
 }
 
-// Nodes first: edges may lead to workflows that come later.
+// Nodes first: edges may lead to workflows laid out later.
 void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
   const std::string path = plan_.scopes[scope].path;
   for (const NodeSpec& node : spec.nodes) {
@@ -81,7 +81,7 @@ void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
   const std::string path = plan_.scopes[scope].path;
   std::map<std::string, std::size_t, std::less<>> scope_of;
   for (std::size_t i = 0; i < plan_.scopes.size(); ++i) scope_of.emplace(plan_.scopes[i].path, i);
-  // The nodes that a message to `id` reaches.
+  // The nodes reached by a message to `id`.
   const auto entries = [&](const std::string& id) {
     std::vector<std::size_t> nodes;
     const auto enter = [&](const auto& self, const std::string& inner) -> void {
@@ -115,7 +115,7 @@ void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
   }
 }
 
-// A nested workflow is an executor of the one around it: its deliveries count there, too.
+// A nested workflow is an executor of its parent, so its deliveries count there too.
 void WorkflowBody::share_capacities() {
   std::map<std::pair<std::size_t, std::string>, std::size_t> pools;
   const auto pool_of = [&](std::size_t scope, const std::string& name, std::size_t capacity) {

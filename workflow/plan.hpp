@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A checked workflow, nested ones laid out flat: what the scheduler and the driver work on.
+// A checked workflow with nested ones laid out flat; used by the scheduler and the driver.
 
 #include "triage/workflow/workflow.hpp"
 
@@ -11,47 +11,47 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// A way out of an executor.
+// An edge out of an executor.
 struct Exit {
   std::size_t edge = 0;    // Index into Plan::edges.
-  std::size_t source = 0;  // Which of the edge's sources it is.
+  std::size_t source = 0;  // Index of the source within the edge.
 };
 
 struct PlanNode {
   std::string path{};     // "outer/inner".
-  std::size_t scope = 0;  // The workflow it belongs to: index into Plan::scopes.
+  std::size_t scope = 0;  // Index into Plan::scopes of its workflow.
   const NodeSpec* spec = nullptr;
   std::vector<Exit> edges{};
-  std::vector<std::size_t> pools{};  // That a delivery to it takes a place in.
+  std::vector<std::size_t> pools{};  // In which each of its deliveries takes a place.
 };
 
-// The workflow itself, and each nested one.
+// The workflow itself or a nested one.
 struct PlanScope {
   std::string path{};  // Empty for the workflow itself; "outer" for a nested one.
   std::ptrdiff_t parent = -1;
   std::vector<std::size_t> starts{};  // Nodes.
-  std::vector<Exit> edges{};          // That lead from it as an executor of its parent.
+  std::vector<Exit> edges{};          // Leading out of it as an executor of its parent.
   const WorkflowSpec* spec = nullptr;
-  const NodeSpec* node = nullptr;  // What it is to its parent; null for the workflow itself.
+  const NodeSpec* node = nullptr;  // Its executor in the parent; null for the workflow itself.
 };
 
 struct PlanEdge {
   std::string name{};  // With the scope's path: "outer/a->b".
   const EdgeSpec* spec = nullptr;
-  std::vector<std::vector<std::size_t>> targets{};  // For each target its nodes: a nested
-                                                    // workflow has as many as it has starts.
+  std::vector<std::vector<std::size_t>> targets{};  // Nodes of each target: a nested workflow has
+                                                    // one per start.
 };
 
 struct Plan {
   std::vector<PlanNode> nodes{};
-  std::vector<std::size_t> pools{};  // Their capacities: of workflows, and of groups in them.
+  std::vector<std::size_t> pools{};  // Capacities, of workflows and of groups in them.
   std::vector<PlanScope> scopes{};
   std::vector<PlanEdge> edges{};
   std::map<std::string, std::size_t, std::less<>> node_of{};  // By path.
   std::map<std::string, std::size_t, std::less<>> edge_of{};
 };
 
-// Immutable; what a Workflow is.
+// Immutable; the content of a Workflow.
 class WorkflowBody {
  public:
   explicit WorkflowBody(WorkflowSpec checked);
@@ -75,7 +75,7 @@ class WorkflowBody {
   std::string fingerprint_text_{};
 };
 
-// Gives each executor its migrations. Errors: see WorkflowBuilder::build.
+// Assigns migrations to executors. Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
 // Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> check_workflow(const WorkflowSpec& spec);

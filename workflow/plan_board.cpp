@@ -77,7 +77,7 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
       open[id].insert(need);
     }
   }
-  // What cannot be put in an order is in a circle, or behind one.
+  // Anything without an order is in a cycle, or after one.
   std::set<std::string> placed;
   for (bool grown = true; grown;) {
     grown = false;
@@ -146,7 +146,7 @@ Result<void> PlanBoard::apply(const Json& patch) {
   state_.set("order", order_);
   state_.set("patches", ++patches_);
   if (questions_ > 0) state_.set("questions", --questions_);
-  // Those that failed and that no patch goes round.
+  // Failed tasks that no patch bypasses.
   for (const std::string& id : order_) {
     if (is(tasks_[id], "failed")) give_up_on(id);
   }

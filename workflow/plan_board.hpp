@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The plan of a team, as it stands: tasks that are added, retargeted and superseded while others
-// run. It lives in the private state of the executor that holds it, a key for each task.
+// A team's current plan: tasks are added, retargeted and superseded while others run. It is kept in
+// its executor's private state, with a key for each task.
 
 #include "triage/workflow/team.hpp"
 
@@ -15,15 +15,15 @@ class PlanBoard {
  public:
   PlanBoard(Context& context, const std::vector<std::string>& agents, const TeamLimits& limits);
 
-  // All of a patch or nothing. Errors: Errc::invalid_argument, naming what is wrong.
+  // Applies a whole patch or nothing. Errors: Errc::invalid_argument, naming the problem.
   [[nodiscard]] Result<void> apply(const Json& patch);
   void complete(const std::string& task, const Json& output);
   void fail(const std::string& task, const std::string& why);
-  // What depends on a task that failed, and has not begun, fails too.
+  // Fails everything that depends on a failed task and has not begun.
   void give_up_on(const std::string& task);
-  // Whether the coordinator may be asked once more.
+  // Whether the coordinator may be asked again.
   [[nodiscard]] bool may_change() const { return patches_ < limits_.max_patches; }
-  // What it is asked; the plan is not finished before it has answered.
+  // The question for the coordinator; the plan is not finished before it is answered.
   [[nodiscard]] Json question(const std::string& task, const std::string& why);
 
   // Orders for agents, which count as begun.
@@ -46,7 +46,7 @@ class PlanBoard {
   std::vector<std::string> order_{};
   Tasks tasks_{};
   int patches_ = 0;
-  int questions_ = 0;  // That are open.
+  int questions_ = 0;  // Unanswered.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

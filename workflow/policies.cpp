@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which checkpoint policy each executor has, and whether something there can pull its triggers.
+// Which checkpoint policy applies to each executor, and whether its triggers can occur.
 #include "checkpointer.hpp"
 #include "triage/detail/try.hpp"
 
@@ -57,7 +57,7 @@ namespace {
 
 using Kind = CheckpointChoice::Kind;
 
-// Why nothing among these executors can pull the trigger; null if something can.
+// Why none of these executors can cause the trigger; null if one can.
 const char* no_emitter(const Plan& plan, Schedule schedule, const std::vector<std::size_t>& nodes,
                        bool whole_run, CheckpointTrigger trigger) {
   bool context = false;

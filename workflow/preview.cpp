@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a branch would run again, as far as the store alone can tell.
+// What a branch would run again, according to the store alone.
 #include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "compatible.hpp"
@@ -54,7 +54,7 @@ std::string delivery_name(const Delivered& id) {
   return "\"" + id.first + "\"" + (id.second > 1 ? " (" + std::to_string(id.second) + ")" : "");
 }
 
-// What was read, by scope and key, as hashes.
+// Hashes of what was read, by scope and key.
 std::map<ScopeAndKey, std::string> read_hashes(const PreviewedDelivery& one) {
   std::map<ScopeAndKey, std::string> reads;
   const Json stored = one.before.value("read", Json::object());
@@ -173,7 +173,7 @@ class Preview {
 
   [[nodiscard]] std::string why_it_may_run(const PreviewedDelivery& one) const {
     const auto reads = read_hashes(one);
-    const bool unknown = one.step > 1 && !one.before.contains("from");  // Of an older version.
+    const bool unknown = one.step > 1 && !one.before.contains("from");  // An older format.
     for (const PreviewedDelivery& other : all_) {
       if (other.step >= one.step) break;
       const bool edited = other.view.how == Rerun::edited;

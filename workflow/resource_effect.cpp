@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Effects on something outside that several executors and branches act on.
+// Effects on an external resource shared by several executors and branches.
 //
-// Each key of a resource has a run of its own below the first origin of the branches, whose only
-// effect is the act: its lease, its journal and its recorded result make that it happens once,
-// whoever asks. An entry of the store's key space names the run that acts on the resource now. It
-// is written by compare-and-set, by a run that holds its own lease: so an entry whose run nobody
-// owns is of one that has ended or died, and the next may take its place. A lock with a lease of
-// its own would need somebody to renew it, and a run that never ends in everybody's lists.
+// Each key of a resource has its own run below the branches' first origin, with the act as its only
+// effect: the run's lease, journal and recorded result ensure that it happens once, whoever asks.
+// An entry in the store's key space names the run that currently acts on the resource. It is
+// written by compare-and-set, by a run that holds its own lease: so if no process owns the named
+// run, it has ended or died, and the next may replace the entry. A lock with its own lease would
+// need renewal, and a run that never ends, in everyone's lists.
 #include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "delivery_call.hpp"
@@ -42,7 +42,7 @@ Result<void> check_act(const ResourceAct& act) {
   return outcome::success();
 }
 
-// The turn of one run at a resource.
+// A run's turn to act on a resource.
 class ResourceTurn {
  public:
   ResourceTurn(CheckpointStore& store, std::string resource, RunId own)
@@ -55,7 +55,7 @@ class ResourceTurn {
   ResourceTurn(const ResourceTurn&) = delete;
   ResourceTurn& operator=(const ResourceTurn&) = delete;
 
-  // False: somebody else has it. Errors: the store's.
+  // False if another run has it. Errors: the store's.
   [[nodiscard]] Result<bool> take() {
     TRIAGE_TRY(holder, run_catching([&] { return store_.get(resource_space, resource_); }));
     if (holder && holder->bytes != own_) {
@@ -140,7 +140,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
                       ? attempt.try_effect(act.key, *act.arguments, act.act, act.options)
                       : attempt.try_effect(act.key, act.act, act.options);
       if (!done) {
-        refused = done.error();  // Said better than by the run that ends with it.
+        refused = done.error();  // More precise than the error of the run it ends.
         return std::move(done).error();
       }
       return Json{{"arguments", arguments}, {"result", std::move(done).value()}};

@@ -54,7 +54,7 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
   const detail::WorkflowBody& body = *workflow_.body();
   const Json& started_with = task.at("parts");
   const State state = attempt.state();
-  // Another process may have gone on with other parts meanwhile.
+  // Another process may have continued with other parts.
   if (auto fits = detail::check_parts(id_, started_with, state, workflow_);
       !fits && !options_.force) {
     driven_.error = fits.error();
@@ -201,7 +201,7 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
     return error;
   }
   WorkflowResult result;
-  if (driven_.outputs.empty() && !done.value().empty()) {  // It had finished before.
+  if (driven_.outputs.empty() && !done.value().empty()) {  // It had already finished.
     TRIAGE_TRY(outputs, detail::stored_outputs(*options_.store, id_, workflow_, done.value()));
     result.outputs = std::move(outputs);
     return outcome::success(std::move(result));
@@ -241,7 +241,7 @@ Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& ans
                                        "\" has expired: the run goes on without an answer"};
     }
     TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
-    // A second answer is refused even if it is the same: only one of several wins.
+    // A second answer is refused even if it is equal: only one may win.
     const std::string nonce =
         std::to_string((options_.random ? options_.random : real_random())->next());
     auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a WorkflowRun is made of: a run of a workflow over a run of an agent.
+// The implementation of WorkflowRun: a workflow's run on top of an agent's run.
 
 #include "branch.hpp"
 #include "checkpointer.hpp"
@@ -48,7 +48,7 @@ class WorkflowRun::Body {
   }
   Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
   Result<WorkflowResult> restore(std::string_view checkpoint);
-  // The first resume() begins a branch there.
+  // The first resume() starts a branch there.
   Result<void> begin_at(std::string_view checkpoint);
 
   Result<void> halt(Stopped how);
@@ -81,7 +81,7 @@ class WorkflowRun::Body {
     if (run.empty() || (!options_.store && !under_way())) {
       return Error{Errc::not_found, "the run has not been gone on with in this process"};
     }
-    if (options_.store) {  // It is under way, or had finished before.
+    if (options_.store) {  // It is in progress, or had already finished.
       TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
       for (const auto& one : stored) views.push_back(detail::view_of(workflow_, one));
     }
@@ -101,7 +101,7 @@ class WorkflowRun::Body {
     if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
     return workflow::events(*options_.store, run, from);
   }
-  // The same object from when it is known.
+  // Returns the same object once it is known.
   [[nodiscard]] const RunId& id() const noexcept {
     const std::scoped_lock lock(mutex_);
     return id_;
@@ -138,7 +138,7 @@ class WorkflowRun::Body {
     return view;
   }
 
-  // While the callable is at work, other threads may make checkpoints through its attempt.
+  // While the callable runs, other threads may make checkpoints through its attempt.
   class UnderWay {
    public:
     UnderWay(Body& body, Attempt& attempt) : body_(body) {
@@ -166,11 +166,11 @@ class WorkflowRun::Body {
   detail::Policies policies_{};
   bool restored_ = false;  // Until the next call of drive().
   std::optional<std::string> begin_at_{};
-  detail::Driven driven_{};  // Of the thread that goes on with the run.
+  detail::Driven driven_{};  // Of the thread that drives the run.
   mutable std::mutex mutex_{};
-  Attempt* attempt_ = nullptr;  // Under mutex_, like the next; while the run is under way.
-  RunId id_;                    // Does not change once it is there.
-  detail::Driven shown_{};      // What the newest go has left behind.
+  Attempt* attempt_ = nullptr;  // Under mutex_, like the next; set while the run is in progress.
+  RunId id_;                    // Constant once set.
+  detail::Driven shown_{};      // Left behind by the newest pass.
   bool looked_ = false;         // There was one.
   // What was pending when the journal had so many records: people answer one after another.
   struct Pending {

@@ -83,11 +83,11 @@ void Scheduler::again(const Delivery& delivery) {
   ++running_;
   --left_;
   for (const std::size_t pool : plan_.nodes[delivery.node].pools) {
-    --pools_[pool].free;  // Whether there is one or not.
+    --pools_[pool].free;  // Even if none is free.
   }
 }
 
-// Takes a place in each of its pools, or waits for the first that is full.
+// Takes a place in each of the node's pools, or waits for the first full one.
 bool Scheduler::admit(std::size_t node) {
   const std::vector<std::size_t>& pools = plan_.nodes[node].pools;
   for (const std::size_t full : pools) {
@@ -118,7 +118,7 @@ bool Scheduler::advance() {
   if (running_ != 0 || left_ != 0 || !ready_.empty()) return !ready_.empty() && !at_limit_;
   if (schedule_ == Schedule::eager || settled_.empty()) return false;
   std::vector<Settled> settled = std::exchange(settled_, {});
-  std::vector<std::pair<Origin, std::size_t>> order;  // Cheaper to move than what they have sent.
+  std::vector<std::pair<Origin, std::size_t>> order;  // Cheaper to move than the messages.
   order.reserve(settled.size());
   for (const Settled& one : settled) order.emplace_back(one.origin, order.size());
   std::sort(order.begin(), order.end());
@@ -183,7 +183,7 @@ void Scheduler::hold(std::size_t edge, std::size_t source, Buffered message) {
   ++waiting_;
 }
 
-// Whether nothing under way can send this fan-in a message that is not later than its first one.
+// Whether no delivery in progress can send this fan-in a message no later than its first one.
 bool Scheduler::is_next(std::size_t index) {
   Held& held = held_[index];
   const int superstep = held.messages.front().second.superstep;

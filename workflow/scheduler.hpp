@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which executor runs next: a machine without I/O, threads, clocks or user code.
+// Decides which executor runs next: a state machine without I/O, threads, clocks or user code.
 
 #include "arrivals.hpp"
 #include "plan.hpp"
@@ -25,10 +25,10 @@ struct Origin {
   friend auto operator<=>(const Origin&, const Origin&) = default;
 };
 
-// Where a message goes, as conditions and selectors have decided.
+// Where a message goes, as decided by conditions and selectors.
 struct Route {
   std::size_t edge = 0;
-  std::size_t target = 0;  // Index into the edge's targets; of a fan-in, its source.
+  std::size_t target = 0;  // Index into the edge's targets; for a fan-in, into its sources.
 
   friend bool operator==(const Route&, const Route&) = default;
 };
@@ -41,43 +41,43 @@ struct Delivery {
   std::size_t node = 0;
   int occurrence = 0;  // 1 for the first delivery to the node.
   int superstep = 0;
-  std::vector<Origin> from{};  // Of a fan-in as many as its list is long.
+  std::vector<Origin> from{};  // A fan-in has one per element.
   Message message{};
 };
 
-// The order of deliveries does not depend on the order in which those that run at once are settled.
+// Deliveries are ordered independently of the order in which concurrent ones are settled.
 //
-//   start(…), then again and again: run what next() gives, settle() each; when it gives nothing
-//   and nothing runs, advance().
+//   start(…), then repeatedly: run what next() returns and settle() each; when it returns nothing
+//   and nothing is running, advance().
 //
 // In an eager workflow, a fan-in that does not wait for all its sources takes messages in the order
-// (length of the path, executor), as in supersteps: one that has come is held until nothing that
-// is under way can still send one that is not later.
+// (length of the path, executor), as in supersteps: a message is held until nothing in progress can
+// still send one that is no later.
 //
-// Cost: O(1) for each delivery and route, but for sorting what one superstep has sent, and for
-// looking, while a message is held, for what holds it.
+// Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while a
+// message is held, searching for what holds it.
 class Scheduler {
  public:
   Scheduler(const Plan& plan, Schedule schedule, int max_supersteps);
 
   void start(const Message& inputs);
-  // A delivery that may run now; its node runs nothing else until it is settled.
+  // A delivery to run now; its node runs nothing else until this is settled.
   [[nodiscard]] std::optional<Delivery> next();
-  // More waits for this node than what it is busy with.
+  // Whether more deliveries than the current one wait for this node.
   [[nodiscard]] bool has_more(std::size_t node) const { return !nodes_[node].queue.empty(); }
-  // It has finished and sent this.
+  // The delivery has finished and sent these messages.
   void settle(const Delivery& delivery, std::vector<Sent> sent);
-  // It will not be settled any more in this run of the machine; nothing more of its node comes.
+  // The delivery will not be settled in this run of the scheduler; its node gets no more.
   void leave(const Delivery& delivery);
-  // It was left, and runs again after all.
+  // Runs a delivery that was left after all.
   void again(const Delivery& delivery);
-  // Ends the superstep if all of it has been settled. False if nothing more can run.
+  // Ends the superstep if everything in it is settled. False if nothing more can run.
   [[nodiscard]] bool advance();
 
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] std::size_t left() const noexcept { return left_; }
   [[nodiscard]] int superstep() const noexcept { return superstep_; }
-  // There is something to deliver, in a superstep more than are allowed.
+  // There are deliveries for one superstep more than allowed.
   [[nodiscard]] bool at_limit() const noexcept { return at_limit_; }
   // Deliveries that have not run yet.
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
@@ -88,7 +88,7 @@ class Scheduler {
   struct Node {
     std::deque<Delivery> queue{};
     int deliveries = 0;
-    int superstep = 0;  // Of the delivery that it is busy with.
+    int superstep = 0;  // Of its current delivery.
     bool busy = false;
   };
   struct Buffered {
@@ -116,27 +116,27 @@ class Scheduler {
   std::vector<Node> nodes_;
   struct Buffer {
     std::vector<std::deque<Buffered>> sources{};
-    std::size_t filled = 0;  // Sources that something has come from.
+    std::size_t filled = 0;  // Number of sources with a message.
   };
-  // A limit on how much runs at once.
+  // Limits how many deliveries run at the same time.
   struct Pool {
-    std::ptrdiff_t free = 0;            // Below 0 if one that waited goes on in spite of it.
-    std::deque<std::size_t> waiting{};  // Nodes that are ready but for this.
+    std::ptrdiff_t free = 0;            // Negative if a delivery that was left runs again.
+    std::deque<std::size_t> waiting{};  // Nodes ready except for this pool.
   };
   [[nodiscard]] bool admit(std::size_t node);
   void give_back(std::size_t node);
   void wake(std::size_t pool);
   std::vector<Pool> pools_{};
   std::vector<Buffer> buffers_;      // Of fan-ins, by edge.
-  std::deque<std::size_t> ready_{};  // Nodes that are not busy and have something in their queue.
+  std::deque<std::size_t> ready_{};  // Nodes that are idle and have queued deliveries.
   std::vector<Settled> settled_{};   // In this superstep.
   struct Held {
     std::size_t edge = 0;
     Distances distances;
     std::deque<std::pair<std::size_t, Buffered>> messages{};  // With their sources, in order.
-    std::size_t because_of = 0;  // A node that may still send something earlier, perhaps.
+    std::size_t because_of = 0;                               // The node last found to hold it.
   };
-  std::vector<Held> held_{};  // Eager: of each fan-in that does not wait for all.
+  std::vector<Held> held_{};  // Eager: for each fan-in that does not wait for all sources.
   std::size_t running_ = 0;
   std::size_t left_ = 0;
   std::size_t waiting_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What has finished in a run, as its store knows it.
+// The finished deliveries of a run, read from its store.
 
 #include "finished.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -17,13 +17,13 @@ struct StoredFinished {
   Finished finished{};
 };
 
-// In the order of (superstep, executor, occurrence). Executors that the workflow lacks are left
-// out. Errors: Errc::not_found; Errc::corrupt; the store's.
+// Ordered by (superstep, executor, occurrence). Omits executors that the workflow does not have.
+// Errors: Errc::not_found; Errc::corrupt; the store's.
 [[nodiscard]] Result<std::vector<StoredFinished>> stored_deliveries(CheckpointStore& store,
                                                                     const RunId& run,
                                                                     const Workflow& workflow);
 [[nodiscard]] DeliveryView view_of(const Workflow& workflow, const StoredFinished& stored);
-// The values of all scopes, by scope and key. Reducers are called. Errors: Errc::conflict.
+// The values of all scopes, by scope and key. Calls reducers. Errors: Errc::conflict.
 [[nodiscard]] Result<Json> state_after(const Workflow& workflow,
                                        const std::vector<StoredFinished>& stored);
 

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-// What tasks send each other: that they have ended, and how. Outputs are in the shared state, once.
+// Tasks send each other only how they ended. Outputs are stored once, in the shared state.
 constexpr const char* outcome_type = "task";
 constexpr const char* outputs_scope = "tasks";
 
@@ -79,7 +79,7 @@ std::string find_cycle(const std::vector<Task>& tasks) {
   return {};
 }
 
-// The outcomes of what a task depends on, from whatever delivers them.
+// The outcomes of a task's dependencies, in whatever form they are delivered.
 std::vector<Json> outcomes_in(const Json& message) {
   if (message.is_array()) return {message.begin(), message.end()};
   if (message.is_object() && message.contains("task") && message.contains("status")) {
@@ -88,7 +88,7 @@ std::vector<Json> outcomes_in(const Json& message) {
   return {};  // The run's inputs.
 }
 
-// All tasks that this one depends on, in the order of the tasks.
+// All direct and indirect dependencies, in the order of the tasks.
 std::vector<std::string> ancestors(const std::vector<Task>& tasks, const Task& task) {
   std::map<std::string, const Task*, std::less<>> by_id;
   for (const Task& one : tasks) by_id.emplace(one.id, &one);
@@ -223,7 +223,7 @@ Result<void> TaskGraph::check() const {
 
 namespace {
 
-// What a task does with what those before it have come to.
+// How a task uses its predecessors' results.
 template <class Work>
 auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
   return [task = std::move(task), work = std::move(work), context_of = std::move(context_of)](

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A fixed graph: coordinator -> board <-> agents, board -> synthesis. The plan, which changes, is
-// the board's state.
+// A fixed graph: coordinator -> board <-> agents, board -> synthesis. The changing plan is the
+// board's state.
 #include "triage/workflow/team.hpp"
 #include "plan_board.hpp"
 #include "triage/detail/try.hpp"
@@ -69,7 +69,7 @@ auto synthesis_handler(Team::Synthesis synthesis) {
   });
 }
 
-// Hands out what is ready; at the end, hands on what there is.
+// Hands out ready tasks; at the end, passes on the results.
 void give_work(PlanBoard& board, bool synthesises, Context& context) {
   for (const Json& order : board.take_ready()) {
     context.send_to(order.at("assignee").get<std::string>(), order);
@@ -109,7 +109,7 @@ Result<Workflow> Team::build() const {
       const auto task = news.at("task").get<std::string>();
       const auto why = news.at("failed").get<std::string>();
       board.fail(task, why);
-      if (board.may_change()) {  // The coordinator may know another way.
+      if (board.may_change()) {  // The coordinator may find another way.
         context.send_to("coordinator", board.question(task, why));
         return outcome::success();
       }

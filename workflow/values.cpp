@@ -51,7 +51,7 @@ JsonPtr Values::fold(const Key& key, std::vector<Entry> entries) const {
   return value;
 }
 
-// Whether `cause` finished before `effect` began, for every order in which they may run.
+// Whether `cause` finished before `effect` began in every possible execution order.
 bool Values::led_to(const Origin& cause, const Delivery& effect) const {
   if (cause.node == effect.node) return cause.occurrence < effect.occurrence;
   std::vector<Origin> next = effect.from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The state of a run of a workflow: who sees which value, and who must not write one at once.
+// The state of a workflow's run: who sees which value, and which concurrent writes conflict.
 
 #include "scheduler.hpp"
 
@@ -19,18 +19,17 @@ using JsonPtr = std::shared_ptr<const Json>;
 struct Write {
   std::string scope{};
   std::string key{};
-  JsonPtr value{};  // Null, or a JSON null: the key is removed.
+  JsonPtr value{};  // Null or a JSON null removes the key.
 };
 
-// "p|PATH" for what an executor alone sees, "s|PATH|NAME" for what the executors of one workflow
-// share, "m|AGENT" for what is remembered; ids contain no "|".
+// "p|PATH" for an executor's private values, "s|PATH|NAME" for values shared in a workflow,
+// "m|AGENT" for memories; ids contain no "|".
 inline constexpr std::string_view memory_prefix = "m|";
 [[nodiscard]] std::string private_scope(const std::string& path);
 [[nodiscard]] std::string shared_scope(const std::string& workflow, std::string_view name);
 
-// In supersteps, what a delivery has written is seen by others when the superstep has been
-// committed, and at once by later deliveries to the same node. In an eager workflow it is seen by
-// the deliveries that it led to.
+// In supersteps, others see what a delivery wrote once the superstep is committed; later deliveries
+// to the same node see it at once. In an eager workflow, the deliveries that it led to see it.
 // Thread-safety: read() may be called at any time.
 class Values {
  public:
@@ -38,21 +37,21 @@ class Values {
 
   [[nodiscard]] JsonPtr read(const Delivery& reader, const std::string& scope,
                              std::string_view key) const;
-  // Everything that the reader sees of a scope.
+  // All values of a scope that the reader sees.
   [[nodiscard]] std::map<std::string, JsonPtr> all(const Delivery& reader,
                                                    const std::string& scope) const;
-  // What the reader would see if it had written this itself.
+  // What the reader would see after writing this itself.
   [[nodiscard]] JsonPtr combined(const std::string& scope, const std::string& key,
                                  const JsonPtr& before, const JsonPtr& written) const;
-  // A value that was there before anything ran.
+  // A value from before the run.
   void begin_with(const std::string& scope, const std::string& key, const Json& value) {
     committed_[{scope, key}] = std::make_shared<const Json>(value);
   }
-  // A delivery has finished. Errors: Errc::conflict, naming the key and both writers.
+  // Adds a finished delivery's writes. Errors: Errc::conflict, naming the key and both writers.
   [[nodiscard]] Result<void> add(const Delivery& writer, std::span<const Write> writes);
-  // Ends a superstep. Errors: Errc::conflict; exceptions of reducers pass through.
+  // Ends a superstep. Errors: Errc::conflict; exceptions of reducers propagate.
   [[nodiscard]] Result<void> commit();
-  // {scope: {key: value}}, for the end and for people.
+  // {scope: {key: value}}, for the end of the run and for display.
   [[nodiscard]] Json json() const;
 
  private:

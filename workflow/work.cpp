@@ -19,7 +19,7 @@ Work::~Work() {
 }
 
 void Work::ended() {
-  // Under the lock to the end: whoever waits may destroy this as soon as it is released.
+  // Locked to the end: a waiting thread may destroy this once it is unlocked.
   const std::scoped_lock lock(mutex_);
   --running_;
   ++news_;
@@ -40,7 +40,7 @@ void Work::add(std::function<void()> job) {
   }
   const std::scoped_lock lock(mutex_);
   jobs_.push_back(std::move(job));
-  // The driver takes one itself.
+  // The driver takes one of them.
   if (jobs_.size() > idle_ + 1) {
     grow();
   } else if (idle_ > 0) {

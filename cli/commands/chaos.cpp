@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage chaos: runs a program behind a proxy that meets faults.
+// triage chaos: runs a program behind a proxy that injects faults.
 
 #include "command.hpp"
 #include "read_policy.hpp"
@@ -34,7 +34,7 @@ struct ChaosArguments {
   double rate = 0.1;
 };
 
-// What a service in trouble does, where no file says otherwise.
+// The default faults of an unreliable service.
 lab::FaultMix common_mix(double rate) {
   using lab::Fault;
   lab::FaultMix mix{.rules = {{.fault = Fault::fails, .types = {FailureType::external_fault}},
@@ -46,7 +46,7 @@ lab::FaultMix common_mix(double rate) {
   return mix;
 }
 
-// A JSON file, with the place of what is wrong in it.
+// Reads a JSON file; errors say where in it the problem is.
 Result<Json> read_json(const std::string& path) {
   TRIAGE_TRY(text, read_text_file(path));
   try {
@@ -88,7 +88,7 @@ std::vector<std::string> environment_of(const ChaosArguments& given, const std::
     all.push_back(given.variable + "=" + url);
     return all;
   }
-  // Programs differ in which of them they read. What must not go through the proxy is forgotten.
+  // Programs read different ones. Variables that bypass the proxy are removed.
   for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}) {
     all.push_back(std::string(name) + "=" + url);
   }
@@ -96,7 +96,7 @@ std::vector<std::string> environment_of(const ChaosArguments& given, const std::
   return all;
 }
 
-// The last of several values of one name counts, as in a shell.
+// The last value of a repeated name wins, as in a shell.
 std::vector<std::string> without_doubles(const std::vector<std::string>& all) {
   std::vector<std::string> once;
   for (const std::string& one : all) {
@@ -114,7 +114,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// The program, in this process's group: a terminal's signals reach both.
+// The program runs in this process's group, so a terminal's signals reach both.
 class Program {
  public:
   Result<int> run(const ChaosArguments& given, const std::string& url);
@@ -143,7 +143,7 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
     return Error{trouble == ENOENT ? Errc::not_found : Errc::io,
                  "\"" + printable(command.front()) + "\" cannot be run: " + std::strerror(trouble)};
   }
-  // The program decides what an interrupt means; what happened is printed in any case.
+  // The program handles interrupts; the summary is printed in any case.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
   ::siginfo_t info{};
@@ -164,7 +164,7 @@ Result<void> write_schedule(const std::string& path, const lab::Schedule& schedu
 }
 
 Result<int> carry_out(const ChaosArguments& given) {
-  // Tried before anything runs: what happened once may not happen again.
+  // Checked before anything runs, because a run cannot be repeated exactly.
   if (!given.record.empty()) {
     TRIAGE_TRYV(write_schedule(given.record, {}));
   }

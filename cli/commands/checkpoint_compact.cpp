@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint compact: fewer checkpoints of one run, and fewer records for them.
+// triage checkpoint compact: removes checkpoints of a run, and the records they needed.
 
 #include "command.hpp"
 #include "open_store.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint diff: in what two checkpoints differ, of one run or of two.
+// triage checkpoint diff: the differences of two checkpoints, of one run or of two.
 
 #include "checkpoint_argument.hpp"
 #include "command.hpp"
@@ -49,7 +49,7 @@ Result<Side> read_side(CheckpointStore& store, const std::string& text) {
   return outcome::success(std::move(side));
 }
 
-// {KEY: {"a": …, "b": …}}; a side that does not have the key is left out.
+// {KEY: {"a": …, "b": …}}; a side without the key is left out.
 Json state_differences(const Json& a, const Json& b) {
   std::set<std::string> keys;
   for (const Json* side : {&a, &b}) {

@@ -27,7 +27,7 @@ struct ListArguments {
   bool json = false;
 };
 
-// "died" is what a person calls a run that nobody works on any more although it never ended.
+// "died": what people call a run that never ended and has no owner any more.
 constexpr std::string_view died = "died";
 
 Result<RunQuery> query_of(const ListArguments& arguments) {
@@ -35,7 +35,7 @@ Result<RunQuery> query_of(const ListArguments& arguments) {
   if (arguments.status.empty()) return query;
   query.status = arguments.status == died ? RunStatus::running : parse_run_status(arguments.status);
   if (query.status) {
-    // Whether a run died is known after reading it only.
+    // Whether a run died is only known after reading it.
     if (query.status == RunStatus::running) query.limit = 0;
     return query;
   }
@@ -57,7 +57,7 @@ ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
 ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& arguments) {
   auto query = query_of(arguments);
   if (!query) return report(query.error());
-  // One more than is shown, to know whether there are more.
+  // One more than is shown, to find out whether there are more.
   if (query.value().limit > 0) ++query.value().limit;
   auto found = store.runs(query.value());
   if (found && hide_those_of_workflows(found.value(), arguments.all) > 0) {

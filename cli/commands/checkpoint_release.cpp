@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint release: takes a run away from an owner that will not go on with it.
+// triage checkpoint release: takes a run away from an owner that will not continue it.
 
 #include "command.hpp"
 #include "open_store.hpp"

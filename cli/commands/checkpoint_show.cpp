@@ -33,16 +33,16 @@ struct ShowArguments {
   bool json = false;
 };
 
-// What the command is about to print.
+// What will be printed.
 struct Shown {
   const ShowArguments* arguments = nullptr;
   JournalReading reading{};
   Timeline timeline{};
   Checkpoint checkpoint{};
   std::size_t first_step = 0;
-  std::shared_ptr<const Redactor> redactor{};  // Of a run of `triage run`; else null.
+  std::shared_ptr<const Redactor> redactor{};  // For runs of `triage run`; else null.
 
-  // As it may be printed.
+  // Redacted for printing.
   [[nodiscard]] Json clean(Json value) const {
     if (redactor != nullptr) redact(value, *redactor);
     return value;
@@ -58,7 +58,7 @@ Result<std::size_t> parse_steps(const std::string& text) {
                "--steps is \"" + printable(text) + "\"; allowed are a number from 0 up, and all"};
 }
 
-// In one pass: to look a step up by its index takes longer the older it is.
+// In a single pass: looking a step up by index takes longer the older it is.
 template <class F>
 void for_each_step(const Shown& shown, F&& f) {
   std::size_t index = 0;
@@ -159,7 +159,7 @@ void print_effects(const Shown& shown) {
   std::size_t left_out = 0;
   std::size_t rows = 0;
   for (const auto& [key, effect] : journal.effects()) {
-    // Those that are not simply done are what people look for: never left out.
+    // Effects that are not simply completed matter most and are never left out.
     if (effect.status == EffectState::Status::completed && ++rows > most_effects) {
       ++left_out;
       continue;
@@ -239,7 +239,7 @@ Result<Shown> gather(const ShowArguments& arguments) {
   shown.checkpoint = std::move(checkpoint);
   std::string& label = shown.checkpoint.info.label;
   label = shown_label(label, arguments.all);
-  if (id.sequence != 0) {  // What came later is not part of this checkpoint.
+  if (id.sequence != 0) {  // Later records are not part of this checkpoint.
     TRIAGE_TRY(until, read_timeline(shown.reading, id.sequence));
     shown.timeline = std::move(until);
   }

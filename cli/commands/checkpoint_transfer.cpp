@@ -71,7 +71,7 @@ std::string said(const Interchanged& done, const char* what, const char* left_ou
   return text + ".";
 }
 
-// A file is there whole or not at all, and for its owner only.
+// Writes the file atomically and accessible only to its owner.
 Result<Interchanged> export_to_file(CheckpointStore& store,
                                     const CheckpointTransferArguments& given) {
   const std::string part = given.file + ".part";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint tree: a run of a workflow with its branches, and what became of each executor.
+// triage checkpoint tree: a workflow's run and its branches, with the status of each executor.
 
 #include "command.hpp"
 #include "open_store.hpp"

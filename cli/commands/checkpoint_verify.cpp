@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// triage checkpoint verify: reads everything and says which records are damaged or missing, and
-// what is wrong with the file that lookups rely on. With --repair what is lost is set aside.
+// triage checkpoint verify: reads everything and reports damaged or missing records, and problems
+// of the file that lookups rely on. --repair sets aside what is lost.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -31,7 +31,7 @@ struct Verified {
   std::size_t damaged_runs = 0;
   std::size_t records = 0;
   std::size_t damaged = 0;
-  std::size_t set_aside = 0;            // Of these, by a repair: now, or before.
+  std::size_t set_aside = 0;            // Of these, set aside by a repair, now or earlier.
   Json store_problems = Json::array();  // Of the file itself.
   Json findings = Json::array();
   Json repairs = Json::array();
@@ -40,8 +40,8 @@ struct Verified {
 
 using Problems = std::vector<std::pair<Sequence, std::string>>;
 
-// What is lost and not set aside. Bytes can be right and yet make no sense: the fold finds holes
-// and bodies that do not decode.
+// What is lost and not set aside. Intact bytes may still be invalid: the fold finds holes and
+// undecodable bodies.
 Problems problems_of(const JournalReading& reading, const Result<Journal>& journal,
                      Verified& verified) {
   Problems problems;
@@ -101,7 +101,7 @@ std::string place_of(const LostRecords& lost) {
          (lost.kind ? " (" + std::string(to_string(*lost.kind)) + ")" : "");
 }
 
-// Sets aside what a run has lost; says so, or why it cannot.
+// Sets aside what a run has lost, and reports that or why it failed.
 void repair(CheckpointStore& store, const RunId& run, Verified& verified) {
   const auto repaired = repair_run(store, run);
   if (repaired && repaired.value().lost.empty()) return;
@@ -181,7 +181,7 @@ Result<Verified> verify(const VerifyArguments& arguments) {
     }
     if (reading) {
       verify_run(reading.value(), verified);
-    } else if (reading.error().code != Errc::not_found) {  // Erased since it was listed.
+    } else if (reading.error().code != Errc::not_found) {  // Erased after it was listed.
       note_unreadable(run, reading.error(), verified);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage classify: failures as JSON Lines in, their classifications as JSON Lines out.
+// triage classify: reads failures as JSON Lines and writes their classifications as JSON Lines.
 
 #include "command.hpp"
 #include "failure_json.hpp"

@@ -26,7 +26,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// "--store", "--json": what may stand behind the command.
+// The command's long options, such as "--store" and "--json".
 std::vector<const CLI::Option*> options_for(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) {
     return !option->get_lnames().empty() && !option->get_group().empty();
@@ -37,7 +37,7 @@ std::string dashed(const CLI::Option& option) { return "--" + option.get_lnames(
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-// For a shell's single quotes, on one line.
+// Escaped for a shell's single quotes, on one line.
 std::string quoted(std::string text) {
   std::string safe = "'";
   for (const char letter : text) {
@@ -58,7 +58,7 @@ std::string words_of(const CLI::App& app) {
   return words;
 }
 
-// Calls `each` with every command: its words behind "triage", "" for triage itself.
+// Calls `each` for every command with its words after "triage"; "" for triage itself.
 template <class Each>
 void for_each_command(const CLI::App& app, const std::string& path, const Each& each) {
   each(app, path);
@@ -67,7 +67,7 @@ void for_each_command(const CLI::App& app, const std::string& path, const Each& 
   }
 }
 
-// What stands behind -- is somebody else's command.
+// Words after -- belong to another program's command.
 std::string for_bash(const CLI::App& root) {
   std::string cases;
   std::string paths;

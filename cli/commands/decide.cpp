@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage decide: goes on with a run that waits for a decision.
+// triage decide: continues a run that waits for a decision.
 
 #include "command.hpp"
 #include "render/output.hpp"

@@ -28,7 +28,7 @@ struct DoctorArguments {
   bool json = false;
 };
 
-// One thing that was looked at.
+// The result of one check.
 struct Finding {
   enum class Kind { fine, missing, wrong };
   Kind kind = Kind::fine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage effect: runs a command at most once in the life of a run, and replays what it printed.
+// triage effect: runs a command at most once per run, and replays its output.
 
 #include "command.hpp"
 #include "render/output.hpp"
@@ -43,7 +43,7 @@ std::vector<std::string> environment_with_key(const std::string& idempotency_key
   return all;
 }
 
-// Runs the command; what it prints is kept.
+// Runs the command and captures its output.
 Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
   supervise::ChildPlan plan;
   plan.arguments = given.command;
@@ -102,14 +102,14 @@ ExitStatus replay(const Json& result) {
   return static_cast<ExitStatus>(result.value("status", 0));
 }
 
-// The command has not been executed, or says by its status that it did nothing: the key is free.
+// The command was not executed, or its status says that it did nothing, so the key is released.
 ExitStatus withdraw_effect(SupervisorClient& client, const EffectArguments& given,
                            const std::string& cause) {
   if (auto told = client.tell({{"effect_not_done", {{"key", given.key}, {"cause", cause}}}});
       !told) {
     return report(told.error());
   }
-  static_cast<void>(client.hear());  // That it is withdrawn: an answer that is an error.
+  static_cast<void>(client.hear());  // The reply to a withdrawal is an error.
   return ExitStatus::done;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage experiment: runs what a file describes, under every combination of its factors.
+// triage experiment: runs the experiment of a file under every combination of its factors.
 
 #include "command.hpp"
 #include "experiment_file.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 struct ExperimentArguments {
   std::string file{};
-  std::uint64_t seeds = 0;  // 0: as the file says.
+  std::uint64_t seeds = 0;  // 0: as in the file.
   int threads = 0;
   bool csv = false;
   bool json = false;
@@ -42,7 +42,7 @@ lab::ExperimentOptions options_of(const ExperimentArguments& given,
   return options;
 }
 
-// Where it is kept how far the experiment is.
+// The store that holds the experiment's progress.
 Result<std::shared_ptr<CheckpointStore>> store_of(const ExperimentArguments& given,
                                                   const lab::ExperimentOptions& options) {
   const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
@@ -84,7 +84,7 @@ void print_report(const ExperimentArguments& given, const lab::ExperimentReport&
 
 Result<void> write_file(const std::string& path, std::string_view text) {
   if (path.empty()) return outcome::success();
-  std::ofstream file(path, std::ios::binary | std::ios::app);  // What is there may stay for now.
+  std::ofstream file(path, std::ios::binary | std::ios::app);  // Keeps existing contents for now.
   if (file && !text.empty()) {
     file.close();
     file.open(path, std::ios::binary | std::ios::trunc);
@@ -95,7 +95,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   return outcome::success();
 }
 
-// Before anything runs, whether the reports could be written; then the reports.
+// Without a report, checks that the files can be written; otherwise writes them.
 Result<void> write_reports(const ExperimentArguments& given, const lab::ScriptedExperiment& what,
                            const lab::ExperimentReport* report) {
   if (report == nullptr) {

@@ -46,7 +46,7 @@ std::string evidence_lines(const Json& fields) {
   return lines;
 }
 
-// The command line of a run of `triage run`; any other task as it is.
+// The command line of a run of `triage run`; for other runs, the task.
 std::string what_runs(const Timeline& told) {
   const Json task = shown_task(told);
   if (!task.is_object() || !task.contains("command") || !task["command"].is_array()) {

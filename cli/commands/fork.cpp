@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage fork: a new run that begins at a checkpoint of another one, of `triage run` or a workflow.
+// triage fork: a new run from a checkpoint of a run of `triage run` or of a workflow.
 
 #include "command.hpp"
 #include "key_value.hpp"
@@ -29,7 +29,7 @@ struct ForkArguments {
   bool dry_run = false;
 };
 
-// What the branch runs. An adapter that was chosen by the program's name is not the new one's.
+// The branch's spec. An adapter chosen by the old program's name does not apply to a new program.
 Result<supervise::RunSpec> fork_spec(const StoredStart& origin,
                                      const std::vector<std::string>& command) {
   TRIAGE_TRY(spec, supervise::spec_from_json(origin.task));
@@ -54,11 +54,11 @@ Result<Json> branch_off(const RunSession& session, const std::vector<std::string
   TRIAGE_TRY(spec, fork_spec(start, command));
   TRIAGE_TRY(agent, session.agent_for(spec));
   options.task = supervise::to_json(spec);
-  options.accept_changed = true;  // It is another command's branch, as is asked for.
+  options.accept_changed = true;  // A different command was explicitly requested.
   return agent.fork(checkpoint, options);
 }
 
-// Empty: it is not a run of a workflow.
+// Empty if it is not a workflow's run.
 Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) {
   const auto url =
       given.session.store.empty() ? make_default_store() : Result<std::string>(given.session.store);
@@ -127,7 +127,7 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
                   "the default one.")
       ->required()
       ->expected(1, 2);
-  // What stands behind -- comes as these: see main.cpp.
+  // Words after -- arrive like this: see main.cpp.
   arguments
       .add_option(std::string(behind_dashes).substr(0, behind_dashes.size() - 1), given->command,
                   "A word of CMD.")

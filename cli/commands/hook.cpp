@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage hook: what Claude Code and Codex call before and after they use a tool.
+// triage hook: called by Claude Code and Codex before and after they use a tool.
 
 #include "command.hpp"
 #include "hook_event.hpp"
@@ -16,7 +16,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// What both programs understand as "block this call": the reason is on standard error.
+// Both programs take this status as "block this call", with the reason on standard error.
 constexpr ExitStatus blocks = static_cast<ExitStatus>(2);
 
 struct HookArguments {
@@ -37,7 +37,7 @@ Json effect_of(const HookEvent& event) {
 
 bool is_supervised() { return std::getenv("TRIAGE_SOCKET") != nullptr; }
 
-// A call that must happen once: the intent is durable before it is allowed.
+// A call that must happen once: its intent is durable before the call is allowed.
 Result<GuardVerdict> ask_effect(const HookEvent& event) {
   TRIAGE_TRY(client, SupervisorClient::connect());
   const auto answer = client.ask({{"effect", effect_of(event)}});
@@ -68,13 +68,13 @@ Result<GuardVerdict> judge(const HookArguments& given, const HookEvent& event) {
   return ask_effect(event);
 }
 
-// Where the events of the program are read, the step is known already.
+// If the program's events are read, the step is already recorded.
 bool records_steps() {
   const char* adapter = std::getenv("TRIAGE_ADAPTER");
   return is_supervised() && (adapter == nullptr || *adapter == '\0');
 }
 
-// Says it to the supervisor, and returns when it is durable.
+// Sends the message to the supervisor and returns when it is durable.
 Result<void> confirm(SupervisorClient& client, const Json& message) {
   TRIAGE_TRYV(client.ask(message));
   return outcome::success();
@@ -88,7 +88,7 @@ Result<void> record(const HookArguments& given, const HookEvent& event) {
     const Json done{{"key", effect_key(event)}, {"result", event.response}};
     const Json ended{{"effect_done", done}};
     TRIAGE_TRYV(confirm(client, ended));
-    // Answered with the result when that is durable.
+    // Answered once the result is durable.
     const Json asked{{"effect", effect_of(event)}};
     TRIAGE_TRYV(confirm(client, asked));
   }
@@ -104,7 +104,7 @@ Result<void> record(const HookArguments& given, const HookEvent& event) {
   return outcome::success();
 }
 
-// It was not permitted: surely nothing happened.
+// It was not permitted, so certainly nothing happened.
 Result<void> withdraw(const HookEvent& event) {
   TRIAGE_TRY(client, SupervisorClient::connect());
   const Json effect{{"key", effect_key(event)}, {"cause", "it was not permitted"}};
@@ -121,7 +121,7 @@ Result<ExitStatus> serve(const HookArguments& given, const HookEvent& event) {
   } else if (event.name == "PermissionDenied" && is_once(given, event) && is_supervised()) {
     TRIAGE_TRYV(withdraw(event));
   }
-  // Whatever else it is, Stop for one: it is no business of a hook that must not block.
+  // Other events, such as Stop, must not block.
   return ExitStatus::done;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage signal send, cancel, settle, reissue: what an operator does about a run from outside.
+// triage signal send, cancel, settle, reissue: operator actions on a run.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -19,14 +19,14 @@ namespace {
 struct OperateArguments {
   std::string store{};
   std::string run{};
-  std::string name{};  // Of a signal, or the key of an effect.
+  std::string name{};  // A signal's name, or an effect's key.
   std::string outcome{};
   std::string value{};
   std::string who{};
   bool json = false;
 };
 
-// A run in a store that is open for changes.
+// A run in a store opened for changes.
 struct Meant {
   std::shared_ptr<CheckpointStore> store{};
   RunInfo run{};
@@ -65,7 +65,7 @@ Result<Json> signal_value(const OperateArguments& given, const char* what) {
                                            "; a text stands in quotes: '\"yes\"'"};
 }
 
-// What was done, as a sentence or as facts.
+// Reports success as a sentence or as JSON.
 ExitStatus tell_done(const OperateArguments& given, const Result<void>& done,
                      const std::string& sentence, const Json& facts) {
   if (!done) return report(done.error());
@@ -102,7 +102,7 @@ ExitStatus cancel_it(const OperateArguments& given) {
                    {{"run", run}, {"status", "cancelled"}});
 }
 
-// What `triage effect` replays of a command that ran. Errors: Errc::invalid_argument.
+// The result that `triage effect` replays. Errors: Errc::invalid_argument.
 Result<Json> supervised_result(const Json& value) {
   if (value.is_null() || value.is_string()) {
     return Json{{"status", 0}, {"out", value.is_string() ? value : Json("")}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage policy check, triage policy show: what a policy document says, and what is wrong with it.
+// triage policy check, triage policy show: what a policy document says, and its problems.
 
 #include "command.hpp"
 #include "read_policy.hpp"
@@ -22,7 +22,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-constexpr int most_failures = 20;  // Of one type that are shown.
+constexpr int most_failures = 20;  // Shown per type.
 
 struct PolicyArguments {
   std::string file{};
@@ -46,7 +46,7 @@ std::string file_name(const PolicyArguments& given) {
   return given.file == "-" ? "standard input" : printable(given.file);
 }
 
-// What a user's own strategy would decide is not known here.
+// A user's own strategies are unknown here, so their decisions are not.
 StrategyRegistry registry_with(const std::vector<std::string>& own) {
   StrategyRegistry registry = built_in_strategies();
   for (const std::string& name : own) {
@@ -70,7 +70,7 @@ Result<PolicyDocument> read_document(const PolicyArguments& given) {
   return document;
 }
 
-// The lines of an error's detail; those of a document name their line in it, if it is YAML.
+// One entry per line of an error's detail; YAML documents include line numbers.
 Json problems_json(const Error& error) {
   Json all = Json::array();
   std::istringstream lines(error.detail);
@@ -97,8 +97,8 @@ ExitStatus refuse(const PolicyArguments& given, const Error& error) {
   return report({error.code, text});
 }
 
-// What is decided about the n-th failure of a type in a row, one entry a failure, until the run
-// would end or the limits do.
+// What is decided about consecutive failures of a type, one entry per failure, until the run would
+// end or a limit is reached.
 std::vector<std::string> decisions(const FailurePolicy& policy, FailureType type,
                                    const Limits& limits) {
   FailureContext context;
@@ -121,7 +121,7 @@ std::vector<std::string> decisions(const FailurePolicy& policy, FailureType type
   return all;
 }
 
-// "1", "2-4": equal decisions in a row become one.
+// "1", "2-4": merges equal consecutive decisions.
 std::vector<std::pair<std::string, std::string>> joined(const std::vector<std::string>& all) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (std::size_t first = 0; first < all.size();) {

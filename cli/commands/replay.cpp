@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage replay: a stored run against another policy, or its agent again with one change.
+// triage replay: replays a stored run against another policy, or re-runs it with one change.
 
 #include "triage/lab/replay.hpp"
 #include "command.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage step, triage state get|set, triage checkpoint label: what a program reports from a shell.
+// triage step, triage state get|set, triage checkpoint label: reports from a shell script.
 
 #include "command.hpp"
 #include "key_value.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// triage resume: goes on with runs of `triage run` whose supervisor died, that were stopped, or
-// whose time has come.
+// triage resume: continues runs of `triage run` whose supervisor died, that were stopped, or that
+// are due.
 
 #include "command.hpp"
 #include "render/output.hpp"
@@ -21,7 +21,7 @@ struct ResumeArguments {
   bool accept_changed = false;
 };
 
-// The first one that is not 0: the caller learns that something needs a look.
+// The first status other than 0, so that the caller notices problems.
 ExitStatus worse(ExitStatus one, ExitStatus other) { return one == ExitStatus::done ? other : one; }
 
 ExitStatus resume_one(const RunSession& session, const RunId& given, bool accept_changed) {
@@ -51,7 +51,7 @@ ExitStatus resume_due(const RunSession& session) {
   return status;
 }
 
-// Runs that nobody works on any more although they never ended.
+// Runs that never ended and have no owner.
 ExitStatus resume_dead(const RunSession& session) {
   constexpr std::size_t all = 1'000'000;
   const auto claimed = claim_orphans(session.store(), supervise::agent_name, all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage run: any program, supervised until it has finished.
+// triage run: runs any program, supervised, to its end.
 
 #include "command.hpp"
 #include "failure_json.hpp"
@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// As env(1) and the shells say it.
+// As in env(1) and shells.
 constexpr ExitStatus not_found_status = static_cast<ExitStatus>(127);
 constexpr ExitStatus not_executable_status = static_cast<ExitStatus>(126);
 
@@ -102,7 +102,7 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   return outcome::success(std::move(spec));
 }
 
-// A run that exists goes on as it was begun: whoever asks for anything else is told so.
+// An existing run continues as it began; reports an error for any difference.
 Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& task) {
   const auto there = store.run(run);
   if (!there && there.error().code == Errc::not_found) return outcome::success();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage runs, triage suspended: what ran, and what waits.
+// triage runs, triage suspended: lists runs, or those that wait.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -34,7 +34,7 @@ struct RunsArguments {
   bool json = false;
 };
 
-// What a run of `triage run` executes, from its first record; the agent's name for any other one.
+// The program of a run of `triage run`, from its first record; for other runs, the agent's name.
 std::string program_of(CheckpointStore& store, const RunInfo& run) {
   const auto reading = store.read(run.id, {1, 1});
   if (!reading || reading.value().records.empty()) return run.agent;
@@ -67,7 +67,7 @@ Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArgumen
                        "\"; allowed are running, died, finished, escalated, aborted, cancelled, "
                        "suspended, failed and poisoned"};
     }
-    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is known later.
+    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is found later.
   }
   if (given.sort == "updated") query.limit = 0;
   auto found = store.runs(query);
@@ -111,7 +111,7 @@ void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
   print(table.text());
 }
 
-// One line for each run that is new or has changed, until somebody interrupts.
+// Prints a line for each new or changed run until interrupted.
 ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
   std::map<RunId, std::pair<std::string, Sequence>> seen;
   for (;;) {
@@ -149,7 +149,7 @@ ExitStatus list_runs(const RunsArguments& given) {
   return ExitStatus::done;
 }
 
-// "a decision", or until when.
+// "a decision", or a time.
 std::string waits_for(const Json& waiting) {
   if (const auto until = waiting.find("until_ms"); until != waiting.end() && until->is_number()) {
     return short_time(WallTime(std::chrono::milliseconds(until->get<std::int64_t>()))) + " UTC";
@@ -171,14 +171,14 @@ ExitStatus list_suspended(const RunsArguments& given) {
   ExitStatus status = ExitStatus::done;
   for (const RunInfo& run : runs.value()) {
     const auto reading = store.value()->read(run.id, {});
-    if (!reading) continue;  // Erased since it was listed.
+    if (!reading) continue;  // Erased after it was listed.
     const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
     if (!told) {
       status = report(told.error());
       continue;
     }
     Json waiting = waiting_json(told.value());
-    if (!waiting.is_object()) continue;  // It went on since it was listed.
+    if (!waiting.is_object()) continue;  // It continued after it was listed.
     const Json message = waiting.value("message", Json(""));
     table.add({run.id, waits_for(waiting), message.is_string() ? message.get<std::string>() : ""});
     waiting["run"] = run.id;

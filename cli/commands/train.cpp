@@ -114,12 +114,12 @@ void show_json(const RefitReport& report, const TrainArguments& given, std::size
               {"model", given.out}});
 }
 
-// Whoever loads the model meanwhile gets the old one or the new one, never half of it.
+// Atomic: a process that loads the model gets the old one or the new one.
 Result<void> write_model(const std::string& path, const std::string& bytes) {
   const std::string unfinished = path + ".unfinished";
   std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);  // It may be anybody's to read.
-  // Its words come from the failures of real runs: for its owner alone.
+  std::filesystem::remove(unfinished, ignored);  // Its permissions are unknown.
+  // Contains words from real runs' failures, so only its owner may read it.
   const int made = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made >= 0) ::close(made);
   std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage worker: goes on with the runs of a store that nobody works on, until it is stopped.
+// triage worker: continues a store's orphaned and due runs until it is stopped.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -34,7 +34,7 @@ class Worker {
     for (bool first = true; !stopped(); first = false) {
       const Result<bool> found = take_up_one();
       if (!found && first) return report(found.error());
-      if (!found) warn(found.error().detail);  // The store may come back.
+      if (!found) warn(found.error().detail);  // The store may recover.
       if (found && found.value()) continue;
       wait_for_work(session_.store(), until_next_due(), session_.no_more());
     }
@@ -64,7 +64,7 @@ class Worker {
       if (stopped()) break;
       if (!is_for_me(run.run)) continue;
       if (run.until > real_clock()->wall_now()) {
-        next_due_ = run.until;  // The earliest: they are in this order.
+        next_due_ = run.until;  // They are sorted: this is the earliest.
         break;
       }
       const auto agent = session_.agent_of(run.run);
@@ -74,14 +74,14 @@ class Worker {
       }
       const auto result =
           agent.value().resume_due_run(run, DueOptions{.run = session_.run_options()});
-      if (!result) continue;  // Somebody else has it.
+      if (!result) continue;  // Another process has it.
       conclude(run.run, *result);
       return true;
     }
     return false;
   }
 
-  // Of those that nobody holds, the one that was begun first.
+  // Takes the oldest run without an owner.
   Result<bool> take_up_orphan() {
     CheckpointStore& store = session_.store();
     TRIAGE_TRY(
@@ -90,7 +90,7 @@ class Worker {
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
       if (run->owned || run->damaged || !is_for_me(run->id)) continue;
       auto lease = store.acquire(run->id);
-      if (!lease) continue;  // Somebody else was faster.
+      if (!lease) continue;  // Another process was faster.
       const auto now = store.run(run->id);
       const auto agent = session_.agent_of(run->id);
       if (!now || now.value().status != RunStatus::running || !agent) {
@@ -111,7 +111,7 @@ class Worker {
     left_alone_.insert(run);
     return false;
   }
-  // Whether its command is the one that this worker is for; what cannot be read is.
+  // Whether the run's command is this worker's; true if it cannot be read.
   [[nodiscard]] bool is_mine(const RunId& run) const {
     if (given_.command.empty()) return true;
     const auto start = stored_start(session_.store(), run);

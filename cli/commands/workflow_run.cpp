@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage workflow run: runs the tasks or executors of a file, or goes on with them.
+// triage workflow run: runs a file's tasks or executors, or continues them.
 
 #include "command.hpp"
 #include "key_value.hpp"
@@ -43,7 +43,7 @@ struct WorkflowRunArguments {
 
 struct Prepared {
   WorkflowFile file{};
-  workflow::TaskGraph graph{""};  // Of a file that has tasks.
+  workflow::TaskGraph graph{""};  // If the file has tasks.
   std::optional<workflow::Workflow> workflow{};
   Json inputs{};
   [[nodiscard]] bool has_tasks() const { return file.graph.executors.empty(); }
@@ -87,7 +87,7 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   return outcome::success(std::move(all));
 }
 
-// As it happens, to standard error: standard output is for results.
+// Immediately, to standard error: standard output is for results.
 void print_event(const WorkflowEvent& event) {
   std::string what;
   if (event.kind == WorkflowEventKind::executor_started) what = "begins";
@@ -117,7 +117,7 @@ void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_j
   print(table.text());
 }
 
-// What somebody is to answer before the run goes on.
+// The questions to be answered before the run can continue.
 Json requests_json(const std::vector<workflow::PendingRequest>& pending) {
   Json all = Json::array();
   for (const workflow::PendingRequest& one : pending) {

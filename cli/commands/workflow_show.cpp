@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage workflow show: how far a run of a workflow has come, and what happened in it.
+// triage workflow show: the progress of a workflow's run, and what happened in it.
 
 #include "command.hpp"
 #include "open_store.hpp"
@@ -38,7 +38,7 @@ Result<ShownWorkflow> gather_workflow(const StoreAndRun& meant) {
   TRIAGE_TRY(view, workflow::inspect(*store, meant.run));
   TRIAGE_TRY(run, store->run(view.id.run));
   TRIAGE_TRY(events, workflow::events(*store, view.id.run));
-  // What came later is not part of this checkpoint.
+  // Later events are not part of this checkpoint.
   if (meant.run.find('@') != std::string::npos) {
     std::erase_if(events,
                   [&](const WorkflowEvent& one) { return one.sequence > view.id.sequence; });

@@ -34,7 +34,7 @@ std::string change_text(double change, const lab::Interval& interval, const char
          number(format, interval.high * factor) + ")";
 }
 
-// Without those that are 0 everywhere, and without `correct` where all results are right.
+// Omits figures that are 0 everywhere, and `correct` if all results are right.
 std::vector<std::string> telling_figures(const lab::ExperimentReport& report) {
   std::vector<std::string> names;
   for (const auto& [name, unused] : report.conditions.front().figures) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An experiment's report as tables for people.
+// An experiment's report as text tables.
 
 #include "triage/lab/experiment.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace triage::inline v0_1::cli {
 
-// A row for each condition, then a row for each difference.
+// A row per condition, followed by a row per difference.
 [[nodiscard]] std::string experiment_tables(const lab::ExperimentReport& report);
 
 }  // namespace triage::inline v0_1::cli

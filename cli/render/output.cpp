@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t gap = 2;  // Between columns.
 
-// Characters, as UTF-8 counts them: bytes that do not continue another one.
+// The number of UTF-8 characters: bytes that do not continue another one.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
@@ -39,7 +39,7 @@ std::string milliseconds_of(WallTime time) {
   return text;
 }
 
-// A text in lines of at most `most` characters, broken at spaces, those behind the first indented.
+// Wraps text at spaces to lines of at most `most` characters, indenting all but the first.
 std::string wrapped(std::string_view text, std::size_t most, std::size_t indent) {
   std::string out;
   std::size_t used = 0;
@@ -58,7 +58,7 @@ std::string wrapped(std::string_view text, std::size_t most, std::size_t indent)
   return out;
 }
 
-// What a cell becomes in a column of this width that begins at `indent`.
+// A cell fitted to a column of this width that begins at `indent`.
 std::string fitted(const std::string& cell, Cut cut, std::size_t columns, std::size_t indent) {
   if (width(cell) <= columns) return cell;
   if (cut == Cut::wrap) return wrapped(cell, columns, indent);
@@ -174,7 +174,7 @@ std::string shorten(std::string_view text, std::size_t longest) {
 std::string shorten_middle(const std::string& text, std::size_t longest) {
   const std::size_t have = width(text);
   if (have <= longest) return text;
-  const std::size_t behind = (longest - 1) / 2;  // Characters that stay on either side.
+  const std::size_t behind = (longest - 1) / 2;  // Characters kept on either side.
   const std::size_t before = longest - 1 - behind;
   std::string cut;
   std::size_t character = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How results look: aligned tables for people, one JSON document for programs.
+// Output formats: aligned tables for people, one JSON document for programs.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -12,12 +12,12 @@
 
 namespace triage::inline v0_1::cli {
 
-// What becomes of a column's cells where a table is too wide for the screen.
+// How a column's cells are shortened if a table is too wide.
 enum class Cut {
   end,     // "a long te…"
-  middle,  // "01KAQW…8ZK3XJ": both ends of an id tell it apart.
+  middle,  // "01KAQW…8ZK3XJ": both ends of an id identify it.
   never,
-  wrap,  // Nothing: it goes on in the next line. For the last column.
+  wrap,  // Not shortened, but wrapped to the next line. For the last column.
 };
 struct Column {
   Column(const char* text, Cut what = Cut::end) : heading(text), cut(what) {}
@@ -25,9 +25,9 @@ struct Column {
   Cut cut;
 };
 
-// Columns are as wide as their widest cell; cells are made printable and cut at `longest_cell`
-// characters, so that one long label does not destroy the table, and further until the lines fit
-// the screen: the widest columns first, none below `narrowest` characters or its heading.
+// Columns are as wide as their widest cell. Cells are made printable and cut at `longest_cell`
+// characters, so that one long label cannot ruin the table, and further until the lines fit the
+// screen: the widest columns first, none below `narrowest` characters or its heading.
 class Table {
  public:
   static constexpr std::size_t longest_cell = 72;
@@ -35,7 +35,7 @@ class Table {
 
   explicit Table(std::vector<Column> columns);
   void add(std::vector<std::string> cells);
-  // width: what a line may have; 0: as wide as the screen.
+  // width: of a line; 0: as wide as the screen.
   [[nodiscard]] std::string text(std::size_t width = 0) const;
 
  private:
@@ -43,10 +43,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_{};
 };
 
-// The terminal's width, if the output goes to one and it is wider than 80 characters; else 80.
+// The terminal's width if the output is a terminal wider than 80 characters, else 80.
 [[nodiscard]] std::size_t screen_width() noexcept;
 
-void print(std::string_view text);   // To stdout, as it is.
+void print(std::string_view text);   // To stdout, unchanged.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
 void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON where JSON is asked for.
 
@@ -54,9 +54,9 @@ void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON wh
 [[nodiscard]] std::string short_time(WallTime time);  // "2026-11-21 10:00:00", in UTC.
 [[nodiscard]] std::string short_duration(std::chrono::milliseconds time);  // "2.5 s", "4 min"
 [[nodiscard]] std::string time_of_day(WallTime time);  // "10:00:00.123", in UTC.
-// At most `longest` characters of one line of printable text, with "…" where something was cut.
+// At most `longest` characters of one printable line, with "…" where it was cut.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest);
-// At most `longest` characters of a printable text, with "…" in the middle where it was cut.
+// At most `longest` characters of a printable text, cut in the middle with "…".
 [[nodiscard]] std::string shorten_middle(const std::string& text, std::size_t longest);
 // "1 step", "2 steps".
 [[nodiscard]] std::string count(std::size_t number, std::string_view noun);

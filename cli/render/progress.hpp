@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How far something is that takes long, on standard error.
+// Progress of a long operation, on standard error.
 
 #include "triage/clock.hpp"
 
@@ -10,18 +10,17 @@
 
 namespace triage::inline v0_1::cli {
 
-// "routing: 12,000 of 90,000 (13 %), 40 s left": on a terminal one line that changes, elsewhere a
-// line every 30 s. The time left supposes that it goes on as it went since tell() was called first.
-// Not thread-safe.
+// "routing: 12,000 of 90,000 (13 %), 40 s left": a changing line on a terminal, otherwise a line
+// every 30 s. The time left is extrapolated from the first call of tell(). Not thread-safe.
 class Progress {
  public:
-  // terminal: whether standard error is one.
+  // terminal: whether standard error is a terminal.
   Progress(std::string what, std::shared_ptr<Clock> clock, bool terminal = is_terminal());
 
   void tell(std::uint64_t done, std::uint64_t all);
   void end();  // Removes the line.
 
-  // The line, if it is time for one; else empty.
+  // The line if one is due, else empty.
   [[nodiscard]] std::string next(std::uint64_t done, std::uint64_t all);
   [[nodiscard]] static bool is_terminal() noexcept;
 
@@ -32,7 +31,7 @@ class Progress {
   bool shown_ = false;
   TimePoint began_;
   TimePoint next_;
-  std::uint64_t first_ = 0;  // How much was done when it began.
+  std::uint64_t first_ = 0;  // How much was done at the start.
   bool begun_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a supervised run tells while it runs: one line a recovery, on standard error.
+// A supervised run's messages while it runs: one line per recovery, on standard error.
 
 #include "triage/observer.hpp"
 
@@ -10,7 +10,7 @@ namespace triage::inline v0_1::cli {
 
 enum class Telling { sentences, json, nothing };
 
-// One line for each failure and what is done about it, and for a run that goes on.
+// One line for each failure and its recovery, and for a run that continues.
 [[nodiscard]] std::shared_ptr<Observer> recovery_lines(Telling how);
 
 }  // namespace triage::inline v0_1::cli

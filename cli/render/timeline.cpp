@@ -42,7 +42,7 @@ std::string describe_step(const Trajectory& trajectory, std::size_t index) {
   return name.empty() ? text : text + " (" + shorten(name, 60) + ")";
 }
 
-// " Why: …", from the evidence that decided.
+// " Why: …", from the decisive evidence.
 std::string describe_evidence(const Json& body) {
   const auto evidence = body.find("evidence");
   if (evidence == body.end() || !evidence->is_array() || evidence->empty()) return {};
@@ -96,7 +96,7 @@ std::string decision_text(const Json& body) {
   return (action.empty() ? "" : ": " + action) + (who.empty() ? "" : ", by " + shorten(who, 80));
 }
 
-// Empty for records that are no event of their own. The journal holds what was before.
+// Empty for records that are not events. The journal holds what happened before.
 std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
   switch (kind) {
     case RecordKind::failure_classified: return describe_failure(body, journal);
@@ -203,7 +203,7 @@ Result<Timeline> read_timeline(const JournalReading& reading, Sequence until) {
     if (record.kind() != RecordKind::step && record.kind() != RecordKind::state_changed) {
       const auto body = record.body();
       if (body && body.value().is_object()) {
-        // Whatever a sentence quotes comes from the file: nothing of it may steer the terminal.
+        // Quoted text comes from the file and must not control the terminal.
         std::string sentence = printable(tell(record.kind(), body.value(), told.journal));
         if (!sentence.empty()) {
           Json fields = body.value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What happened in a run, in sentences and as JSON.
+// A run's events, as sentences and as JSON.
 
 #include "exit_status.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -11,9 +11,9 @@
 
 namespace triage::inline v0_1::cli {
 
-// "running", "died" (nobody holds the run any more, and it never ended), "finished" and so on.
+// "running", "died" (without an owner or an end), "finished" and so on.
 [[nodiscard]] std::string status_text(const RunInfo& run);
-// A checkpoint's label, unless it is a mark that triage made for itself and `all` is false.
+// A checkpoint's label; empty for triage's internal marks unless `all` is set.
 [[nodiscard]] std::string shown_label(const std::string& label, bool all);
 
 // A run that a workflow makes of its own, for the tries of one executor or an act on a resource: it
@@ -24,7 +24,7 @@ std::size_t hide_those_of_workflows(std::vector<RunInfo>& runs, bool all);
 
 [[nodiscard]] Json run_json(const RunInfo& run);
 
-// One thing that happened to a run beside its steps.
+// Something that happened to a run, other than a step.
 struct TimelineEvent {
   Sequence seq = 0;
   WallTime time{};
@@ -37,11 +37,11 @@ struct Timeline {
   std::vector<TimelineEvent> events{};
 };
 
-// Folds the run and tells its failures, decisions, rollbacks, resumes and its end, oldest first.
-// until: records behind this sequence are left out. Errors: Errc::corrupt.
+// Folds the run and returns its failures, decisions, rollbacks, resumptions and end, oldest first.
+// until: omits records after this sequence. Errors: Errc::corrupt.
 [[nodiscard]] Result<Timeline> read_timeline(const JournalReading& reading, Sequence until);
 
-// Tells stderr what is damaged or missing; the status is `unreadable` then, else `done`.
+// Reports damaged and missing records on stderr; returns `unreadable` then, else `done`.
 ExitStatus warn_of_damage(const JournalReading& reading);
 
 }  // namespace triage::inline v0_1::cli

@@ -16,7 +16,7 @@ std::string text_of(const Json& value) {
   return shorten(value.is_string() ? value.get<std::string>() : show(value), longest_value);
 }
 
-// A member of an object that comes from a file; null if there is none.
+// A member of an object from a file; null if absent.
 const Json& member(const Json& object, const char* name) {
   static const Json none;
   if (!object.is_object()) return none;

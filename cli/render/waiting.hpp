@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a suspended run waits for, as whoever decides should see it.
+// What a suspended run waits for, for whoever decides.
 
 #include "render/timeline.hpp"
 #include "triage/journal.hpp"
@@ -10,10 +10,10 @@
 
 namespace triage::inline v0_1::cli {
 
-// The task; without what the agent has taken out of it for the newest suspension, and of a run of
-// `triage run` without secrets.
+// The task for display: without what the agent removed for the newest suspension and, for `triage
+// run`, without secrets.
 [[nodiscard]] Json shown_task(const Timeline& timeline);
-// Null, or empty, unless the run is suspended.
+// Null or empty unless the run is suspended.
 [[nodiscard]] Json waiting_json(const Timeline& timeline);
 [[nodiscard]] std::string waiting_text(const Timeline& timeline);
 

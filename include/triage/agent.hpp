@@ -97,8 +97,8 @@ class TriageAgent {
   Result<std::vector<DueRun>> due(Duration within = Duration::zero()) const {
     return detail::due_runs(*core_, RunOptions{}, within);
   }
-  // Continues one of those, waiting until it is due. Empty if somebody else has taken it, or it has
-  // gone on, since. Errors: as of resume_due(), for this run.
+  // Continues one of those, waiting until it is due. Empty if another owner has taken it or it has
+  // continued meanwhile. Errors: as of resume_due(), for this run.
   std::optional<Result<Value>> resume_due_run(const DueRun& run,
                                               const DueOptions& options = {}) const {
     bool gone = false;
@@ -106,13 +106,13 @@ class TriageAgent {
     if (gone) return std::nullopt;
     return resume(std::move(opened));
   }
-  // Continues a run that claim_orphans() has given to this store; takes the lease. Does not
-  // continue one that ended as run_or_resume() would not. Errors: as of resume_run().
+  // Continues a run that claim_orphans() claimed for this store; takes the lease. Does not continue
+  // an ended run that run_or_resume() would not. Errors: as of resume_run().
   Result<Value> resume_claimed(const Lease& lease, const ResumeOptions& options = {}) const {
     return resume(detail::open_claimed(*core_, lease, options));
   }
   // Continues, one after another, the runs that are due or will be within 1 s (it waits for them
-  // and starts none early). Skips runs that somebody else has taken, so threads and processes may
+  // and starts none early). Skips runs that another owner has taken, so threads and processes may
   // call this at once. A run that cannot be continued is reported each time; one with another
   // fingerprint as Errc::conflict, unless DueOptions::accept_changed is set. Errors: the store's,
   // if the runs cannot be listed.
@@ -130,12 +130,12 @@ class TriageAgent {
     return outcome::success(std::move(resumed));
   }
 
-  // Continues runs of this agent's store on `threads` threads until a stop is requested: runs whose
-  // owner is gone, and suspended runs whose time or signal has come. Any number of workers,
-  // processes and hosts may do so at once: one of them gets each run. A stop waits for the runs in
-  // progress. A worker that finds nothing looks again after options.poll, and so it does if the
-  // store fails. Errors: Errc::invalid_argument (threads: 1 to 1,000; options.poll),
-  // Errc::not_found (no store), the store's, if it fails at the first look.
+  // Continues runs of this agent's store on `threads` threads until a stop is requested: orphaned
+  // runs, and suspended runs whose time or signal has come. Any number of workers, processes and
+  // hosts may do so at once: each run goes to one of them. A stop waits for the runs in progress. A
+  // worker that finds nothing, or whose store fails, looks again after options.poll. Errors:
+  // Errc::invalid_argument (threads: 1 to 1,000; options.poll), Errc::not_found (no store), the
+  // store's, if it fails at the first look.
   Result<WorkDone> work(std::size_t threads, std::stop_token stop,
                         const WorkOptions& options = {}) const {
     detail::require_storable<Task, Value>();
@@ -149,11 +149,11 @@ class TriageAgent {
 
   // Runs the callable in a new run, a branch of another run's checkpoint ("RUN@SEQUENCE"): it
   // starts (and starts over) with that trajectory and state, with options.state set over it, and
-  // does options.task if there is one. The
-  // branch is recorded before the callable runs; its origin is only read. All effects of the origin
-  // keep their recorded results and idempotency keys; history, usage and limits start anew.
-  // Errors: not_found; conflict (label or run id in use, other fingerprint, or a checkpoint after
-  // an effect that was undone since); invalid_argument; corrupt; the store's; those of run().
+  // with options.task if set. The branch is recorded before the callable runs; its origin is only
+  // read. All effects of the origin keep their recorded results and idempotency keys; history,
+  // usage and limits start anew. Errors: not_found; conflict (label or run id in use, other
+  // fingerprint, or a checkpoint after an effect that was undone since); invalid_argument; corrupt;
+  // the store's; those of run().
   Result<Value> fork(std::string_view checkpoint, const ForkOptions& options = {}) const {
     return resume(detail::open_fork(*core_, checkpoint, options));
   }

@@ -80,14 +80,14 @@ struct AgentOptions {
   std::vector<std::shared_ptr<Gate>> gates{};
   std::shared_ptr<Budget> budget{};  // For Attempt::reserve; a nested agent also draws from its
                                      // parent's.
-  // How long an attempt takes; 0: unknown. No attempt is started that could not end before the
-  // deadline.
+  // Expected duration of an attempt; 0: unknown. No attempt is started that could not end before
+  // the deadline.
   Duration expected_duration{0};
-  // How long an attempt may take, waits inside it included; 0: as long as it likes. When it is
-  // over, the attempt's stop token is triggered, deadline() has passed and no effect is begun. A
-  // failure that the attempt ends with from then on is a `timeout` (attempt_timeout), whatever it
-  // says, unless it names a type itself; a value counts. A callable that looks at neither is not
-  // interrupted. Costs a thread for each attempt that is under way.
+  // The time limit of an attempt, including waits inside it; 0: none. When it is over, the
+  // attempt's stop token is triggered, deadline() has passed and no effect starts. A failure after
+  // that is a `timeout` (attempt_timeout), whatever its text, unless it names a type itself; a
+  // value still counts. A callable that checks neither is not interrupted. Costs a thread for each
+  // attempt in progress.
   Duration attempt_timeout{0};
   // Also expect what this agent's successful attempts under a deadline took: a moving average with
   // weight 1/8 (source: RFC 6298), used if longer than expected_duration. Every eighth attempt that

@@ -14,8 +14,8 @@ using Duration = std::chrono::nanoseconds;
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC; informative only.
 
-// A call that will be made at a time, unless this is destroyed before. The destructor waits for the
-// call if it is under way.
+// A call scheduled for a time; destroying this cancels it. The destructor waits for a call in
+// progress.
 class Alarm {
  public:
   virtual ~Alarm() = default;
@@ -27,13 +27,13 @@ class Clock {
   virtual ~Clock() = default;
   // Monotonic time, for deadlines and waits.
   [[nodiscard]] virtual TimePoint now() = 0;
-  // Calendar time, stored in records for people. Nothing is ordered by it.
+  // Calendar time, stored in records for people. Never used for ordering.
   [[nodiscard]] virtual WallTime wall_now() = 0;
   // Returns true at `when`, or false as soon as a stop is requested.
   virtual bool sleep_until(TimePoint when, std::stop_token stop) = 0;
-  // Calls `ring`, once, when it is `when`; on another thread, or on the one that moves the time. It
-  // must neither throw nor destroy the alarm. The default has a thread in sleep_until for each
-  // alarm, and returns null if there can be none. The clock outlives the alarm.
+  // Calls `ring` once at `when`, on another thread or on the one that moves the time. It must
+  // neither throw nor destroy the alarm. The default uses a thread in sleep_until per alarm, and
+  // returns null if none can be created. The clock must outlive the alarm.
   [[nodiscard]] virtual std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring);
 };
 

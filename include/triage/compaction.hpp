@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Retention inside a run: which of its checkpoints stay, and what of its state changes goes with
+// Retention within a run: which checkpoints stay, and which of its state changes are removed with
 // the others.
 
 #include "triage/checkpoint_store.hpp"
@@ -12,13 +12,13 @@
 
 namespace triage::inline v0_1 {
 
-// What a store implements that can put fewer records in the place of many.
+// Implemented by stores that can replace many records by few.
 class CompactsRuns {
  public:
   virtual ~CompactsRuns() = default;
-  // Removes the records in these ranges, ascending and apart, and appends `instead`, whose
-  // sequences lie in them: all of it, or nothing. Thread-safety: that of the store.
-  // Errors: Errc::fenced, as append(); Errc::invalid_argument for a sequence outside the ranges.
+  // Atomically removes the records in these ranges, ascending and disjoint, and adds `instead`,
+  // whose sequences lie within them. Thread-safety: that of the store. Errors: Errc::fenced, as in
+  // append(); Errc::invalid_argument for a sequence outside the ranges.
   [[nodiscard]] virtual Result<void> replace(const Lease& lease,
                                              std::span<const SequenceRange> ranges,
                                              std::span<const Record> instead) = 0;
@@ -26,20 +26,20 @@ class CompactsRuns {
   [[nodiscard]] virtual bool writes_whole_runs() const noexcept { return false; }
 };
 
-// For stores: that each record lies in a range. Errors: Errc::invalid_argument.
+// For stores: checks that each record lies in a range. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<void> check_replacement(std::span<const SequenceRange> ranges,
                                              std::span<const Record> instead);
 
 struct CompactionRule {
-  // At most so many checkpoints of each branch stay, the newest. 1 or more.
+  // The number of newest checkpoints kept per branch. 1 or more.
   std::size_t max_checkpoints = 100;
   std::optional<WallTime> keep_since{};  // Those since then stay besides.
   // Fewer than max_checkpoints stay where the run's bodies would take more bytes than this; one of
   // each branch always does. 0: no limit.
   std::uint64_t max_bytes = 0;
 };
-// A checkpoint stays besides if it has a label (but for labels of the library's, "triage/…"), if
-// the run went back to it, or if a branch begins with it; so does the newest position.
+// Also kept: labelled checkpoints (except with the library's own labels, "triage/…"), those the run
+// went back to, those a branch begins with, and the newest position.
 
 struct Compaction {
   std::size_t checkpoints_before = 0;
@@ -60,7 +60,7 @@ struct Compaction {
 // on, it can be done); Errc::not_found, Errc::busy; the store's.
 [[nodiscard]] Result<Compaction> compact_run(CheckpointStore& store, const RunId& run,
                                              const CompactionRule& rule);
-// For whoever has the run's lease already, and appends nothing meanwhile.
+// For a caller that holds the run's lease and appends nothing meanwhile.
 [[nodiscard]] Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
                                                   const CompactionRule& rule);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What an agent promises about itself, so that a broken promise shows without reading any text.
+// What an agent promises about itself, so that broken promises are found without reading any text.
 
 #include "triage/classification.hpp"
 #include "triage/json.hpp"
@@ -23,8 +23,8 @@ struct ToolContract {
   JsonSchema input_schema{};   // For Step::tool_input unless null. A text that holds a JSON object
                                // or array is parsed.
   JsonSchema output_schema{};  // For Step::tool_output of steps that did not fail; not for null.
-  // Whether a call changes something outside the run, as in MCP's annotations (the opposite of
-  // readOnlyHint); empty: guessed from the name. If nothing raised, the first change is suspect.
+  // Whether a call changes something outside the run (the opposite of MCP's readOnlyHint); empty:
+  // guessed from the name. If nothing raised an error, the first change is suspect.
   std::optional<bool> mutates{};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Effects: what an agent does to the outside world, how doubts about it are settled, and how it is
-// undone.
+// Effects: what an agent does to the outside world, how doubts about them are resolved, and how
+// they are undone.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -35,8 +35,8 @@ struct EffectCall {
   std::uint64_t generation = 1;   // Increases by one with each compensation.
   int attempt = 0;                // Increases with every attempt of the run, across crashes too.
   std::string idempotency_key{};  // 64 hexadecimal digits, fixed per run, key and generation. A
-                                  // branch asks about, and repeats, what its origin began under
-                                  // its origin's key. A compensation has its own.
+                                  // branch that asks about or repeats its origin's effect uses its
+                                  // origin's key. A compensation has its own.
   Json result{};                  // In a compensation, what the effect returned; else null.
   std::optional<TimePoint> deadline{};  // Return before it; nothing is killed.
   std::stop_token stop_token{};
@@ -62,7 +62,7 @@ struct Reconciled {
   [[nodiscard]] static Reconciled done(Json result = nullptr) {
     return {Answer::done, std::move(result), {}};
   }
-  // Use it only if the effect can no longer happen: a request may still be under way.
+  // Only if the effect can no longer happen: a request may still be in progress.
   [[nodiscard]] static Reconciled not_done() { return {Answer::not_done, {}, {}}; }
   [[nodiscard]] static Reconciled unknown(std::string reason = {}) {
     return {Answer::unknown, {}, std::move(reason)};

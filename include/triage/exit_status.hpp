@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How a program ended, as an error code: evidence beside what the program said.
+// A program's exit status as an error code: evidence besides the program's output.
 
 #include <system_error>
 
 namespace triage::inline v0_1 {
 
-// Of the codes below; its name is "exit_status".
+// The category of the codes below; its name is "exit_status".
 [[nodiscard]] const std::error_category& exit_status_category() noexcept;
 
-// For Failure::code. status: as a shell gives it, 0 to 255, that is 128 and the number of the
-// signal for a program that a signal ended. 0 is not an error.
+// For Failure::code. status: as in a shell, 0 to 255: 128 plus the signal's number for a program
+// that a signal ended. 0 is not an error.
 //
-// The default classifier hears the statuses of shells and of the kernel (124, 126, 127, 134 to 137,
-// 139); the others mean what a program likes, and are only recorded. Thread-safety: any thread.
+// The default classifier interprets the statuses of shells and of the kernel (124, 126, 127, 134 to
+// 137, 139); the meaning of all others is up to the program, so they are only recorded.
+// Thread-safety: any thread.
 [[nodiscard]] inline std::error_code exit_status(int status) noexcept {
   return {status, exit_status_category()};
 }

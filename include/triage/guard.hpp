@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The interface between the core and a judge of steps that are about to be taken.
+// The interface between the core and a judge of proposed steps.
 
 #include "triage/json.hpp"
 #include "triage/step.hpp"
@@ -14,7 +14,7 @@ namespace triage::inline v0_1 {
 struct GuardVerdict {
   enum class Kind : std::uint8_t {
     allow,  // The step may be taken.
-    ask,    // The run is suspended until somebody decides.
+    ask,    // The run is suspended for a decision.
     deny,   // The step must not be taken.
   };
   Kind kind = Kind::allow;
@@ -23,7 +23,7 @@ struct GuardVerdict {
 };
 [[nodiscard]] std::string_view to_string(GuardVerdict::Kind kind) noexcept;
 
-// A step that needs somebody's approval.
+// A step that needs approval.
 struct ProposedStep {
   std::string action{};
   std::string tool{};    // Step::tool_called; empty if none.
@@ -32,7 +32,7 @@ struct ProposedStep {
   std::string reason{};  // … as well.
 };
 
-// Judges what an attempt proposes to do. An exception counts as `ask`.
+// Judges proposed steps. An exception counts as `ask`.
 // Thread-safety: judge() may be called from several threads at once.
 class StepGuard {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A second try of a call that is slow, beside the first one. For calls that may be made twice.
+// A second call beside a slow first one. For calls that may be made twice.
 
 #include "triage/clock.hpp"
 #include "triage/result.hpp"
@@ -18,9 +18,9 @@
 namespace triage::inline v0_1 {
 
 struct HedgeOptions {
-  Duration delay = std::chrono::milliseconds(100);  // Before one more call joins those under way.
-  int max_calls = 2;                                // For one value, the first included; 1 to 16.
-  int max_threads = 8;             // Of the object, for all that it calls; 1 to 1,000.
+  Duration delay = std::chrono::milliseconds(100);  // Before another call joins those in progress.
+  int max_calls = 2;                                // Per value, including the first; 1 to 16.
+  int max_threads = 8;             // Of this object, for all its calls; 1 to 1,000.
   std::shared_ptr<Clock> clock{};  // Null: the machine's.
 };
 
@@ -46,16 +46,16 @@ struct HedgeEnd {
 
 }  // namespace detail
 
-//   auto hedge = triage::Hedge::create({.delay = 200ms}).value();  // Beside the agent, for all
-//   runs. auto page = hedge->call([url](std::stop_token stop) { return fetch(url, stop); },
+//   // Beside the agent, for all runs.
+//   auto hedge = triage::Hedge::create({.delay = 200ms}).value();
+//   auto page = hedge->call([url](std::stop_token stop) { return fetch(url, stop); },
 //                           attempt.stop_token());
 //
-// The first success counts; the other calls are then asked to stop through their token. They are
-// not waited for: they end on threads of the object, whose destructor asks them and waits.
-// A call that fails begins the next one at once. Source: J. Dean, L. Barroso, "The Tail at Scale",
-// Communications of the ACM, 2013.
-// Nothing is made undone: what must not happen twice belongs into Attempt::effect, never in here.
-// Thread-safety: call() may be called from several threads at once.
+// The first success wins; the other calls are then asked to stop through their token, but not
+// waited for: they end on threads of the object, whose destructor stops and joins them. A call that
+// fails starts the next one at once. Source: J. Dean, L. Barroso, "The Tail at Scale",
+// Communications of the ACM, 2013. Nothing is undone: what must not happen twice belongs in
+// Attempt::effect. Thread-safety: call() may be called from several threads at once.
 class Hedge {
  public:
   // Errors: Errc::invalid_argument.
@@ -64,10 +64,10 @@ class Hedge {
   Hedge(const Hedge&) = delete;
   Hedge& operator=(const Hedge&) = delete;
 
-  // What fn(stop_token) returns, a T or a Result<T>, as a Result<T>. fn runs on several threads at
-  // once and may outlive the call, so it owns what it uses. If all calls fail: the error of the
-  // last one, or the exception that left it. Where no thread is free fn is called once, in this
-  // thread. Errors: Errc::cancelled as soon as `stop` is triggered.
+  // The result of fn(stop_token), a T or a Result<T>, as a Result<T>. fn runs on several threads at
+  // once and may outlive the call, so it must own what it uses. If all calls fail: the last one's
+  // error or exception. If no thread is available, fn is called once, in this thread. Errors:
+  // Errc::cancelled as soon as `stop` is triggered.
   template <class Fn>
   [[nodiscard]] auto call(Fn fn, std::stop_token stop = {}) {
     static_assert(std::is_invocable_v<const Fn&, std::stop_token>,

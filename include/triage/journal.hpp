@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The journal of one run, folded: state, trajectory, checkpoints, effects, history.
+// The folded journal of one run: state, trajectory, checkpoints, effects, history.
 
 #include "triage/checkpoint.hpp"
 #include "triage/detail/checkpoint_line.hpp"
@@ -26,13 +26,12 @@ namespace triage::inline v0_1 {
 struct JournalReading;  // checkpoint_store.hpp
 struct SupersededChanges;
 
-// A part for each thing that is folded, and the rules by which they meet: a rollback rewinds the
-// state, the steps and the line of checkpoints, never effects or facts.
-// Both ways to build it give the same journal: recording live, or applying stored records in order.
-// Thread-safety: none; its owner locks.
+// Has a part for each thing that is folded, and the rules that connect them: a rollback rewinds
+// state, steps and checkpoints, but never effects or facts. Recording live and applying the stored
+// records in order give the same journal. Thread-safety: none; its owner locks.
 class Journal {
  public:
-  // A place that can be restored.
+  // A restorable position.
   using Position = detail::CheckpointLine::Position;
 
   explicit Journal(RunId run = {}, bool auto_checkpoint = true)
@@ -45,44 +44,43 @@ class Journal {
   // --- Recording. Each returns the record to store; the caller has checked the arguments.
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
   Record add_step(Step&& step, WallTime time);
-  void take_step(Step&& step, WallTime time);  // The same where nobody wants the record.
+  void take_step(Step&& step, WallTime time);  // The same if the record is not needed.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);
-  // The whole state as one record: `replaced` by the agent, or repeated so that folds stay short.
+  // The whole state as one record: `replaced` by the agent, or repeated to keep folds short.
   Record snapshot_state(Json state, bool replaced, WallTime time);
   // True when replaying the deltas would cost more than reading a snapshot.
   [[nodiscard]] bool wants_snapshot() const noexcept { return state_.wants_snapshot(); }
   Record label_checkpoint(std::string label, WallTime time);
-  // Ends the checkpoint that is open, if there is one and checkpoints are automatic (or `always`).
+  // Ends the open checkpoint, if there is one and checkpoints are automatic (or `always`).
   void end_checkpoint(bool always = false);
   // Continues from a position: later records build on it. Index into positions().
   void rewind(std::size_t position);
-  // False for a position whose state the reading left out (JournalReading::state_from). Before such
-  // a one is restored or continued from, whoever has the store looks its state up for the journal.
+  // False if the reading left the position's state out (JournalReading::state_from). Before such a
+  // position is restored or continued from, its state must be loaded from the store.
   [[nodiscard]] bool knows_state(std::size_t position) const;
   void learn_state(std::size_t position, State state);
   // Continues from the start: an empty state and trajectory, or those that a branch begins with.
   void start_over();
-  // The callable is about to run; the same as a record `attempt_started`.
+  // The callable is about to run; equivalent to a record `attempt_started`.
   void begin_attempt(int number);
-  // A failure has been dealt with; the same as a record `action_taken`.
+  // A failure has been handled; equivalent to a record `action_taken`.
   void take_action(HistoryEntry entry);
-  // The attempt failed; the same as a record `failure_classified`. Positions of the attempt that
-  // contain the critical step are no rollback targets.
+  // The attempt failed; equivalent to a record `failure_classified`. Positions of the attempt that
+  // contain the critical step are not rollback targets.
   void note_failure(std::optional<std::size_t> critical_step);
-  // An effect, or its compensation, whose end could not be stored: nobody knows after a crash
-  // whether it happened.
+  // The end of an effect or compensation could not be stored, so after a crash it is in doubt.
   void doubt_effect(std::string_view key) { effects_.doubt(key, last_); }
   // A default rollback has used this target; the next one goes further back.
   void mark_used(Sequence target) { line_.mark_used(target); }
-  // A decision from outside has approved a proposed step; the same as a record `resumed`.
+  // A decision approved a proposed step; equivalent to a record `resumed`.
   void approve(std::string fingerprint) { facts_.approved.insert(std::move(fingerprint)); }
-  // The run waits for a nested one; the same as a record `suspended` with a `child`.
+  // The run waits for a nested one; equivalent to a record `suspended` with a `child`.
   void await(const RunId& run, AwaitedRun awaited) { facts_.awaited[run] = std::move(awaited); }
-  // What was decided for it; the same as a record `resumed` with a `child_decision`.
+  // The decision for it; equivalent to a record `resumed` with a `child_decision`.
   void decide_awaited(const RunId& run, Json action, std::string by);
-  // Applies a stored record. One that does not follow the last one, or cannot be decoded, is left
-  // out, and so is everything behind it until a record rewinds to before the hole.
+  // Applies a stored record. A record that cannot be decoded or leaves a hole is skipped, and so is
+  // everything after it until a record rewinds to before the hole.
   void apply(const Record& record);
 
   // --- Reading.
@@ -92,7 +90,7 @@ class Journal {
   [[nodiscard]] State state() const { return state_.state(); }
   [[nodiscard]] const Trajectory& trajectory() const noexcept { return trajectory_; }
   [[nodiscard]] bool auto_checkpoint() const noexcept { return auto_checkpoint_; }
-  // All ended checkpoints, oldest first, abandoned branches included.
+  // All ended checkpoints, oldest first, including abandoned branches.
   [[nodiscard]] const std::vector<Position>& positions() const noexcept {
     return line_.positions();
   }
@@ -104,31 +102,28 @@ class Journal {
   }
   [[nodiscard]] std::string label_of(Sequence seq) const { return line_.label_of(seq); }
   [[nodiscard]] Checkpoint restore(std::size_t position) const;
-  // The newest position, even inside an open step. Its sequence is 0 where nothing was recorded
-  // yet.
+  // The newest position, even inside an open step. Its sequence is 0 before anything was recorded.
   [[nodiscard]] Checkpoint latest() const;
   [[nodiscard]] CheckpointInfo info(std::size_t position) const;
 
   [[nodiscard]] const std::map<std::string, EffectState, std::less<>>& effects() const noexcept {
     return effects_.all();
   }
-  // What is known of one effect. One that is not known is `intended` if its record may be among
-  // those that are lost.
+  // What is known of an effect. An unknown one is `intended` if its record may have been lost.
   [[nodiscard]] EffectState effect(std::string_view key) const { return effects_.find(key); }
-  // The newest record that is damaged or missing and may have been an effect's intent; 0 if there
-  // is none.
+  // The newest damaged or missing record that may have been an effect's intent; 0: none.
   [[nodiscard]] Sequence lost_intent() const noexcept { return effects_.lost_intent(); }
-  // Whether the state at a position claims an effect that has been undone since: nothing goes on
-  // from there. Index into positions().
+  // Whether the state at a position claims an effect that has been undone since, so that it cannot
+  // be continued from. Index into positions().
   [[nodiscard]] bool claims_undone(std::size_t position) const;
   // If the current state claims such an effect: the newest position of the current branch that
   // does not, to which the run has to go back. 0 is the start.
   [[nodiscard]] std::optional<Sequence> before_undone() const;
-  // The position that a branch of another run begins with; 0 for all other runs.
+  // The position that a branch begins with; 0 for other runs.
   [[nodiscard]] Sequence start_sequence() const noexcept {
     return line_.begin() ? positions()[*line_.begin()].seq : 0;
   }
-  // The target of a recovery whose compensations were begun and, as far as is recorded, not ended.
+  // The target of a recovery whose compensations have begun but not ended, as far as is recorded.
   [[nodiscard]] const std::optional<Sequence>& compensating_after() const noexcept {
     return facts_.compensating_after;
   }
@@ -140,44 +135,43 @@ class Journal {
   [[nodiscard]] bool started() const noexcept { return !facts_.start.is_null(); }
   // Body of run_started: task, agent, version, fingerprint, label, parent.
   [[nodiscard]] const Json& start() const noexcept { return facts_.start; }
-  // Body of the newest `finished`, `stopped` and `suspended`; null if there is none, or if the run
-  // went on after it.
+  // Body of the newest `finished` and `stopped`; null if there is none or the run continued after
+  // it.
   [[nodiscard]] const Json& finished() const noexcept { return facts_.finished; }
   [[nodiscard]] const Json& stopped() const noexcept { return facts_.stopped; }
-  // Body of the newest `suspended`, until the run goes on; else null.
+  // Body of the newest `suspended` until the run continues; else null.
   [[nodiscard]] const Json& suspended() const noexcept { return facts_.suspended; }
   // Body of the `resumed` whose decision has not been carried out yet; else null.
   [[nodiscard]] const Json& decision() const noexcept { return facts_.decision; }
-  // It was decided to abort, and as far as is recorded the run has not ended yet.
+  // An abort was decided but, according to the records, the run has not ended yet.
   [[nodiscard]] bool aborting() const noexcept { return facts_.aborting; }
-  // Fingerprints of the proposed steps that somebody has approved.
+  // Fingerprints of the proposed steps that were approved.
   [[nodiscard]] const std::set<std::string>& approved() const noexcept { return facts_.approved; }
-  // What was received for each signal that has been waited for; null bodies: its deadline passed.
+  // What was received for each signal waited for; null: its deadline passed.
   [[nodiscard]] const std::map<std::string, std::optional<Json>, std::less<>>& signals()
       const noexcept {
     return facts_.signals;
   }
-  // When each named sleep ends. Never rewound: a name is one sleep in all attempts of the run.
+  // When each named sleep ends. Never rewound: a name means the same sleep in all attempts.
   [[nodiscard]] const std::map<std::string, WallTime, std::less<>>& sleeps() const noexcept {
     return facts_.sleeps;
   }
-  // Waits that suspended the run and have come due, by the place in the callable where they were
-  // asked for (see Run::sleep_until), with how long each was.
+  // The lengths of waits that suspended the run and have come due, by their place in the callable
+  // (see Run::sleep_until).
   [[nodiscard]] const std::map<std::string, WallTime::duration, std::less<>>& served_waits()
       const noexcept {
     return facts_.served_waits;
   }
-  // Attempts that ended because they had to wait for long: no limit counts them.
+  // Attempts ended by a long wait; they do not count against limits.
   [[nodiscard]] int suspended_attempts() const noexcept { return facts_.suspended_attempts; }
   // Nested runs that it has waited for.
   [[nodiscard]] const std::map<RunId, AwaitedRun, std::less<>>& awaited() const noexcept {
     return facts_.awaited;
   }
-  // How often in a row the run's process died while it was being resumed without getting on: since
-  // an attempt last ended, an effect was completed, or something else was recorded than by the
-  // process that died before.
+  // How often in a row the resumed run's process died without progress: since an attempt last
+  // ended, an effect completed, or a process recorded something other than its predecessor.
   [[nodiscard]] int crashes() const noexcept { return crashes_.value(); }
-  // Body of `forked`, if the run is a branch of another one; else null.
+  // Body of `forked` if the run is a branch; else null.
   [[nodiscard]] const Json& forked() const noexcept { return facts_.forked; }
   // Targets that default rollbacks of this run have used.
   [[nodiscard]] const std::set<Sequence>& rolled_back_to() const noexcept {
@@ -189,10 +183,10 @@ class Journal {
 
  private:
   Sequence next() noexcept { return ++last_; }
-  // A record of this kind is about to be applied: it may end the checkpoint that is open.
+  // A record of this kind is about to be applied, which may end the open checkpoint.
   void meet(RecordKind kind);
   void touch(WallTime time) noexcept { line_.touch(last_, time); }
-  // What a checkpoint that ends now holds.
+  // The contents of a checkpoint that ends now.
   [[nodiscard]] Position place() const;
   void push_position() { line_.push(place()); }
   [[nodiscard]] State state_of(const Position& position) const;
@@ -218,9 +212,9 @@ class Journal {
   detail::EffectLedger effects_{};
   detail::RunFacts facts_{};
   detail::CrashCount crashes_{};
-  Sequence state_from_ = 0;  // The states of positions before it are in learned_, or not known.
+  Sequence state_from_ = 0;  // States of earlier positions are in learned_, or unknown.
   std::map<Sequence, State> learned_{};
-  std::optional<Sequence> broken_at_{};  // Records from here on are not used, until a rewind.
+  std::optional<Sequence> broken_at_{};  // Records from here on are unused until a rewind.
 };
 
 }  // namespace triage::inline v0_1

@@ -10,11 +10,11 @@
 namespace triage::inline v0_1 {
 
 struct Limits {
-  // In total, the first one included, without those that ended in a wait that suspended the run. 1
-  // to 1,000,000.
+  // Total, including the first, except attempts that ended in a wait that suspended the run. 1 to
+  // 1,000,000.
   int max_attempts = 20;
-  int max_attempts_per_type = 10;  // Failed attempts with one type. Likewise.
-  // Since the start of the run, while a process works on it; 0: no limit.
+  int max_attempts_per_type = 10;  // Failed attempts with the same type. Likewise.
+  // Since the run's start, while a process works on it; 0: no limit.
   Duration max_elapsed{0};
   std::uint64_t max_tokens = 0;  // Input and output, as recorded by record_usage; 0: no limit.
   double max_cost_usd = 0.0;     // Likewise.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What an operator may do about a stored run from outside its program: no callable and no policy
-// is needed.
+// Operator actions on a stored run, from outside its program: they need neither callable nor
+// policy.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
@@ -16,38 +16,37 @@
 namespace triage::inline v0_1 {
 
 struct OperatorOptions {
-  std::string who{};               // Recorded beside what was done. At most 256 bytes.
+  std::string who{};               // Recorded with the action. At most 256 bytes.
   std::shared_ptr<Clock> clock{};  // Null: the machine's.
 };
 
-// Errors of those that write to the run's journal: Errc::not_found (no such run); Errc::busy (a
-// living owner is at work on it); Errc::corrupt (it is damaged); Errc::invalid_argument (`who` is
+// Errors of functions that write to the run's journal: Errc::not_found (no such run); Errc::busy (a
+// living owner is working on it); Errc::corrupt (it is damaged); Errc::invalid_argument (`who` is
 // too long); the store's.
 
-// As TriageAgent::signal: answers Attempt::wait(name), once, also of a run that is not there yet.
-// The same value again is a success.
-// Errors: Errc::conflict if the run has finished, or the name was answered with another value.
+// Like TriageAgent::signal: answers Attempt::wait(name) once, even if the run does not exist yet.
+// Sending the same value again succeeds. Errors: Errc::conflict if the run has finished, or the
+// name was answered with another value.
 [[nodiscard]] Result<void> send_signal(CheckpointStore& store, const RunId& run,
                                        std::string_view name, const Json& value);
 
-// Ends a run that waits, or whose process died, as its stop token would have: it is cancelled, and
-// only resume_run goes on with it. No effect is undone. Its token becomes useless. A nested run
-// that it waits for is a run of its own. Errors: Errc::conflict if it has ended already.
+// Cancels a run that waits or whose process died, as its stop token would have; only resume_run
+// continues it. Undoes no effects. Invalidates its token. A nested run that it waits for is not
+// affected. Errors: Errc::conflict if it has already ended.
 [[nodiscard]] Result<void> cancel_run(CheckpointStore& store, const RunId& run,
                                       const OperatorOptions& options = {});
 
-// What somebody has found out about an effect in doubt.
+// What was found out about an effect in doubt.
 struct Settlement {
   bool happened = false;
   Json result{};  // What the effect would have returned; null if it did not happen.
 };
-// Writes down whether an effect in doubt happened, as its `reconcile` would have, so that the run
-// can go on; of one whose undoing is in doubt, whether the undoing happened. What is written down
-// holds for good, and nobody checks it.
-// Errors: Errc::not_found (no such effect); Errc::conflict if it is not in doubt;
-// Errc::invalid_argument (a result that cannot be stored, or that something that did not happen
-// has); Errc::unsupported if the effect's intent was lost, and with it what it was: then it can
-// only be settled as not happened.
+// Records whether an effect in doubt happened, as its `reconcile` would have, so that the run can
+// continue; if its undoing is in doubt, whether the undoing happened. This is final, and is not
+// verified. Errors: Errc::not_found (no such effect); Errc::conflict if it is not in doubt;
+// Errc::invalid_argument (a result that cannot be stored, or a result although it did not happen);
+// Errc::unsupported if the effect's intent, and with it what it was, is lost: then it can only be
+// settled as not happened.
 [[nodiscard]] Result<void> settle_effect(CheckpointStore& store, const RunId& run,
                                          std::string_view key, const Settlement& found,
                                          const OperatorOptions& options = {});
@@ -56,10 +55,10 @@ struct Settlement {
 // Errors: Errc::not_found if it is unknown, used or for a run in no store; Errc::corrupt.
 [[nodiscard]] Result<RunId> run_of_token(CheckpointStore& store, std::string_view token);
 
-// A new token for a suspended run whose token got lost. The one before becomes useless. Whoever has
-// the store may do this: a token is no protection against them.
-// Errors: Errc::conflict if the run does not wait, or waits for a time or a signal inside an
-// attempt; Errc::unsupported if the store keeps no keys.
+// A new token for a suspended run whose token was lost; invalidates the old one. Anyone with access
+// to the store can do this: a token does not protect against them. Errors: Errc::conflict if the
+// run does not wait, or waits for a time or a signal inside an attempt; Errc::unsupported if the
+// store has no key space.
 [[nodiscard]] Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
                                                 const OperatorOptions& options = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Runs that nobody works on any more: claimed by workers that share a store.
+// Orphaned runs: running, but without a living owner. Claimed by workers that share a store.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -10,20 +10,19 @@
 
 namespace triage::inline v0_1 {
 
-// What a store implements that can claim many runs in one step.
+// Implemented by stores that can claim many runs in one step.
 class ClaimsOrphans {
  public:
   virtual ~ClaimsOrphans() = default;
-  // See the function of this name. Thread-safety: that of the store.
+  // See the free function. Thread-safety: that of the store.
   [[nodiscard]] virtual Result<std::vector<Lease>> claim_orphans(std::string_view agent,
                                                                  std::size_t most) = 0;
 };
 
-// Takes over at most `most` runs that are running although no living owner holds them: of one
-// agent, or of any (empty); those that were started first come first. The owner is the store
-// object, as with acquire(). Of several that ask at once, on whatever hosts, each gets others. What
-// was claimed and never heard of, because the answer got lost, is free for this store's next claim.
-// A store that is no ClaimsOrphans is asked for its runs and acquires them one by one.
+// Takes over at most `most` running runs without a living owner: of one agent, or of any (empty);
+// oldest first. The new owner is the store object, as with acquire(). Concurrent callers, on any
+// hosts, get different runs. Runs claimed in a call whose reply was lost are free for this store's
+// next claim. For a store that is not a ClaimsOrphans, lists the runs and acquires them one by one.
 // Errors: those of the store, if nothing was claimed before.
 [[nodiscard]] Result<std::vector<Lease>> claim_orphans(CheckpointStore& store,
                                                        std::string_view agent, std::size_t most);

@@ -87,7 +87,7 @@ struct RecoveryAction {
 // One line for people: "retry after 1.5 s (hint: …)".
 [[nodiscard]] std::string describe(const RecoveryAction& action);
 
-// A failure that this run has already dealt with.
+// A failure this run has already handled.
 struct HistoryEntry {
   FailureType type = FailureType::unknown;
   RecoveryAction::Kind action = RecoveryAction::Kind::escalate;
@@ -121,13 +121,12 @@ struct FailureContext {
                                      // strategies and classifiers, store errors.
   // The whole contract, schemas included; null without one.
   std::shared_ptr<const AgentContract> contract{};
-  // A gate of the agent refused: there was no attempt, and attempt_number is that of the one
-  // before.
+  // A gate of the agent refused: there was no attempt, and attempt_number is the previous one's.
   bool refused = false;
 
   [[nodiscard]] FailureType type() const noexcept { return classification.type; }
-  // The number of earlier failures of this type in the run. Refusals are no attempts: a failure
-  // counts none of them, and a refusal counts only those directly before it.
+  // The number of earlier failures of this type in the run. Refusals are not attempts: they do not
+  // count for a failure, and for a refusal only those directly before it count.
   [[nodiscard]] int previous(FailureType type) const noexcept;
   // The number of failures of this failure's type so far, this one included; from 1.
   [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a damaged journal has lost, and setting that aside so that the rest is used knowingly.
+// Finds what a damaged journal has lost, and sets it aside so that the rest can be used knowingly.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
@@ -12,14 +12,14 @@
 
 namespace triage::inline v0_1 {
 
-// Sequences of which nothing is there, and which no gap explains; ascending.
+// Missing sequences that no gap explains; ascending.
 [[nodiscard]] std::vector<SequenceRange> missing_records(const JournalReading& reading);
 
-// Consecutive records that cannot be used.
+// Consecutive unusable records.
 struct LostRecords {
   Sequence first = 0;
   Sequence last = 0;                 // Inclusive.
-  std::optional<RecordKind> kind{};  // Of one that is damaged, if it can still be told.
+  std::optional<RecordKind> kind{};  // Of a damaged record, if still known.
   std::string why{};
   bool set_aside = false;  // By a repair.
 };
@@ -27,20 +27,18 @@ struct LostRecords {
 [[nodiscard]] std::vector<LostRecords> lost_records(const JournalReading& reading);
 
 struct Repaired {
-  std::vector<LostRecords>
-      lost{};             // Those that were set aside now; empty: there was nothing to do.
-  CheckpointId newest{};  // The newest position that can be restored.
-  // An intent may be among what was ever lost: an effect that the journal does not know may have
+  std::vector<LostRecords> lost{};  // Set aside now; empty: nothing to do.
+  CheckpointId newest{};            // The newest restorable position.
+  // What was ever lost may include an intent: an effect that the journal does not know may have
   // happened, and is in doubt.
   bool effects_in_doubt = false;
 };
 
-// Appends one record that names what is lost. What is damaged stays where it is, for whoever wants
-// to look at its bytes, and is never used; all other records stay, later effects among them; and
-// what was lost stays lost: a missing intent never reads as an effect that did not happen.
-// clock: null: the machine's.
-// Errors: Errc::not_found; Errc::busy (a living owner is at work on it); Errc::corrupt if the run's
-// first record is lost, without which nothing can be used; the store's.
+// Appends one record that names what is lost. Damaged records stay in place for inspection but are
+// never used; all others stay, including later effects. What was lost stays lost: a missing intent
+// never counts as an effect that did not happen. clock: null: the machine's. Errors:
+// Errc::not_found; Errc::busy (a living owner is working on it); Errc::corrupt if the run's first
+// record is lost, without which nothing is usable; the store's.
 [[nodiscard]] Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
                                           const std::shared_ptr<Clock>& clock = {});
 

@@ -21,10 +21,10 @@ struct DecideOptions {
 // A suspended run that may continue without a decision.
 struct DueRun {
   RunId run{};
-  WallTime until{};           // When it becomes, or became, due.
+  WallTime until{};           // When it becomes or became due.
   std::string message{};      // Of the suspension.
   std::string signal{};       // The signal it waits for, if any.
-  Sequence suspended_at = 0;  // 0: it waits in this process only, in no store.
+  Sequence suspended_at = 0;  // 0: it waits only in this process, in no store.
 };
 
 struct DueOptions {
@@ -46,11 +46,10 @@ struct ForkOptions {
   bool accept_changed = false;  // Fork even if name, version, policy or contract differ.
   std::optional<Json> task{};   // The branch's; empty: that of its origin.
   std::string hint{};           // Recovery::hint of its first attempt; empty: where it comes from.
-  // Results that its effects get without being carried out, whatever their arguments, by their
-  // keys; they go before those that the origin recorded.
+  // Results given to its effects by key without carrying them out, whatever their arguments; they
+  // take precedence over those that the origin recorded.
   std::map<std::string, Json> answers{};
-  // A what-if: effects that are neither recorded nor answered fail with Errc::conflict instead of
-  // being carried out.
+  // A what-if: effects that are neither recorded nor answered fail with Errc::conflict.
   bool refuse_new_effects = false;
   RunOptions run{};  // run_id: the branch's; empty: generated. label is ignored.
 };

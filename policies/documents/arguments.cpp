@@ -14,7 +14,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// Exactly `length` digits at `from`; -1 if there is anything else.
+// Parses exactly `length` digits at `from`; -1 if there is anything else.
 int digits_at(std::string_view text, std::size_t from, std::size_t length) {
   int value = 0;
   if (from + length > text.size()) return -1;

@@ -132,7 +132,7 @@ Result<Strategy> make_fallback(const Json& json, const Registry&) {
   return arguments.finish([&] { return fallback(*value); });
 }
 
-// A strategy inside another one; what is wrong with it joins `problems`.
+// A nested strategy; its problems are added to `problems`.
 Strategy inner(const Json& value, const Registry& registry, const std::string& path,
                std::string& problems) {
   auto strategy = strategy_from_json(value, registry, path);
@@ -141,7 +141,7 @@ Strategy inner(const Json& value, const Registry& registry, const std::string& p
   return {};
 }
 
-// As Arguments::finish, with what is wrong with the strategies inside.
+// Like Arguments::finish, including the problems of nested strategies.
 Result<Strategy> finish(Arguments& arguments, std::string problems,
                         const std::function<Strategy()>& make) {
   if (problems.empty()) return arguments.finish(make);

@@ -18,7 +18,7 @@ namespace {
 
 using Shared = std::shared_ptr<KeySpace>;
 
-// What a gate's maker returned, with the path of the gate in its error.
+// A gate maker's result, with the gate's path in its error.
 template <class Made>
 Result<std::shared_ptr<Gate>> as_gate(Made made) {
   if (made) return outcome::success(std::shared_ptr<Gate>(std::move(made).value()));
@@ -110,7 +110,7 @@ struct GateMaker {
   const char* name;
   Result<std::shared_ptr<Gate>> (*make)(const Json& object, const Shared& shared);
 };
-// In the order in which they are asked: what refuses at once comes before what waits.
+// In the order in which they are asked: gates that refuse at once come before gates that wait.
 constexpr GateMaker makers[] = {{"circuit_breaker", &make_breaker},
                                 {"retry_budget", &make_retry_budget},
                                 {"bulkhead", &make_bulkhead},
@@ -171,7 +171,7 @@ Result<BudgetLimits> read_budget(const Json& section) {
   BudgetLimits limits;
   double tokens = 0;
   double calls = 0;
-  constexpr double most = 9'007'199'254'740'992.0;  // Beyond it, doubles skip whole numbers.
+  constexpr double most = 9'007'199'254'740'992.0;  // Beyond this, doubles skip integers.
   arguments.read("max_tokens", tokens);
   arguments.read("max_calls", calls);
   arguments.read("max_cost_usd", limits.max_cost_usd);
@@ -201,7 +201,7 @@ Result<Duration> read_timeout(const Json& document) {
                                             "; allowed is a duration of more than 0 s");
   }
   const auto checked = arguments.check();
-  if (!checked) return refused("", checked.error().detail.substr(1));  // Without the point.
+  if (!checked) return refused("", checked.error().detail.substr(1));  // Without the leading point.
   return timeout;
 }
 

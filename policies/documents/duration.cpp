@@ -36,7 +36,7 @@ Error refused(std::string_view text) {
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// Takes the characters from the front of `text` for which `wanted` holds.
+// Takes the leading characters of `text` for which `wanted` holds.
 template <class Predicate>
 std::string_view take(std::string_view& text, Predicate wanted) {
   std::size_t length = 0;
@@ -74,7 +74,7 @@ std::string format_duration(Duration duration) {
   std::string text;
   const bool negative = duration < Duration::zero();
   if (negative) text = "-";
-  // The magnitude of the smallest value only fits without a sign.
+  // The magnitude of the smallest value only fits an unsigned integer.
   std::uint64_t left = negative ? 0U - static_cast<std::uint64_t>(duration.count())
                                 : static_cast<std::uint64_t>(duration.count());
   for (const auto& [name, nanoseconds] : units) {

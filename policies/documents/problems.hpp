@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is wrong with a policy document, one line each: errors tell all of it at once. Private.
+// The problems of a policy document, one per line: an error lists them all. Private.
 
 #include <string>
 #include <string_view>
@@ -20,8 +20,8 @@ void for_each_line(std::string_view text, F&& f) {
   }
 }
 
-// Every line of `problems` behind `path`: ".window is 0" becomes "gates.circuit_breaker.window is
-// 0".
+// Prefixes each line of `problems` with `path`: ".window is 0" becomes
+// "gates.circuit_breaker.window is 0".
 inline std::string behind(std::string_view path, std::string_view problems) {
   std::string all;
   for_each_line(problems, [&](std::string_view line) {
@@ -33,7 +33,7 @@ inline std::string behind(std::string_view path, std::string_view problems) {
   return all;
 }
 
-// Adds what is wrong to what is wrong already; at most 50 lines are kept.
+// Appends problems; at most 50 lines are kept.
 inline void add_problems(std::string& all, std::string_view more) {
   constexpr int most = 50;
   int known = 0;
@@ -43,7 +43,7 @@ inline void add_problems(std::string& all, std::string_view more) {
   });
 }
 
-// A value as an error shows it: enough to find it again.
+// A value as shown in an error, shortened but recognisable.
 inline std::string shown(const Json& value) {
   constexpr std::size_t longest = 80;
   std::string text = show(value);

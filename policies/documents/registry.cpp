@@ -28,7 +28,7 @@ std::vector<std::string> top_level_keys() {
   return names;
 }
 
-// Asks a factory, which may be a user's: whatever it throws stops here.
+// Calls a factory, possibly a user's, and contains its exceptions.
 Result<Strategy> made(const StrategyFactory& factory, const Json& arguments,
                       const StrategyRegistry& registry) {
   try {
@@ -76,12 +76,12 @@ Error misplaced_key(const std::string& key, const Json& value, const StrategyReg
                             detail::allowed_names(printable(key), top_level_keys()));
 }
 
-// Thrown through the parser's callback, caught in the function that calls it.
+// Thrown through the parser's callback and caught by the function that calls the parser.
 struct BadText {
   std::string why;
 };
 
-// Follows the parser through nested objects and refuses what nlohmann's parser accepts silently.
+// Follows the parser through nested objects; rejects duplicate keys, which nlohmann accepts.
 class DuplicateCheck {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t most_values = 100'000;
 
-// Thrown while converting, caught in the function that began it.
+// Thrown while converting and caught by the function that started it.
 struct BadYaml {
   int line;
   std::string why;
 };
 
-// Converts YAML to JSON and remembers where each path began.
+// Converts YAML to JSON and remembers the line of each path.
 class Converter {
  public:
   Json convert(const YAML::Node& node, const std::string& path, int depth) {
@@ -48,7 +48,7 @@ class Converter {
     }
   }
 
-  // The line of the longest path that `text` begins with; 0 if there is none.
+  // The line of the longest path that is a prefix of `text`; 0 if there is none.
   [[nodiscard]] int line_of(const std::string& text) const {
     int line = 0;
     std::size_t longest = 0;
@@ -78,7 +78,7 @@ class Converter {
       }
       const std::string below = path.empty() ? key : path + "." + key;
       object[key] = convert(entry.second, below, depth + 1);
-      lines_[below] = line;  // Where the key stands, not where its value begins.
+      lines_[below] = line;  // The line of the key, not of its value.
     }
     return object;
   }
@@ -120,7 +120,7 @@ Error at_line(int line, const std::string& text) {
   return {Errc::invalid_argument, "line " + std::to_string(line) + ": " + text};
 }
 
-// Converts the one document of the text. Errors name it as `what`.
+// Converts the text's only document. Errors call it `what`.
 Result<Json> convert_text(std::string_view text, std::string_view what, Converter& converter) {
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
@@ -138,7 +138,7 @@ Result<Json> convert_text(std::string_view text, std::string_view what, Converte
   }
 }
 
-// Each problem with the line of the path that it begins with.
+// Adds to each problem the line of its path.
 Error with_lines(const Error& error, const Converter& converter) {
   std::string all;
   detail::for_each_line(error.detail, [&](std::string_view problem) {

@@ -118,7 +118,7 @@ BreakerState CircuitBreaker::state(const GateRequest& key, std::optional<Failure
   return circuits_->update(key, now, [&](detail::Circuit& circuit) {
     if (circuit.mode == BreakerMode::forced_open) return BreakerState::open;
     if (circuit.mode == BreakerMode::forced_closed) return BreakerState::closed;
-    detail::Circuit seen = circuit;  // Looking changes nothing.
+    detail::Circuit seen = circuit;  // A copy, because reading must not change it.
     std::vector<BreakerChange> changes;
     seen.settle(options_, now, changes);
     BreakerState worst = BreakerState::closed;
@@ -139,7 +139,7 @@ void CircuitBreaker::tell(const GateRequest& key,
     change.endpoint = key.endpoint;
     try {
       options_.on_change(change);
-    } catch (...) {  // A listener never changes what the breaker does.
+    } catch (...) {  // A listener must not change what the breaker does.
     }
   }
 }

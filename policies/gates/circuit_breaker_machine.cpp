@@ -11,7 +11,7 @@ std::int64_t milliseconds(Duration duration) {
       1, std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-// The bucket for a call that ends now begins here.
+// The start of the bucket for a call that ends now.
 std::int64_t begin_of_bucket(const BreakerOptions& options, std::int64_t now) {
   const std::int64_t width = std::max<std::int64_t>(
       1, milliseconds(options.window) / static_cast<std::int64_t>(Circuit::bucket_count));
@@ -20,7 +20,7 @@ std::int64_t begin_of_bucket(const BreakerOptions& options, std::int64_t now) {
 
 void count(Circuit::Track& track, const BreakerOptions& options, std::int64_t begin, bool failed,
            bool slow) {
-  // If the newest bucket is this one, the others have been looked at when it was begun.
+  // If the newest bucket is the current one, the old ones were removed when it was started.
   if (track.window.empty() || track.window.back().begin != begin) {
     const std::int64_t window = milliseconds(options.window);
     // Buckets from the future are left by a clock that was set back.
@@ -82,7 +82,7 @@ void Circuit::settle(const BreakerOptions& options, std::int64_t now, Changes& c
   for (auto& [type, track] : tracks) {
     if (track.state == BreakerState::closed) continue;
     const bool is_open = track.state == BreakerState::open;
-    // No state lasts longer than it may, even if the clock was set back.
+    // Bounds each state's duration even if the clock was set back.
     track.until = std::min(
         track.until, now + milliseconds(is_open ? options.break_duration : options.probe_lease));
     if (is_open || now < track.until) continue;

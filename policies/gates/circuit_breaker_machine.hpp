@@ -26,14 +26,14 @@ struct Circuit {
     std::uint32_t failed = 0;
     std::uint32_t slow = 0;
   };
-  // One failure type's.
+  // The circuit of one failure type.
   struct Track {
     BreakerState state = BreakerState::closed;
-    std::uint64_t since = 0;  // Number of the change that led here.
-    std::int64_t until = 0;   // open: when probes may begin. half_open: its end at the latest.
+    std::uint64_t since = 0;  // Number of the change to this state.
+    std::int64_t until = 0;   // open: when probes may begin. half_open: its latest end.
     std::vector<Bucket> window{};
-    std::vector<std::uint64_t> probes{};  // Tickets under way.
-    int succeeded = 0;                    // Probes that did.
+    std::vector<std::uint64_t> probes{};  // Tickets in progress.
+    int succeeded = 0;                    // Successful probes.
   };
 
   std::uint64_t changes = 0;
@@ -43,7 +43,7 @@ struct Circuit {
   struct Admission {
     bool passes = false;
     std::uint64_t ticket = 0;
-    std::int64_t retry_in = 0;  // Refused: when it may pass; 0: not known.
+    std::int64_t retry_in = 0;  // Refused: until it may pass; 0: unknown.
     FailureType type = FailureType::unknown;
     BreakerState state = BreakerState::closed;  // Of the circuit that refused.
   };
@@ -55,20 +55,20 @@ struct Circuit {
   using Changes = std::vector<BreakerChange>;
 
   Admission enter(const BreakerOptions& options, std::int64_t now, bool retry, Changes& changed);
-  // report empty: the permit is given back, nothing was learnt.
+  // An empty report returns the permit without learning anything.
   void leave(const BreakerOptions& options, std::int64_t now, std::uint64_t ticket,
              const std::optional<Report>& report, Changes& changed);
   void force(BreakerMode wanted);
-  // What has happened by itself until now: a half-open circuit comes to its end.
+  // Applies changes that are due by now: a half-open circuit ends.
   void settle(const BreakerOptions& options, std::int64_t now, Changes& changed);
 
-  static constexpr bool in_common = false;  // No circuit opens because of others.
+  static constexpr bool in_common = false;  // No circuit opens because of other keys.
   [[nodiscard]] Loss loss(std::int64_t now) const;
   [[nodiscard]] Json to_json() const;
   [[nodiscard]] static Circuit from_json(const Json& json);
 
  private:
-  Track& track_of(FailureType type);  // Made if there is none.
+  Track& track_of(FailureType type);  // Created if absent.
   void turn(FailureType type, Track& track, BreakerState to, std::int64_t until, Changes& changed);
 };
 

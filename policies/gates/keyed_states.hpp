@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One small state a key, in this process or shared by several through a key space. Private.
+// A small state for each key, in this process or shared through a key space. Private.
 
 #include "triage/gate.hpp"
 #include "triage/json.hpp"
@@ -22,15 +22,15 @@
 
 namespace triage::inline v0_1::detail {
 
-// Tool and endpoint as one key; different pairs never give the same one.
+// Tool and endpoint as one key; distinct pairs give distinct keys.
 [[nodiscard]] std::string gate_key(const GateRequest& request);
-// The same for people.
+// The same, for messages.
 [[nodiscard]] std::string gate_subject(const GateRequest& request);
 // "rate_limiter: permits is 0; allowed is …".
 [[nodiscard]] Error wrong_option(std::string_view gate, std::string_view option,
                                  const std::string& value, std::string_view allowed);
 
-// Milliseconds on the clock that everybody who shares the state has in common.
+// Milliseconds on the clock common to all that share the state.
 [[nodiscard]] inline std::int64_t gate_time(const GateRequest& request, bool shared) {
   return shared ? std::int64_t{request.wall.time_since_epoch().count()}
                 : std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -38,19 +38,18 @@ namespace triage::inline v0_1::detail {
                                    .count()};
 }
 
-// What would be lost if a state were forgotten.
+// What forgetting a state would lose.
 enum class Loss : std::uint8_t {
-  nothing,  // It is as good as new.
+  nothing,  // It equals a new state.
   little,   // What was counted so far.
-  promise,  // That nobody passes, or not so many: it must not be forgotten.
+  promise,  // Its refusals or limits, so it must not be forgotten.
 };
 
-// The states of all keys of one gate. State has `Json to_json() const`,
-// `static State from_json(const Json&)`, which makes the best of whatever it is given,
-// `Loss loss(std::int64_t now) const`, on the clock that update() is given, and
-// `bool in_common`: whether keys for which there is no room share a state or have none.
-// With a key space, a change is a compare-and-set, repeated when another process was faster. A key
-// space that fails, or throws, is left alone: the gate then goes by what this process knows.
+// The states of all keys of one gate. State has `Json to_json() const`, `static State
+// from_json(const Json&)`, which accepts any input, `Loss loss(std::int64_t now) const`, on
+// update()'s clock, and `bool in_common`: whether keys that find no room share one state or have
+// none. With a key space, a change is a compare-and-set, repeated if another process was faster. If
+// the key space fails or throws, the gate uses what this process knows.
 template <class State>
 class KeyedStates {
  public:
@@ -59,13 +58,13 @@ class KeyedStates {
 
   [[nodiscard]] bool shared() const noexcept { return shared_ != nullptr; }
 
-  // Runs change(state) on the state of tool and endpoint, maybe more than once, and returns what
-  // the last run returned. It must depend on nothing but the state.
+  // Runs change(state) on the state of tool and endpoint, possibly several times, and returns the
+  // last run's result. It must depend only on the state.
   template <class Change>
   auto update(const GateRequest& of, std::int64_t now, Change change) {
     return update(of, now, most_promises, change);
   }
-  // The same for what is done by hand: there is always room.
+  // The same for manual changes, for which there is always room.
   template <class Change>
   auto set(const GateRequest& of, std::int64_t now, Change change) {
     return update(of, now, std::numeric_limits<std::size_t>::max(), change);
@@ -73,7 +72,7 @@ class KeyedStates {
 
  private:
   static constexpr int most_tries = 64;
-  static constexpr std::size_t most_keys = 4'096;  // But for promises …
+  static constexpr std::size_t most_keys = 4'096;  // Except for promises …
   static constexpr std::size_t most_promises = 65'536;
 
   struct Entry {
@@ -137,9 +136,9 @@ class KeyedStates {
     found->second.used = ++uses_;
     return found->second.state;
   }
-  // Everything that is as good as new goes; if that is not enough, the older half of what is no
-  // promise. If it is still not enough, there is more room until next time, so that looking at all
-  // of them is rare.
+  // Removes every state that equals a new one; if that is not enough, the older half of those
+  // without promises. If that is still not enough, raises the limit until next time, so that
+  // scanning all states stays rare.
   void make_room(std::int64_t now) {
     recent_ = nullptr;
     std::vector<std::uint64_t> spare;
@@ -174,18 +173,18 @@ class KeyedStates {
   std::string_view space_;  // One of own_space().
   std::mutex mutex_{};
   std::map<Key, Entry, Less> entries_{};
-  std::pair<const Key, Entry>* recent_ = nullptr;  // Most gates have one key, or one at a time.
+  std::pair<const Key, Entry>* recent_ = nullptr;  // Most gates use one key at a time.
   State overflow_{};
   std::size_t full_ = most_keys;
   std::uint64_t uses_ = 0;
 };
 
-// A stored number, or `otherwise` if there is none of that type.
+// A stored number, or `otherwise` if it is missing or of another type.
 template <class T>
 T stored_number(const Json& object, const char* key, T otherwise) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return otherwise;
-  if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;  // 1e300 is none.
+  if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;  // Excludes 1e300.
   return found->get<T>();
 }
 

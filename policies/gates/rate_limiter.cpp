@@ -51,7 +51,7 @@ RateLimiter::RateLimiter(RateLimiterOptions options)
 
 RateLimiter::~RateLimiter() = default;
 
-// Its own clock cannot be set, so a process always keeps to the rate; all together do so as far as
+// The steady clock cannot be set, so each process keeps to the rate; together they do as far as
 // their wall clocks agree.
 GateAnswer RateLimiter::enter(const GateRequest& request) noexcept {
   std::uint64_t ticket = 0;
@@ -90,8 +90,8 @@ std::int64_t RateLimiter::enter_shared(const GateRequest& request, std::uint64_t
   return wait;
 }
 
-// Only the newest start can be withdrawn: the others that came after it have kept their distance
-// to it, and would follow each other too closely.
+// Only the newest start can be withdrawn: later ones kept their distance from it, and without it
+// would be too close to the one before.
 void RateLimiter::withdraw(const GateRequest& request, std::uint64_t ticket) noexcept {
   std::int64_t elsewhere = detail::ArrivalTime::never;
   arrivals_->update(request, monotonic(request), [&](detail::ArrivalTime& own) {

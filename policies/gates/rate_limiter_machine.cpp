@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// A period beyond this is as good as for ever; keeps the sums below from overflowing.
+// A longer period is practically for ever; keeps the sums below from overflowing.
 constexpr Duration longest = std::chrono::hours(24 * 365 * 50);
 
 std::int64_t rounded_up(std::int64_t amount, std::int64_t by) {
@@ -37,17 +37,17 @@ std::int64_t ArrivalTime::enter(const Rate& rate, std::int64_t now) {
   return 0;
 }
 
-// Between processes, clocks may differ or be set. What is further ahead than any start can be was
-// written by a clock that is wrong, or before this one was set back: it is not believed, for it
-// would keep everybody out until then.
+// Other processes' clocks may differ or be set. A time further ahead than any start can be was
+// written by a wrong clock, or before this one was set back. It is ignored, because it would keep
+// everything out until then.
 void ArrivalTime::doubt_the_future(const Rate& rate, std::int64_t now) {
   const std::int64_t skewed = saturating_add(now, rate.period);
   if (theoretical > saturating_add(skewed, rate.tolerance + rate.interval)) theoretical = never;
   std::erase_if(starts, [&](const Starts& some) { return some.last > skewed; });
   if (blocked_until <= now) return;
-  if (blocked_at == never) blocked_at = now;  // Written by a version that did not keep it.
+  if (blocked_at == never) blocked_at = now;  // Written by a version without this member.
   if (blocked_at <= skewed) return;
-  // As long as the other side has asked for, from now on.
+  // Keeps the length that the other side asked for, starting now.
   blocked_until = saturating_add(now, saturating_subtract(blocked_until, blocked_at));
   blocked_at = now;
 }
@@ -69,7 +69,7 @@ void ArrivalTime::note(const Rate& rate, std::int64_t now) {
   busy_until = std::max(theoretical, saturating_add(now, rate.period));
   if (!rate.bursts) return;
   const std::int64_t width = rate.permits <= most_starts ? 1 : rounded_up(rate.period, most_starts);
-  // Stays sorted, even if another process is a little ahead.
+  // Keeps the order even if another process's clock is slightly ahead.
   const std::int64_t at = starts.empty() ? now : std::max(now, starts.back().last);
   if (!starts.empty() && at - starts.back().first < width) {
     starts.back().last = at;

@@ -12,7 +12,7 @@ namespace triage::inline v0_1 {
 
 namespace detail {
 
-// Kept as what is missing, so that a fresh key is full whatever the maximum is.
+// Stored as what was spent, so that a new key is full whatever the maximum is.
 struct RetryTokens {
   double spent = 0;
 
@@ -106,7 +106,7 @@ void RetryBudget::leave(const GateRequest& request, std::uint64_t /*ticket*/,
                         const GateOutcome* outcome) noexcept {
   double moved = 0;
   if (outcome == nullptr) {
-    if (request.retry) moved = -cost(request.after, request.after_reason);  // It was not tried.
+    if (request.retry) moved = -cost(request.after, request.after_reason);  // It did not start.
   } else if (outcome->succeeded) {
     moved = -options_.per_success;
     if (request.retry && options_.refund) moved = -cost(request.after, request.after_reason);

@@ -26,7 +26,7 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U;
 }
 
-// True if a word ends before text[i]: "aB", "ABc" before the B, a letter beside a digit.
+// True if a word ends before text[i]: in "aB", before the B of "ABc", between a letter and a digit.
 bool ends_before(std::string_view text, std::size_t i) {
   const char before = text[i - 1];
   const char here = text[i];
@@ -37,7 +37,7 @@ bool ends_before(std::string_view text, std::size_t i) {
 
 void add_words(std::string_view text, Words& words) {
   std::string word;
-  std::string joined;  // "rm" and "dropTable" as they stand too: "droptable".
+  std::string joined;  // Identifiers also as a whole: "rm", "droptable" for "dropTable".
   const auto finish = [&](std::string& one) {
     if (!one.empty()) words.insert(std::exchange(one, {}));
   };
@@ -56,10 +56,10 @@ void add_words(std::string_view text, Words& words) {
   finish(joined);
 }
 
-// Collects the words of all keys and texts, without recursion; false if there is too much of it.
+// Collects the words of all keys and texts, without recursion; false if there are too many.
 bool add_json_words(const Json& input, Words& words) {
   std::size_t bytes = 0;
-  std::vector<Json> texts;  // Parsed from text; kept alive while they are looked at.
+  std::vector<Json> texts;  // Parsed from text; kept alive while in use.
   texts.reserve(64);
   std::vector<const Json*> open{&input};
   while (!open.empty()) {
@@ -157,7 +157,7 @@ class RiskGuard final : public StepGuard {
     std::snprintf(text, sizeof text, "risk %.2f", risk);
     GuardVerdict found{.risk = risk, .reason = text};
     if (!names.empty()) found.reason += " (" + names + ")";
-    // Ratios are added up, so the last digit may be off.
+    // Ratios are added, so the last digit may be off.
     constexpr double rounding = 1e-9;
     if (risk + rounding >= rules_.deny_at) {
       found.kind = GuardVerdict::Kind::deny;

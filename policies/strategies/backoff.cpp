@@ -9,9 +9,9 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// Evenly in [0, ceiling) for random in [0, 1); contexts made by hand may hold any number.
+// Uniform in [0, ceiling) for random in [0, 1); hand-made contexts may hold any number.
 Duration drawn_below(Duration ceiling, double random) {
-  if (!(random > 0.0)) return Duration::zero();  // NaN lands here, too.
+  if (!(random > 0.0)) return Duration::zero();  // Also handles NaN.
   const double drawn = static_cast<double>(ceiling.count()) * random;
   if (drawn >= static_cast<double>(ceiling.count())) return ceiling;
   return Duration(static_cast<Duration::rep>(drawn));
@@ -45,7 +45,7 @@ std::string_view to_string(Jitter jitter) noexcept {
 
 Duration backoff_ceiling(const BackoffOptions& options, int failure) noexcept {
   if (options.base_delay <= Duration::zero()) return Duration::zero();
-  // Infinity at a large exponent is fine: the comparison below comes before any conversion.
+  // May become infinite at large exponents: it is compared before it is converted.
   const double ceiling = static_cast<double>(options.base_delay.count()) *
                          std::pow(options.multiplier, std::max(failure, 1) - 1);
   if (!(ceiling < static_cast<double>(options.max_delay.count()))) return options.max_delay;

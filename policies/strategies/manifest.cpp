@@ -13,7 +13,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// A hint goes into a model's context: it must stay small whatever the manifest holds.
+// A hint goes into a model's context, so it stays small whatever the manifest's size.
 constexpr std::size_t most_tools_named = 32;
 constexpr std::size_t longest_quote = 200;
 constexpr std::size_t longest_schema = 1'000;
@@ -27,8 +27,8 @@ bool is_known(const FailureContext& context, const std::string& tool) {
   return std::find(context.tools.begin(), context.tools.end(), tool) != context.tools.end();
 }
 
-// The tool of the failed step: the critical step, or else the newest one that called a tool which
-// the contract does not know.
+// The tool of the failed step: of the critical step, else of the newest step that called a tool
+// unknown to the contract.
 std::optional<std::string> wrong_tool(const FailureContext& context) {
   const Trajectory& steps = context.trajectory;
   if (const auto critical = context.classification.critical_step;
@@ -55,7 +55,7 @@ std::string tool_list(std::vector<std::string> tools, const std::string& wrong) 
   return text + ".";
 }
 
-// The schemas of the tools' inputs, that of the tool in question first.
+// The input schemas of the tools, starting with the tool in question.
 std::string schema_list(const FailureContext& context, std::string_view first) {
   if (!context.contract) return {};
   std::vector<const ToolContract*> tools;
@@ -74,7 +74,7 @@ std::string schema_list(const FailureContext& context, std::string_view first) {
   return text.empty() ? text : text + ".";
 }
 
-// The first evidence for what the failure was found to be; null if there is none.
+// The first evidence for the failure's type; null if there is none.
 const Evidence* deciding_evidence(const FailureContext& context) {
   const auto& evidence = context.classification.evidence;
   const auto found = std::find_if(evidence.begin(), evidence.end(), [&](const Evidence& one) {
@@ -83,7 +83,7 @@ const Evidence* deciding_evidence(const FailureContext& context) {
   return found == evidence.end() ? nullptr : &*found;
 }
 
-// The tool whose call broke its schema, if one did.
+// The tool whose call broke its schema, if any.
 std::string broken_tool(const Evidence* evidence) {
   if (evidence == nullptr) return {};
   const auto tool = std::find_if(evidence->facts.begin(), evidence->facts.end(),

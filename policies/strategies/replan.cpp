@@ -20,7 +20,7 @@ std::string stock_hint(const FailureContext& context) {
   std::string hint = "The last plan failed (" + std::string(to_string(context.type()));
   if (!context.classification.reason.empty()) hint += ", " + context.classification.reason;
   hint += "). ";
-  // How a contract was broken is known to the word.
+  // For a broken contract, the exact breach is known.
   const auto& evidence = context.classification.evidence;
   if (!evidence.empty() && evidence.front().source == "contract") {
     hint += evidence.front().detail + ". ";

@@ -44,7 +44,7 @@ void describe_target(const RollbackOptions& options, detail::StrategyBuilder& bu
   if (targets == 0) builder.option("target", "last_good");
 }
 
-// The strategy that says how long to wait, or that it is enough.
+// The strategy that decides how long to wait and when to stop.
 std::optional<Strategy> describe_backoff(const RollbackOptions& options,
                                          detail::StrategyBuilder& builder) {
   if (!options.backoff) return std::nullopt;

@@ -18,7 +18,7 @@ void check_part(const Strategy& part, const std::string& key, detail::StrategyBu
 
 int one_more(int count) { return count < std::numeric_limits<int>::max() ? count + 1 : count; }
 
-// The context without as many of the oldest failures of its type as it takes to leave one attempt.
+// The context without the oldest failures of its type, so that one attempt is left.
 FailureContext with_one_attempt_left(FailureContext context, int max_attempts) {
   int surplus = context.occurrence() - (max_attempts - 1);
   const FailureType type = context.type();
@@ -46,7 +46,7 @@ Strategy sequence(std::vector<Strategy> strategies) {
   if (strategies.empty()) {
     builder.problem("strategies is empty; allowed is a list of at least one strategy");
   }
-  // Deciding takes one failure for each member, and the attempt after the last one.
+  // One failure per member, and the attempt after the last of them.
   int max_attempts = one_more(static_cast<int>(strategies.size()));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     builder.option("", strategies[i].description());
@@ -58,7 +58,7 @@ Strategy sequence(std::vector<Strategy> strategies) {
 }
 
 Strategy chain(Strategy primary, Strategy alternative, std::vector<RecoveryAction::Kind> kinds) {
-  // The order in which they were given decides nothing, so it must not change the description.
+  // Their order has no effect, so it must not change the description.
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   std::vector<std::string> names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Letters and digits without a locale: ASCII only, so bytes beyond it are neither. Private.
+// Locale-independent character classes: ASCII only. Private.
 
 namespace triage::inline v0_1::detail {
 
@@ -10,7 +10,7 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] constexpr bool is_letter(char c) noexcept { return is_upper(c) || is_lower(c); }
 [[nodiscard]] constexpr bool is_alnum(char c) noexcept { return is_letter(c) || is_digit(c); }
 
-// A to Z in lower case; every other byte as it is.
+// A to Z in lower case; every other byte unchanged.
 [[nodiscard]] constexpr char lower(char c) noexcept {
   return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
 }

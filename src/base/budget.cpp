@@ -65,7 +65,7 @@ Result<Reservation> Budget::reserve(std::span<const std::shared_ptr<Budget>> bud
   std::vector<std::shared_ptr<Budget>> distinct;
   for (const auto& named : budgets) {
     for (auto budget = named; budget; budget = budget->parent_) {
-      // Whoever is here already has brought its parents along.
+      // Its ancestors were added with it.
       if (std::find(distinct.begin(), distinct.end(), budget) != distinct.end()) break;
       distinct.push_back(budget);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What few errors carry, apart from them so that a Result stays small.
+// Rarely used parts of an error, kept separately so that a Result stays small.
 
 #include "triage/failure.hpp"
 #include "triage/result.hpp"
@@ -18,14 +18,14 @@ struct ErrorMore {
 
   std::shared_ptr<const Suspension> suspension{};
   Failure reported{};
-  bool is_report = false;         // `reported` is what the error reports.
-  bool finished = false;          // The run came to a good end that could not be stored …
+  bool is_report = false;         // `reported` is set.
+  bool finished = false;          // The run succeeded, but its end could not be stored …
   std::shared_ptr<void> value{};  // … with this value,
-  const std::type_info* value_type = nullptr;  // which is one of these.
+  const std::type_info* value_type = nullptr;  // … of this type.
 };
 
-// The failure that a callable reports by returning this error: what Attempt::fail was given, under
-// the error's text, else the text and the code.
+// The failure that a callable reports by returning this error: the one passed to Attempt::fail,
+// with the error's text; otherwise made from the text and the code.
 [[nodiscard]] std::shared_ptr<const Failure> reported_by(Error&& error);
 
 }  // namespace triage::inline v0_1::detail

@@ -33,7 +33,7 @@ bool TextFinder::is_in(std::string_view text) const noexcept {
   std::size_t matched = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (matched == 0 && !ignores_case_) {
-      // Most bytes begin nothing, and this skips many of them at a time.
+      // Most bytes cannot start a match, and this skips many of them at a time.
       at = text.find(part_.front(), at);
       if (at == std::string_view::npos) return false;
     }

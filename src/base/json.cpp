@@ -17,7 +17,7 @@ Error refused(std::string_view what, std::string_view why) {
   return {Errc::invalid_argument, std::string(what) + ": " + std::string(why)};
 }
 
-// Why a value that holds no others cannot be stored; null if it can.
+// Why a scalar cannot be stored; null if it can.
 const char* problem_of(const Json& leaf, NonFinite non_finite) {
   switch (leaf.type()) {
     case Json::value_t::number_float:
@@ -76,7 +76,7 @@ std::string with_bad_bytes_escaped(std::string_view text, bool escape_controls) 
   return out;
 }
 
-// What is shown in place of a value that JSON has no text for; null if it has one.
+// The text shown for a value that JSON cannot express; null if it can.
 const char* substitute_for(const Json& value) {
   switch (value.type()) {
     case Json::value_t::number_float: {
@@ -90,8 +90,8 @@ const char* substitute_for(const Json& value) {
   }
 }
 
-// A copy that has a text: every string is valid UTF-8, and what JSON cannot express, or is nested
-// too deep, is named instead.
+// A copy that can be printed: every string is valid UTF-8, and values that JSON cannot express or
+// that are nested too deeply are replaced by a description.
 Json showable(const Json& value, int depth) {
   if (const char* text = substitute_for(value)) return text;
   if (value.is_string()) return with_bad_bytes_escaped(value.get_ref<const std::string&>(), false);
@@ -146,11 +146,11 @@ Result<void> check_json(const Json& value, std::string_view what, NonFinite non_
 }
 
 std::string show(const Json& value, int indent) {
-  if (value.is_discarded()) return "<no JSON>";  // Not even a value.
+  if (value.is_discarded()) return "<no JSON>";
   if (check_within(value, "value", NonFinite::refused, most_shown_depth)) {
     try {
       return value.dump(indent);
-    } catch (const Json::exception&) {  // A text is not UTF-8.
+    } catch (const Json::exception&) {  // A string is not UTF-8.
     }
   }
   return showable(value, 1).dump(indent);

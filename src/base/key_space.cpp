@@ -10,7 +10,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// One array, so that no other text in the process can have the address of a name in it.
+// In an array of our own, so that no other string in the process can share a name's address.
 constexpr std::size_t longest_name = 24;
 using Name = std::array<char, longest_name>;
 constexpr std::array<Name, 6> names = {{{"triage/suspensions"},

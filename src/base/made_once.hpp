@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A value that is made when it is first needed; until then it is one word.
+// A value that is created on first use; until then it takes one word.
 
 #include <atomic>
 #include <memory>
@@ -26,7 +26,7 @@ class MadeOnce {
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
 
-  // Puts `made` here unless another thread was faster; returns what is here now.
+  // Stores `made` unless another thread was faster; returns the stored value.
   T& offer(std::unique_ptr<T> made) noexcept {
     T* faster = nullptr;
     if (!made_.compare_exchange_strong(faster, made.get(), std::memory_order_acq_rel,

@@ -8,9 +8,9 @@
 
 namespace triage::inline v0_1::detail {
 
-// Most places of a text begin no mark: tables of the first byte and of the first two say so. Where
-// they may, the marks are compared one by one. Case counts. Marks have two bytes or more.
-// Immutable, made at compile time.
+// Most positions in a text cannot start a mark; tables of the first byte and of the first two rule
+// them out. At the rest, the marks are compared one by one. Case-sensitive. Marks have at least two
+// bytes. Immutable, built at compile time.
 template <std::size_t Count>
 class MarkFinder {
  public:

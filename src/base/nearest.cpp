@@ -43,7 +43,7 @@ std::string_view nearest(std::string_view wrong, const std::vector<std::string>&
       best_distance = distance;
     }
   }
-  // More than every third character wrong (or two, in a short name) is no slip of the pen.
+  // With more than a third of the characters wrong (or two, in a short name) it is not a typo.
   const auto length =
       static_cast<int>(std::min(std::max(wrong.size(), best.size()), longest_compared));
   return best_distance <= std::max(2, length / 3) && best_distance < length ? best

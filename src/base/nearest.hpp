@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which of some names was probably meant, and how errors list names. Private.
+// Guesses which name was meant, and lists names for error messages. Private.
 
 #include <string>
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace triage::inline v0_1::detail {
 
-// How many insertions, deletions, replacements and swaps of neighbours lead from a to b. Only the
-// first 64 bytes count, so that the cost is bounded.
+// The number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
+// Only the first 64 bytes count, which bounds the cost.
 // Source: optimal string alignment distance (Damerau-Levenshtein without overlaps).
 [[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
 
-// The name most like `wrong`, if it is like it at all; else empty. The first of equals.
+// The name most similar to `wrong`, the first of equals; empty if none is similar.
 [[nodiscard]] std::string_view nearest(std::string_view wrong,
                                        const std::vector<std::string>& names);
 

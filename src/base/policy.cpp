@@ -100,7 +100,7 @@ namespace {
 // "2.5 s", "20 min 30 s", "1 h", "2 d 3 h".
 std::string wait_text(Duration wait) {
   using namespace std::chrono;
-  if (wait < minutes(16)) {  // Three digits say it exactly enough.
+  if (wait < minutes(16)) {  // Three digits are precise enough.
     char text[48];
     std::snprintf(text, sizeof text, "%.3g s", duration<double>(wait).count());
     return text;
@@ -212,7 +212,7 @@ std::string FailurePolicy::describe() const {
 
 namespace {
 
-// What was set for one type, one condition or as the default, with the name that tells it.
+// A strategy set for one type, for one condition or as the default, with its display name.
 struct NamedStrategy {
   std::string name;
   const Strategy* strategy;

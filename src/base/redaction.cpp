@@ -32,7 +32,7 @@ std::string without(std::string_view text, Spans found) {
       left += text.substr(done, span.begin - done);
       left += redacted_mark;
     }
-    done = span.end;  // Where two overlap one mark stands for both.
+    done = span.end;  // Overlapping spans share one mark.
   }
   left += text.substr(done);
   return left;
@@ -51,7 +51,7 @@ class CommonRedactor final : public Redactor {
     find_known(text, known_, found);
     detail::find_shapes(text, found);
     detail::find_named(text, names_, found);
-    // What was redacted before stays as it is.
+    // Text that is already redacted stays as it is.
     std::erase_if(found, [text](const Span& span) {
       return text.substr(span.begin, span.end - span.begin) == redacted_mark;
     });
@@ -64,10 +64,10 @@ class CommonRedactor final : public Redactor {
 
  private:
   std::vector<std::string> known_{};
-  std::vector<std::string> names_{};  // Flat.
+  std::vector<std::string> names_{};  // As flat_name() returns them.
 };
 
-// Short numbers under such a name count or limit something.
+// A short number under such a name is a count or a limit.
 bool is_long_number(const Json& value) {
   constexpr double least = 100'000;
   return value.is_number() && value.get<double>() >= least;

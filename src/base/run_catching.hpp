@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A user's store may throw although its interface returns errors; inside the core it only returns.
+// Turns exceptions of a user's store into errors: its interface returns errors, but it may throw.
 
 #include "triage/result.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// What is being thrown, in words. Only inside a catch block.
+// Describes the exception in flight. Only inside a catch block.
 [[nodiscard]] inline std::string current_exception_text() {
   try {
     throw;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Secrets that are known by the name in front of them.
+// Secrets recognised by the name in front of them.
 #include "base/ascii.hpp"
 #include "base/secret_spans.hpp"
 
@@ -20,7 +20,7 @@ bool same(std::string_view name, std::string_view lower_case) {
 }
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
-// Goes through the values of one text.
+// Scans one text.
 class Named {
  public:
   Named(std::string_view text, const std::vector<std::string>& more, Spans& found)
@@ -64,11 +64,11 @@ class Named {
   void take(std::size_t begin, std::size_t end) {
     if (end <= begin) return;
     found_.push_back({begin, end});
-    done_ = end;  // Nobody looks at it again, so that the search stays linear.
+    done_ = end;  // Never scanned again, so the search stays linear.
   }
 
-  // To the quote that closes what `quote` opened behind so many backslashes; to the line's end if
-  // none does.
+  // The position of the quote that closes one opened by `quote` behind `slashes` backslashes, or
+  // the end of the line.
   [[nodiscard]] std::size_t quoted_end(std::size_t begin, char quote, std::size_t slashes) const {
     std::size_t run = 0;
     for (std::size_t place = begin; place < text_.size(); ++place) {
@@ -80,7 +80,7 @@ class Named {
     return std::min(text_.find('\n', begin), text_.size());
   }
 
-  // Of a value without quotes.
+  // Of an unquoted value.
   [[nodiscard]] static std::size_t bare_size(std::string_view value) {
     constexpr std::string_view ends = " \t\r\n,;&)]}\"'`<>|\\";
     return std::min(value.find_first_of(ends), value.size());
@@ -107,7 +107,7 @@ class Named {
     if (is_value(text_.substr(begin, end - begin), name, separator)) take(begin, end);
   }
 
-  // Not what stands in for a value, nor, behind a colon, a word of a sentence: "token: expired".
+  // False for placeholders and, after a colon, for ordinary words: "token: expired".
   [[nodiscard]] static bool is_value(std::string_view value, std::string_view name,
                                      char separator) {
     constexpr std::array<std::string_view, 7> none{"null",  "none", "None",     "true",
@@ -131,7 +131,7 @@ class Named {
     const std::string_view name = name_before(place);
     std::size_t begin = place + 1;
     while (at(begin) == '=' || at(begin) == '>' || at(begin) == ':') ++begin;  // "=>", "::", "=="
-    // The line may end behind a name in YAML: what comes then is something else.
+    // In YAML the line may end after a name; what follows on the next line is something else.
     begin = skip_blanks(begin);
     constexpr std::size_t near = 120;
     const bool of_pair = same(name, "value") && pair_ > 0 && place - pair_ <= near;
@@ -169,15 +169,15 @@ class Named {
     std::size_t end = place + 1;
     while (is_named(at(end))) ++end;
     if (at(end) != '>' || !is_secret(text_.substr(place + 1, end - place - 1))) return;
-    // Without a second tag it is a placeholder, or cut off: what the next lines say is not meant.
+    // Without a closing tag (a placeholder, or cut off), only the rest of the line is taken.
     take(end + 1, std::min(text_.find_first_of("<\r\n", end), text_.size()));
   }
 
-  // "the password is hunter2", "the API key 4f6c…": only what does not look like a word.
+  // "the password is hunter2", "the API key 4f6c…": only values that do not look like a word.
   void in_sentence(std::size_t place) {
     std::string_view name = name_before(place);
     if (name.empty()) return;
-    if (same(name, "key")) {  // "API key", but not any key.
+    if (same(name, "key")) {  // "API key", but not every "key".
       const auto begin = static_cast<std::size_t>(name.data() - text_.data());
       const std::string_view before = name_before(begin);
       if (before.empty() || before.data() > name.data()) return;
@@ -205,7 +205,7 @@ class Named {
   std::string_view text_;
   const std::vector<std::string>& more_;
   Spans& found_;
-  std::size_t done_ = 0;  // What was taken ends here.
+  std::size_t done_ = 0;  // End of what was taken so far.
   std::size_t pair_ = 0;  // Where a secret's name was the value of "name" or "key"; 0: nowhere.
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names that say that what they name is a secret.
+// Names that mark their value as a secret.
 #include "base/ascii.hpp"
 #include "base/secret_spans.hpp"
 
@@ -31,12 +31,12 @@ bool is_one_of(const std::array<std::string_view, N>& all, std::string_view one)
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-// In a program that speaks to language models and pages through lists, these tokens are no secrets.
+// "…token" after one of these words is a language model's token or a page cursor, not a secret.
 constexpr std::array<std::string_view, 22> harmless_tokens{
     "page",  "next",   "stop",         "eos",   "bos",    "pad",       "unk",     "sep",
     "cls",   "mask",   "continuation", "sync",  "cursor", "max",       "special", "per",
     "input", "output", "prompt",       "first", "last",   "unexpected"};
-// What stands before "key" where the key is a secret.
+// Words before "key" that make the key a secret.
 constexpr std::array<std::string_view, 19> secret_keys{
     "api",     "access",  "secret", "private", "signing",      "encryption", "master",
     "account", "auth",    "shared", "session", "subscription", "functions",  "storage",
@@ -81,7 +81,7 @@ bool is_secret_name(std::string_view name) {
   if (last == "base") return before == "key";
   if (last.ends_with("token")) return !is_one_of(harmless_tokens, before);
   if (last != "key") return last.ends_with("apikey") || last.ends_with("secret");
-  // OPENAI_KEY: a variable of the environment.
+  // An environment variable such as OPENAI_KEY.
   const bool variable =
       std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   return is_one_of(secret_keys, before) ||

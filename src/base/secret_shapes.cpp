@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Secrets that are known by what they look like.
+// Secrets recognised by their shape.
 #include "base/ascii.hpp"
 #include "base/secret_spans.hpp"
 
@@ -24,7 +24,7 @@ std::size_t run_end(std::string_view text, std::size_t at, Allowed allowed) {
   return at;
 }
 
-// How an issuer's tokens begin, and how many bytes follow at least.
+// The prefix of an issuer's tokens, and the least number of bytes after it.
 struct Shape {
   std::string_view start;
   std::size_t least = 0;
@@ -109,13 +109,13 @@ void find_tokens(std::string_view text, Spans& found) {
       const std::size_t end = run_end(text, at + shape.start.size(), shape.allowed);
       if (end - at - shape.start.size() < shape.least) continue;
       found.push_back({at, end});
-      at = end - 1;  // What follows in it is not looked at again, so that the search stays linear.
+      at = end - 1;  // Never scanned again, so the search stays linear.
       break;
     }
   }
 }
 
-// "eyJ…": three parts of base64 with dots between them, the last of which may be empty.
+// "eyJ…": three base64 parts separated by dots; the last may be empty.
 void find_web_tokens(std::string_view text, Spans& found) {
   constexpr std::size_t least = 30;
   std::size_t end = 0;
@@ -142,7 +142,7 @@ void find_hex_keys(std::string_view text, Spans& found) {
   }
 }
 
-// "123456789:AA…": a bot's token.
+// "123456789:AA…": a bot token.
 void find_bot_tokens(std::string_view text, Spans& found) {
   constexpr std::size_t least_number = 8;
   constexpr std::size_t length = 35;
@@ -166,7 +166,7 @@ void find_private_keys(std::string_view text, Spans& found) {
     if (text.substr(name, dashes - name).find("PRIVATE KEY") == std::string_view::npos) continue;
     const std::size_t end = std::min(text.find(ends, dashes), text.size());
     found.push_back({dashes + 5, end});
-    if (end == text.size()) return;  // It was cut off.
+    if (end == text.size()) return;  // The key was cut off.
     at = end;
   }
 }
@@ -224,7 +224,7 @@ void find_schemes(std::string_view text, Spans& found) {
   }
 }
 
-// Addresses that are secrets themselves: whoever knows one may post there.
+// URLs that are secrets themselves: anyone who knows one can post there.
 void find_hooks(std::string_view text, Spans& found) {
   constexpr std::array<std::string_view, 3> hooks{
       "hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"};

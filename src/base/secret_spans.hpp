@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where in a text secrets are. Private.
+// Finds the secrets in a text. Private.
 
 #include <cstddef>
 #include <string>
@@ -11,24 +11,24 @@ namespace triage::inline v0_1::detail {
 
 struct Span {
   std::size_t begin = 0;
-  std::size_t end = 0;  // One behind the last byte.
+  std::size_t end = 0;  // One past the last byte.
 };
 using Spans = std::vector<Span>;
 
-// The name in lower case without the characters - _ . and space: "X-Api-Key" is "xapikey".
+// The name in lower case without '-', '_', '.' and spaces: "X-Api-Key" becomes "xapikey".
 [[nodiscard]] std::string flat_name(std::string_view name);
-// Whether what has this name is a secret: "DB_PASSWORD", "accessToken", "Set-Cookie", but not
-// "max_tokens" and "next_page_token".
+// Whether a value with this name is a secret: true for "DB_PASSWORD", "accessToken", "Set-Cookie",
+// false for "max_tokens" and "next_page_token".
 [[nodiscard]] bool is_secret_name(std::string_view name);
-// Whether it is a password: any value is a secret then, however plain it looks.
+// Whether it names a password: then every value is a secret, however plain it looks.
 [[nodiscard]] bool is_password_name(std::string_view name);
 
-// Tokens by their beginnings, private keys, passwords in URLs. Both add what they find, in any
+// Tokens by prefix, private keys, passwords in URLs. Both functions append what they find, in any
 // order; spans may overlap.
 void find_shapes(std::string_view text, Spans& found);
 
-// Values behind names: "password=…", "Authorization: …", "--token …", "<secret>…</secret>".
-// is_more: further names, flat.
+// Values after names: "password=…", "Authorization: …", "--token …", "<secret>…</secret>". more:
+// additional names, flat.
 void find_named(std::string_view text, const std::vector<std::string>& more, Spans& found);
 
 }  // namespace triage::inline v0_1::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Secrets that stand for a decision.
+// Secret tokens that authorise a decision.
 
 #include <string>
 

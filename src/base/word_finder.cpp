@@ -10,9 +10,9 @@ namespace {
 
 using NodeNumber = std::uint16_t;
 
-// A trie that knows of each node its first child and the next child of its parent.
+// A trie in which each node stores its first child and its next sibling.
 struct Node {
-  NodeNumber first = 0;  // 0 is the root, and nobody's child: none.
+  NodeNumber first = 0;  // 0 is the root, which is never a child: none.
   NodeNumber next = 0;
   NodeNumber fallback = 0;
   unsigned char byte = 0;
@@ -48,7 +48,7 @@ std::vector<Node> build_trie(const std::vector<std::string>& words) {
   return nodes;
 }
 
-// The nodes from the root outwards, each with its fallback and the words that it inherits.
+// The nodes in breadth-first order, each with its fallback and the words it inherits.
 std::vector<NodeNumber> complete(std::vector<Node>& nodes) {
   std::vector<NodeNumber> queue{0};
   queue.reserve(nodes.size());
@@ -91,7 +91,7 @@ WordFinder::WordFinder(const std::vector<std::string>& words) {
   first_found_ = static_cast<State>(wordless - order.begin());
   std::vector<NodeNumber> number(nodes.size());
   for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<NodeNumber>(i);
-  // A node goes where its fallback goes, but for its own children.
+  // A node's transitions are its fallback's, except where it has children of its own.
   table_.assign(nodes.size() << width_bits_, 0);
   const auto row = [&](NodeNumber node) {
     return table_.begin() + static_cast<std::ptrdiff_t>(std::size_t{number[node]} << width_bits_);
@@ -111,7 +111,7 @@ WordFinder::WordFinder(const std::vector<std::string>& words) {
 }
 
 std::size_t WordFinder::scan(std::string_view text, std::size_t at, State& state) const noexcept {
-  // In locals: with the members the compiler goes to memory for each byte.
+  // Copies in locals: the compiler would reload members from memory for every byte.
   const std::uint16_t* const table = table_.data();
   const unsigned width_bits = width_bits_;
   const State first_found = first_found_;

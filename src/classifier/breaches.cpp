@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// For a failure that comes from no run. Newest first, since they share a budget.
+// For a failure without a run. Newest first, because the steps share a budget.
 std::vector<StepBreach> judge_newest(const ClassifierInput& input) {
   std::vector<StepBreach> kept;
   JudgingBudget budget;
@@ -44,7 +44,7 @@ void check_steps(const ClassifierInput& input, Findings& findings) {
       continue;
     }
     const bool said = told.suggests == FailureType::constraint_ignored;
-    // What came before the newest was survived, unless it is a call that failed.
+    // The run survived older breaches, unless the call failed.
     const bool counts = said ? newest_said == told.step
                              : newest_called == told.step || (failed && failed == told.step);
     told.confidence = !counts ? 0.6 : said ? 0.95 : 0.97;
@@ -52,7 +52,7 @@ void check_steps(const ClassifierInput& input, Findings& findings) {
   }
 }
 
-// What the step's call to a model took: metadata.tokens; 0 if it does not say.
+// Tokens used by the step's model call: metadata.tokens; 0 if absent.
 std::uint64_t tokens_of(const Step& step) {
   if (!step.metadata.is_object()) return 0;
   const auto tokens = step.metadata.find("tokens");

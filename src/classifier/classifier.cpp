@@ -106,7 +106,7 @@ Classification RulesClassifier::classify(const ClassifierInput& input) {
   try {
     return classify_by_rules(input, options_);
   } catch (const std::exception&) {
-    return {};  // Out of memory, in effect: not knowing is better than hiding the failure.
+    return {};  // Most likely out of memory: an unknown type is better than hiding the failure.
   }
 }
 

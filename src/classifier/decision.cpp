@@ -9,16 +9,16 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr double least_score = 0.5;          // Weaker findings give unknown.
-constexpr double least_confidence = 0.5;     // The same after contradictions are taken off.
-constexpr double sure = 0.95;                // Facts and breaches from here on end the discussion.
-constexpr double contradiction = 0.5;        // How much of a rival's score is taken off.
-constexpr double mild_contradiction = 0.15;  // The same for a rival that the winner explains.
+constexpr double least_confidence = 0.5;     // The same, after contradictions are deducted.
+constexpr double sure = 0.95;                // Facts and breaches this certain decide alone.
+constexpr double contradiction = 0.5;        // Share of a rival's score that is deducted.
+constexpr double mild_contradiction = 0.15;  // The same if the winner explains the rival.
 constexpr std::string_view by_wording = "by_wording";
-constexpr double most_doubtful = 0.98;  // Words and codes never make a classification certain.
+constexpr double most_doubtful = 0.98;  // Words and codes are never certain.
 
 using enum FailureType;
 
-// Where both are seen, the first explains the second. Each was checked against its opposite.
+// If both are found, the first explains the second. Each pair was compared with its opposite.
 struct Explains {
   FailureType cause;
   FailureType consequence;
@@ -26,7 +26,7 @@ struct Explains {
 constexpr Explains explanations[] = {
     {external_fault, timeout},            // "503 … upstream request timeout"
     {external_fault, schema_mismatch},    // An error page instead of JSON.
-    {quota_exhausted, external_fault},    // 429 is sent for spent money, too.
+    {quota_exhausted, external_fault},    // 429 is also sent for spent money.
     {quota_exhausted, access_denied},     // And so is 403.
     {context_overflow, schema_mismatch},  // 400 with "too many tokens".
     {refused, schema_mismatch},          {refused, access_denied},
@@ -34,14 +34,15 @@ constexpr Explains explanations[] = {
 
 struct TypeScore {
   double score = 0;
-  std::array<double, finding_kind_count> by_kind{};  // Best of its kind: repetition proves nothing.
+  std::array<double, finding_kind_count>
+      by_kind{};  // Best of each kind: repetition proves nothing.
   const Finding* best = nullptr;
 };
 using Scores = std::array<TypeScore, failure_type_count>;
 
 TypeScore& of(Scores& scores, FailureType type) { return scores[static_cast<std::size_t>(type)]; }
 
-// Whether the words of the failure may say this, beside the codes that were reported with it.
+// Whether the words may claim this type, given the reported codes.
 bool words_may_say(FailureType type, const Findings& findings) {
   return findings.authority.allows(type, [&](std::string_view reason) {
     return std::any_of(findings.list.begin(), findings.list.end(), [&](const Finding& finding) {
@@ -68,15 +69,14 @@ Scores score(const Findings& findings, FindingKind surest = FindingKind::fact) {
       entry.best = &finding;
   }
   for (TypeScore& entry : scores) {
-    double doubt = 1;  // Different kinds of findings are taken as independent.
+    double doubt = 1;  // Kinds of findings are treated as independent.
     for (const double confidence : entry.by_kind) doubt *= 1 - confidence;
     entry.score = 1 - doubt;
   }
   return scores;
 }
 
-// A connection that could not be made in time is a timeout; an overloaded server that let us wait
-// is not.
+// A connection that timed out is a timeout; an overloaded server that kept us waiting is not.
 bool explains(Scores& scores, FailureType cause, FailureType consequence) {
   const Finding* external = of(scores, external_fault).best;
   const bool connection = external != nullptr && external->reason == "connection_lost";
@@ -102,7 +102,7 @@ FailureType strongest(Scores& scores) {
   for (const FailureType type : all_failure_types) {
     if (of(scores, type).score > of(scores, winner).score) winner = type;
   }
-  // Follow explanations to their root; there are no circles among them.
+  // Follow explanations to their root; they have no cycles.
   for (bool moved = true; moved;) {
     moved = false;
     for (const FailureType type : all_failure_types) {
@@ -127,7 +127,7 @@ double doubtful_confidence(Scores& scores, FailureType winner) {
   return score * (1 - contradiction * rival) * (1 - mild_contradiction * explained);
 }
 
-// That means one thing.
+// An unambiguous reported code.
 bool is_reported_code(const Finding& finding) {
   return finding.kind == FindingKind::code && !finding.named_in_text &&
          finding.teller != Teller::envelope && finding.evidence.confidence >= precise_code;
@@ -137,7 +137,7 @@ void move_evidence(Findings& findings, FailureType decided, Classification& resu
   const auto rank = [&](const Finding& finding) {
     const bool sure_kind =
         finding.kind <= FindingKind::contract && finding.evidence.confidence >= sure;
-    // A code that says the same as the words is the better reason.
+    // A code is better evidence than words that say the same.
     const bool reported = is_reported_code(finding);
     return std::make_pair(finding.evidence.suggests == decided,
                           finding.evidence.confidence + (sure_kind  ? 2.0
@@ -179,14 +179,14 @@ const Finding* strongest_for(FailureType type, const std::vector<Finding>& findi
   return found;
 }
 
-// Names in a text that is no failure decide nothing: a list of changes, a summary or advice has
-// them, too. In a few words there is nothing else to go by.
+// A name decides nothing in a text that is not a failure: change lists, summaries and advice have
+// names too. In a few words there is nothing else to go by.
 bool names_count(const ModelOpinion& opinion) {
   constexpr std::size_t few_words = 8;
   return opinion.likeliest != unknown || opinion.words <= few_words;
 }
 
-// What means one thing only, where no other finding of its sort says something else.
+// The finding that is unambiguous and that no other such finding contradicts.
 template <class Is>
 const Finding* precise_finding(const std::vector<Finding>& findings, Is is) {
   const Finding* found = nullptr;
@@ -198,8 +198,8 @@ const Finding* precise_finding(const std::vector<Finding>& findings, Is is) {
   return found;
 }
 
-// The code that means one thing only: of the failure itself, of its causes, of the step, and then
-// one that is named in a text.
+// The unambiguous code: the failure's own, then its causes', then the step's, then one named in a
+// text.
 const Finding* precise_code_of(const Findings& findings, bool names_too) {
   for (const Teller teller : {Teller::failure, Teller::cause, Teller::step}) {
     const auto is = [&](const Finding& finding) {
@@ -215,8 +215,8 @@ const Finding* precise_code_of(const Findings& findings, bool names_too) {
   });
 }
 
-// A name that means one thing, where nothing else that was found says anything else: no code, no
-// phrase, no remark that the work goes on.
+// An unambiguous exception name that no other finding contradicts: no code, no phrase, no remark
+// that the work continues.
 const Finding* undisputed_exception(const Findings& findings) {
   constexpr double precise_name = 0.88;
   constexpr double precise_with_words = 0.8;
@@ -237,7 +237,7 @@ const Finding* undisputed_exception(const Findings& findings) {
                                                                                          : nullptr;
 }
 
-// What decides where the model does not.
+// What decides when the model does not.
 const Finding* precise_finding(const Findings& findings, const ModelOpinion& opinion) {
   if (const Finding* code = precise_code_of(findings, names_count(opinion))) return code;
   if (opinion.words > 0) return undisputed_exception(findings);
@@ -247,7 +247,7 @@ const Finding* precise_finding(const Findings& findings, const ModelOpinion& opi
   });
 }
 
-// Where a code says what happened, a loop that is only guessed did not end the attempt.
+// If a code explains the failure, a loop that is only a guess did not end the attempt.
 void believe_code_rather_than_loop(const Finding* code, Findings& findings) {
   constexpr double guessed = 0.6;
   if (code == nullptr || !findings.loop_is_guess) return;
@@ -262,13 +262,13 @@ void believe_code_rather_than_loop(const Finding* code, Findings& findings) {
   findings.critical_step = findings.failed_step;
 }
 
-// The result stays unknown; whoever can find out more learns what to look for.
+// The result stays unknown; the leaning tells later stages what to look for.
 void lean(FailureType type, std::string_view reason, double confidence, Classification& result) {
   if (result.type != unknown || type == unknown || confidence <= 0) return;
   result.leaning = {.type = type, .reason = std::string(reason), .confidence = confidence};
 }
 
-// Where the words are not heard, what a coarse code suggests is the best there is.
+// If words may not decide, the best coarse code is all there is.
 void lean_to_code(const Findings& findings, Classification& result) {
   const Finding* best = nullptr;
   for (const Finding& finding : findings.list) {
@@ -359,7 +359,7 @@ Classification decide(Findings findings) {
     const FailureType winner = strongest(scores);
     const double confidence = doubtful_confidence(scores, winner);
     if (winner == unknown) {
-      // Nothing was found, or a remark that the work goes on.
+      // Nothing was found, or only a remark that the work continues.
     } else if (of(scores, winner).score >= least_score && confidence >= least_confidence) {
       result.type = winner;
       result.reason = of(scores, winner).best->reason;

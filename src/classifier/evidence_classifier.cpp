@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The default classifier: everything that the rules find, weighed by the text model.
+// The default classifier: the rules' findings, weighed by the text model.
 #include "classifier/blame/critical_step.hpp"
 #include "classifier/classify.hpp"
 #include "classifier/text/text_model.hpp"
@@ -16,7 +16,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// Buffers for as many classifications as run at once, kept from one to the next.
+// Buffers reused between classifications, one for each that runs at the same time.
 class InputPool {
  public:
   std::unique_ptr<detail::ModelInput> take() {
@@ -47,14 +47,14 @@ detail::ModelOpinion opinion_of(const detail::TextModel& model, const detail::Mo
   return model.opinion(model.posterior(input), input.features.kind, rules);
 }
 
-// Codes and no words: the model has nothing to read that a code does not say more surely.
+// Only codes: the model would learn nothing that they do not say more surely.
 bool is_wordless(const ClassifierInput& input) {
   const Failure& failure = input.failure;
   return failure.text.empty() && failure.exception_type.empty() && failure.causes.empty() &&
          input.trajectory.empty();
 }
 
-// How many there are, up to more than a few.
+// The number of words, counted up to a limit.
 std::size_t words_of(const Failure& failure, const detail::Findings& findings) {
   constexpr std::size_t enough = 100;
   std::size_t words = 0;
@@ -76,7 +76,7 @@ std::size_t words_of(const Failure& failure, const detail::Findings& findings) {
 Result<detail::TextModel> read_model(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{Errc::not_found, "model file: it cannot be opened"};
-  // A file that is longer than any model is none; there is no need to read all of it.
+  // A longer file cannot be a model; it need not be read entirely.
   std::string bytes(detail::TextModel::most_bytes + 1, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
@@ -101,8 +101,8 @@ struct EvidenceClassifier::Body {
     return opinion;
   }
 
-  // What a program printed while it worked hides what it said last. Where rules and model agree on
-  // the ending by itself, that is the failure.
+  // The output of a program hides its last words. If rules and model agree on the ending alone,
+  // that is the failure.
   void listen_to_the_end(const ClassifierInput& input, detail::Findings& findings,
                          detail::ModelOpinion& opinion) {
     const Trajectory none;
@@ -184,7 +184,7 @@ Classification EvidenceClassifier::classify(const ClassifierInput& input) {
   try {
     return body_->classify(input);
   } catch (const std::exception&) {
-    return {};  // Out of memory, in effect: not knowing is better than hiding the failure.
+    return {};  // Most likely out of memory: an unknown type is better than hiding the failure.
   }
 }
 

@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Older errors were survived by a thousand steps: they do not carry the failure.
+// A thousand steps survived older errors, so they do not explain the failure.
 constexpr std::size_t newest_steps_searched = 1024;
 
 std::string_view reason_of(const Loop& loop) {
@@ -38,8 +38,8 @@ void add_loop(const Loop& loop, Findings& findings) {
   findings.loop_is_guess = !loop.without_progress || loop.only_fails;
 }
 
-// The other attempt's step is gone, so nobody can say whether tool, input and error are the same
-// again. That makes this a hint that supports a loop, and never decides one.
+// The other attempt's step is gone, so whether tool, input and error are the same is unknown. This
+// hint supports a loop but never decides one.
 void note_repetition(std::size_t step, Findings& findings) {
   findings.list.push_back(
       {.kind = FindingKind::fact,

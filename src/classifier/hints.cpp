@@ -20,13 +20,12 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// How much an error counts that this many later steps went on from. The failure's own text is
-// newer.
+// The weight of an error that was followed by this many steps. The failure's own text is newer.
 constexpr std::array<double, 4> survived_weights{1.0, 0.8, 0.65, 0.5};
-constexpr double outer_cause_discount = 0.02;  // Each nesting level away from the innermost cause.
+constexpr double outer_cause_discount = 0.02;  // Per level outside the innermost cause.
 constexpr std::size_t longest_quote_bytes = 80;
 
-// Where a hint was found, and how much it counts there.
+// Where a hint was found, and its weight there.
 struct Place {
   Teller teller = Teller::failure;
   double weight = 1.0;
@@ -70,13 +69,13 @@ class HintCollector {
   void text(const Place& place, std::string_view given) {
     if (given.empty()) return;
     const std::string_view text = plain(given);
-    named_ = {};  // An earlier text may have stood where this one does.
+    named_ = {};  // An earlier text may have been at the same address.
     const std::size_t first = findings_.list.size();
     hits_.clear();
     built_in_rules().match_text(text, hits_);
     const bool asks_first = !findings_.wait_in_text;
     add_hits(place, "text", "The text says: ", text);
-    // What a text came in may name a time, too: {"error": …, "resets_at": …}.
+    // The wrapping may also name a time: {"error": …, "resets_at": …}.
     if (asks_first && text.data() != given.data()) add_wait_of(given);
     codes_.clear();
     find_text_codes(text, codes_);
@@ -92,7 +91,7 @@ class HintCollector {
   }
 
  private:
-  // In an answer as it came, which is JSON, the reason to stop is a code like any other.
+  // In a raw answer, which is JSON, the stop reason is a reported code.
   void stop_reasons(const Place& place, std::string_view given) {
     codes_.clear();
     find_stop_reasons(given, codes_);
@@ -105,7 +104,7 @@ class HintCollector {
     }
   }
 
-  // What a text says without what it came in; that is told.
+  // The text without its wrapping; a note in the findings says what was removed.
   std::string_view plain(std::string_view given) {
     auto undressed = undress(given);
     if (!undressed) return given;
@@ -122,7 +121,7 @@ class HintCollector {
   // A tool called rate_limit_lookup says nothing about rates.
   bool is_in_name(std::string_view text, std::string_view found) {
     const auto at = static_cast<std::size_t>(found.data() - text.data());
-    if (at > text.size()) return false;  // It stands elsewhere.
+    if (at > text.size()) return false;  // It is in another text.
     if (!may_be_in_name(found)) return false;
     const std::size_t before = text.rfind('\n', at);
     const std::size_t begin = before == std::string_view::npos || before == at ? 0 : before + 1;
@@ -200,10 +199,10 @@ class HintCollector {
   std::vector<RuleHit> hits_{};
   std::vector<TextCode> codes_{};
   std::vector<NamePlace> names_{};
-  std::string_view named_{};  // The line that they are of: several hits are often in one.
+  std::string_view named_{};  // The line they belong to: several hits are often in one line.
 };
 
-// The codes of a failure or of a step, which lie around one another.
+// The codes of a failure or a step, which wrap one another.
 struct Codes {
   std::optional<CodeRule> http{};
   std::optional<CodeRule> json_rpc{};
@@ -214,7 +213,7 @@ struct Codes {
     if (source.http_status) http = http_rule(*source.http_status);
     if (source.json_rpc_code) json_rpc = json_rpc_rule(*source.json_rpc_code);
     if (source.grpc_status) grpc = grpc_rule(*source.grpc_status);
-    // JSON-RPC over HTTP answers 500 whatever the error is.
+    // JSON-RPC over HTTP answers 500 for every error.
     for (const auto& inner : {json_rpc, grpc}) {
       http_is_envelope = http_is_envelope || (source.http_status == 500 && inner &&
                                               inner->meaning.type != FailureType::external_fault &&
@@ -255,7 +254,7 @@ void read_failure(const Failure& failure, HintCollector& hints, Authority& autho
   hints.error_code(own, failure.code);
   hints.exception_type(own, failure.exception_type);
   hints.text(own, failure.text);
-  // A chain of any length: the innermost causes say most, the others little.
+  // Bounds a chain of any length; the innermost causes are the most specific.
   constexpr std::size_t most_causes = 16;
   Authority of_causes;
   for (std::size_t i = depth - std::min(depth, most_causes); i < depth; ++i) {
@@ -282,7 +281,7 @@ void read_step(const Step& step, const Codes& codes, const Place& place, const F
   if (step.error && *step.error != failure.text) hints.text(place, *step.error);
 }
 
-// The failure is that of the step: it says nothing else, or the same words.
+// The failure is the step's: it has no text, or the same text.
 bool is_failure_of(const Step& step, const Failure& failure) {
   return failure.text.empty() || (step.error && tell_the_same(failure.text, *step.error));
 }
@@ -292,7 +291,7 @@ bool says_something(const Failure& failure) {
          failure.json_rpc_code || failure.grpc_status || failure.code || !failure.causes.empty();
 }
 
-// A status that a text states as such is a code, whoever wrote it down.
+// A status that a text states counts as a code, whoever wrote it.
 void read_stated_status(std::string_view text, Findings& findings) {
   if (!findings.authority.empty()) return;
   const auto status = stated_http_status(text);
@@ -314,7 +313,7 @@ void find_step_hints(const ClassifierInput& input, HintCollector& hints, Finding
   if (!failed) return;
   const std::size_t survived_by = input.trajectory.size() - 1 - *failed;
   double weight = 1.0;
-  // If the failure itself is silent, the last error is all there is, however old.
+  // If the failure itself says nothing, the last error is all there is, however old.
   if (says_something(input.failure)) {
     if (survived_by >= survived_weights.size()) return;
     weight = survived_weights[survived_by];

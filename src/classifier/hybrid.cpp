@@ -12,19 +12,18 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr double most_trusted = 0.9;      // More than this no second opinion is believed.
-constexpr double highest_opinion = 0.98;  // Opinions never make a classification certain.
+constexpr double most_trusted = 0.9;      // Second opinions are not trusted beyond this.
+constexpr double highest_opinion = 0.98;  // Opinions are never certain.
 
 Result<void> check_share(const char* name, double value, double least) {
-  // Written so that NaN is refused, too.
+  // Also refuses NaN.
   if (value >= least && value <= 1) return outcome::success();
   return Error{Errc::invalid_argument, std::string("band.") + name + " is " +
                                            std::to_string(value) + "; allowed is " +
                                            (least > 0 ? "0.5" : "0") + " to 1"};
 }
 
-// Bayes' rule: the base's probability, and a witness who is right with this one and errs either
-// way alike.
+// Bayes' rule: the base's probability updated by a witness that is equally reliable either way.
 double combined(double leaning, double agreement) {
   const double believed = std::min(agreement, most_trusted);
   const double both = leaning * believed;
@@ -39,7 +38,7 @@ Classification ask(Classifier& second, const ClassifierInput& input) {
   } catch (const std::exception& error) {
     problem = std::string("the second opinion threw: ") + error.what();
   } catch (...) {
-    // The base's answer stands, whatever that was.
+    // The base's answer stands.
   }
   return {.evidence = {{.source = "hybrid", .detail = std::move(problem)}}};
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_subgoals_named = 8;
 constexpr std::size_t longest_name = 200;
 
-// metadata.completes_subgoal of a step: a text, or a list of them.
+// Reads metadata.completes_subgoal of a step: a string or a list of strings.
 void note_completed(const Step& step, std::set<std::string, std::less<>>& done) {
   if (!step.metadata.is_object()) return;
   const auto named = step.metadata.find("completes_subgoal");
@@ -58,7 +58,7 @@ void check_shape(const ClassifierInput& input, Findings& findings) {
   }
 }
 
-// What the agent said last, before it returned.
+// Checks the agent's last output before it returned.
 void check_last_output(const ClassifierInput& input, Findings& findings) {
   if (!forbids_texts(*input.contract)) return;
   const auto newest = newest_output(input);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a contract says about an agent that returns: its result, its subgoals. Private.
+// Checks a returning agent against its contract: its result and its subgoals. Private.
 
 #include "evidence/findings.hpp"
 
@@ -16,17 +16,17 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] std::vector<std::string> open_subgoals(const AgentContract& contract,
                                                      const Trajectory& trajectory);
 
-// Whether a contract says anything about a result, and whether one can be broken by returning.
+// Whether a contract constrains the result, and whether returning can break it at all.
 [[nodiscard]] bool judges_result(const AgentContract& contract) noexcept;
 [[nodiscard]] bool judges_return(const AgentContract& contract) noexcept;
 
-// Of the result in the input, if there is one: open subgoals, a wrong shape, forbidden texts.
+// Checks the result in the input, if any: open subgoals, a wrong shape, forbidden texts.
 void check_return(const ClassifierInput& input, Findings& findings);
 
-// Why a value that was returned, or what was said before, is no success; nothing if it is one.
+// Why the returned value or the output before it is not a success; empty if it is.
 [[nodiscard]] std::optional<Classification> broken_return(const ClassifierInput& input);
 
-// A value that breaks its schema; `tool` may be empty.
+// The finding for a value that breaks its schema; `tool` may be empty.
 [[nodiscard]] Finding mismatch(std::string_view what, std::string_view reason,
                                const SchemaBreach& breach, const std::string& tool);
 

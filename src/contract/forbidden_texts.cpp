@@ -22,12 +22,12 @@ constexpr std::size_t least_long_text = 64U << 10U;
 constexpr std::size_t most_bytes_of_table = 16U << 10U;
 
 struct Forbidden {
-  bool phrase = true;  // Else a pattern.
+  bool phrase = true;  // Otherwise a pattern.
   std::string_view text{};
 };
 
-// The first constraint that stands in a long text, found for all of them in one pass; their number
-// if none does. Not for so many that the table of the search grows large.
+// The index of the first constraint found in a long text, searching for all in one pass; their
+// number if none occurs. Empty if the text is short or the search table would be too large.
 std::optional<std::size_t> first_in_long_text(const std::vector<std::string>& constraints,
                                               std::string_view said) {
   std::size_t bytes = 0;
@@ -48,14 +48,14 @@ std::optional<std::size_t> first_in_long_text(const std::vector<std::string>& co
   return first;
 }
 
-// The first one of the contract that stands in `said`.
+// The first constraint of the contract that occurs in `said`.
 std::optional<Forbidden> forbidden_in(const AgentContract& contract, std::string_view said) {
   const auto first = first_in_long_text(contract.constraints, said);
   if (first && *first < contract.constraints.size()) {
     return Forbidden{true, contract.constraints[*first]};
   }
   for (const std::string& constraint : contract.constraints) {
-    if (first) break;  // None of them is there.
+    if (first) break;  // None of them occurs.
     if (constraint.empty() || constraint.size() > said.size()) continue;
     if (TextFinder(constraint, TextFinder::Case::ignored).is_in(said)) {
       return Forbidden{true, constraint};
@@ -106,7 +106,7 @@ void check_result_texts(const ClassifierInput& input, Findings& findings) {
     const Json* value;
     Json::const_iterator next;
   };
-  std::vector<Level> open;  // Not the thread's stack: a value may be nested deeper than that.
+  std::vector<Level> open;  // An explicit stack: a value may be nested too deeply for the thread's.
   const auto visit = [&](const Json& value) {
     if (value.is_structured()) open.push_back({&value, value.begin()});
     return value.is_string() && said(value.get_ref<const std::string&>());

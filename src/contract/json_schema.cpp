@@ -26,7 +26,7 @@ struct JsonSchema::Body {
 
 namespace {
 
-// A schema is never a list: one in braces is meant to be what stands inside.
+// A schema is never a list, so braces around one are stripped.
 Json unwrapped(Json::initializer_list_t list) {
   Json json(list);
   if (json.is_array() && json.size() == 1) return Json(json.front());

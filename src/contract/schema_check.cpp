@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t longest_expected = 400;
 constexpr std::size_t longest_found = 200;
-constexpr std::size_t most_nearest = 1'000;  // Names compared with a wrong one.
+constexpr std::size_t most_nearest = 1'000;  // Names compared with a missing one.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::ptrdiff_t most_stack = 6 << 20;  // Its frames are several times as large.
+constexpr std::ptrdiff_t most_stack = 6 << 20;  // Its frames are several times larger.
 #else
 constexpr std::ptrdiff_t most_stack = 2 << 20;
 #endif
@@ -26,7 +26,7 @@ std::string shortened(const Json& json, std::size_t longest) {
   std::string text = show(json);
   if (text.size() <= longest) return text;
   text.resize(longest);
-  // Not in the middle of a character.
+  // Not in the middle of a UTF-8 character.
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) {
     text.pop_back();
   }
@@ -34,8 +34,8 @@ std::string shortened(const Json& json, std::size_t longest) {
   return text + "…";
 }
 
-// Which parts of one value the rules of a schema have looked at, for unevaluatedItems and
-// unevaluatedProperties. Names are those of the value.
+// Which parts of a value a schema's rules have evaluated, for unevaluatedItems and
+// unevaluatedProperties. Names are the value's member names.
 struct Evaluated {
   bool all_members = false;
   bool all_items = false;
@@ -59,13 +59,13 @@ class Walk {
        std::size_t& rules_left)
       : nodes_(nodes), schemas_(schemas), rules_left_(rules_left) {}
 
-  // Whether the value fits; `seen`, if wanted, is what was looked at.
+  // Whether the value fits; `seen`, if given, receives what was evaluated.
   bool fits(std::size_t node, const Json& value, Evaluated* seen);
   [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
   [[nodiscard]] const std::optional<SchemaBreach>& breach() const noexcept { return breach_; }
 
  private:
-  struct Step {  // Into the value.
+  struct Step {  // One level of the path into the value.
     const std::string* name = nullptr;
     std::size_t index = 0;
   };
@@ -83,10 +83,10 @@ class Walk {
   bool condition_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
   bool rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
   std::size_t dynamic_target(const SchemaRule& rule) const;
-  // Of a part of the value.
+  // Check one part of the value.
   bool member_fits(std::size_t node, const std::string& name, const Json& member);
   bool item_fits(std::size_t node, std::size_t index, const Json& item);
-  // What fails inside is no breach: something else may fit.
+  // A failure inside is not yet a breach: an alternative may fit.
   bool tried(std::size_t node, const Json& value, Evaluated* seen) {
     ++trials_;
     const bool fitted = fits(node, value, seen);
@@ -102,12 +102,12 @@ class Walk {
   bool exhausted_ = false;
   int trials_ = 0;
   std::vector<Step> path_{};
-  std::vector<std::size_t> resources_{};  // Those that are being checked, outermost first.
+  std::vector<std::size_t> resources_{};  // The resources under check, outermost first.
   std::string nearest_{};
   std::optional<SchemaBreach> breach_{};
 };
 
-// Stack and work are looked at before every rule.
+// Checked before every rule: bounds the stack and the work.
 bool Walk::spend() {
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
   if (rules_left_ == 0 || std::abs(stack_begin_ - here) > most_stack) exhausted_ = true;
@@ -208,7 +208,7 @@ bool Walk::names_fit(const SchemaRule& rule, const Json& value, Evaluated*) {
   }
   const auto name = missing(rule.names);
   if (name == rule.names.end()) return true;
-  if (trials_ == 0 && value.size() <= most_nearest) {  // Another member may be meant for it.
+  if (trials_ == 0 && value.size() <= most_nearest) {  // A misspelt member may be the missing one.
     std::vector<std::string> unknown;
     for (auto member = value.begin(); member != value.end(); ++member) {
       if (!rule.members.contains(member.key())) unknown.push_back(member.key());
@@ -317,7 +317,7 @@ bool Walk::condition_fits(const SchemaRule& rule, const Json& value, Evaluated* 
   return next == SchemaRule::nothing || tried(next, value, seen);
 }
 
-// What no other rule of this schema has looked at.
+// unevaluatedItems, unevaluatedProperties: the parts that no other rule of this schema evaluated.
 bool Walk::rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen) {
   if (rule.kind == RuleKind::unevaluated_items && value.is_array() && !seen->all_items) {
     for (std::size_t i = seen->first_items; i < value.size(); ++i) {
@@ -337,7 +337,7 @@ bool Walk::rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen)
   return true;
 }
 
-// $dynamicRef: the outermost resource under check that has such a $dynamicAnchor.
+// $dynamicRef: resolves to the outermost resource under check that has a matching $dynamicAnchor.
 std::size_t Walk::dynamic_target(const SchemaRule& rule) const {
   if (!rule.names.front().empty()) {
     for (const std::size_t resource : resources_) {
@@ -348,7 +348,7 @@ std::size_t Walk::dynamic_target(const SchemaRule& rule) const {
   return rule.others;
 }
 
-// The innermost rule that is broken tells first.
+// Only the innermost broken rule is reported.
 void Walk::tell(std::size_t node, const SchemaRule* rule, const Json& value) {
   if (trials_ > 0 || exhausted_ || breach_) return;
   SchemaBreach& breach = breach_.emplace();

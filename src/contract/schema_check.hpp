@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A schema that is ready to check values. Private.
+// A compiled schema, ready to check values. Private.
 
 #include "contract/schema_nodes.hpp"
 #include "contract/schema_program.hpp"
@@ -18,7 +18,7 @@ class SchemaChecker {
  public:
   // Errors: see JsonSchema::compile. The nodes must outlive the checker.
   [[nodiscard]] static Result<SchemaChecker> make(const SchemaNodes& nodes);
-  // The value has been through check_json. Errors: Errc::unsupported; see JsonSchema::check.
+  // The value has passed check_json. Errors: Errc::unsupported; see JsonSchema::check.
   [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value,
                                                           std::size_t& rules_left) const;
 

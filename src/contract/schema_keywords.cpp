@@ -14,9 +14,9 @@ using enum KeywordShape;
 
 constexpr double largest_count = 9007199254740992.0;  // 2^53: exact as a double.
 
-// prefixItems, dependent… and $defs come from later drafts than 7. They are read there too because
-// tools write them; with prefixItems, `items` means what additionalItems does. What later drafts
-// have dropped is understood in them all the same.
+// prefixItems, dependent… and $defs were introduced after draft 7, but tools write them in older
+// schemas, so they are accepted there; with prefixItems, `items` means what additionalItems does.
+// Keywords that later drafts dropped are still understood.
 constexpr SchemaKeyword keywords[] = {
     {"additionalItems", schema},
     {"additionalProperties", schema},
@@ -83,7 +83,7 @@ bool are_types(const Json& value) {
   return !value.empty();
 }
 
-// What the shape allows, if the value has another one.
+// What the shape allows, if the value does not have it; else null.
 const char* allowed_instead(const SchemaKeyword& keyword, Draft draft, const Json& value) {
   switch (keyword.shape) {
     case any:

@@ -15,19 +15,19 @@ enum class KeywordShape : std::uint8_t {
   any,
   boolean,
   bound,         // A number; a boolean in draft 4.
-  count,         // A whole number, 0 or more.
+  count,         // An integer, 0 or more.
   dependencies,  // An object of schemas and lists of names.
   name_lists,    // An object of lists of names.
-  names,         // A list of texts.
+  names,         // A list of strings.
   number,
   pattern,
-  pattern_map,  // An object: patterns, and schemas below them.
+  pattern_map,  // An object that maps patterns to schemas.
   positive,     // A number above 0.
   schema,
   schema_list,  // Not empty.
   schema_map,
   schema_or_list,
-  types,  // The name of a type, or a list of them.
+  types,  // A type name or a list of them.
   values,
 };
 
@@ -35,20 +35,20 @@ struct SchemaKeyword {
   std::string_view name{};
   KeywordShape shape = KeywordShape::any;
   Draft since = Draft::draft4;
-  bool same_value = false;  // Its subschemas look at the same value, not at a part of it.
+  bool same_value = false;  // Its subschemas apply to the same value, not to a part of it.
 };
 
-// Null if the draft knows no such keyword: then it is ignored.
+// Null if the draft does not know the keyword, which is then ignored.
 [[nodiscard]] const SchemaKeyword* find_keyword(std::string_view name, Draft draft) noexcept;
 
 // Errors: Errc::invalid_argument, naming the path.
 [[nodiscard]] Result<void> check_shape(const SchemaKeyword& keyword, Draft draft,
                                        const std::string& path, const Json& value);
 
-// What is wrong at a place of a schema: "the schema is wrong at /type: …".
+// The error for a place in a schema: "the schema is wrong at /type: …".
 [[nodiscard]] Error schema_error(std::string_view path, std::string_view why);
 
-// One bit a type.
+// One bit per type.
 enum TypeBit : unsigned {
   type_array = 1,
   type_boolean = 2,

@@ -18,7 +18,7 @@ bool has_scheme(std::string_view uri) {
   return colon != std::string_view::npos && colon < uri.find_first_of("/?#");
 }
 
-// What a relative reference means below a base. Enough for what schemas contain: no "../".
+// Resolves a relative reference against a base. Sufficient for schemas: no "../".
 std::string absolute(const std::string& base, std::string uri) {
   while (uri.starts_with("./")) uri.erase(0, 2);
   if (uri.empty()) return base;
@@ -55,7 +55,7 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-// The value that a JSON Pointer leads to; null if there is none.
+// The value a JSON Pointer refers to; null if there is none.
 const Json* at_pointer(const Json& root, std::string_view pointer) {
   const Json* json = &root;
   while (!pointer.empty()) {
@@ -89,7 +89,7 @@ const Json* at_pointer(const Json& root, std::string_view pointer) {
   return json;
 }
 
-// Without "$schema", what is written today; older keywords are understood there too.
+// Without "$schema" it is the current draft, which also understands older keywords.
 Result<Draft> draft_of(const Json& schema) {
   const auto named = schema.is_object() ? schema.find("$schema") : schema.end();
   if (!schema.is_object() || named == schema.end()) return outcome::success(Draft::draft2020);
@@ -134,7 +134,7 @@ Result<SchemaNodes> SchemaNodes::read(const Json& schema) {
 
 Result<void> SchemaNodes::read_all(const Json& schema) {
   TRIAGE_TRYV(add(schema, "", {}, 0));
-  // A reference may lead to a place that no keyword has led to: reading and resolving alternate.
+  // References may lead to places no keyword leads to, so reading and resolving alternate.
   for (std::size_t next = 0; next < nodes_.size() || !unresolved_.empty();) {
     if (next < nodes_.size()) {
       TRIAGE_TRYV(read_node(next++));
@@ -174,7 +174,7 @@ Result<void> SchemaNodes::add_child(std::size_t parent, const Json& json, std::s
   return outcome::success();
 }
 
-// Takes down under which names references may ask for the node.
+// Records the names by which references may refer to the node.
 void SchemaNodes::name_node(std::size_t index) {
   SchemaNode& node = nodes_[index];
   if (const std::string* id = text_member(*node.json, draft_ == Draft::draft4 ? "id" : "$id")) {
@@ -209,7 +209,7 @@ Result<void> SchemaNodes::read_node(std::size_t index) {
     unresolved_.emplace_back(index, name);
   }
   if (json.contains("$ref") && draft_ <= Draft::draft7) {
-    for (const char* name : {"definitions", "$defs"}) {  // What else stands beside it is ignored.
+    for (const char* name : {"definitions", "$defs"}) {  // Its other siblings are ignored.
       if (const auto found = json.find(name); found != json.end()) {
         TRIAGE_TRYV(read_keyword(index, name, *found));
       }
@@ -300,7 +300,7 @@ Result<std::size_t> SchemaNodes::find_target(const SchemaNode& node, const std::
   return add(*found, start.path + percent_decoded(fragment), start, resource);
 }
 
-// Makes every target the end of its chain.
+// Replaces every target by the end of its chain of references.
 Result<void> SchemaNodes::follow_references() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     SchemaNode& node = nodes_[i];
@@ -315,8 +315,8 @@ Result<void> SchemaNodes::follow_references() {
   return outcome::success();
 }
 
-// A subschema that asks for itself about the same value would never come to an end. Depth first,
-// with a stack of its own.
+// A subschema that refers to itself for the same value would recurse for ever. Depth-first search
+// with an explicit stack.
 Result<void> SchemaNodes::refuse_circles() const {
   enum class Seen : std::uint8_t { no, open, done };
   struct Frame {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A JSON Schema taken apart: its subschemas, and where references lead. Private.
+// A parsed JSON Schema: its subschemas, and where references lead. Private.
 
 #include "triage/json.hpp"
 
@@ -22,15 +22,15 @@ struct SchemaNode {
   std::string path{};          // JSON Pointer inside the schema.
   std::string base{};          // URI that references here are relative to; empty: none.
   std::size_t resource = 0;    // The node whose $id gave that URI: "#/…" begins there.
-  // Up to draft 7 a reference stands for what it leads to; since then it is one keyword of many.
-  std::size_t target = 0;        // Up to draft 7 where its $ref leads in the end, else itself.
+  // Up to draft 7 a reference replaces its node; since then it is a keyword like any other.
+  std::size_t target = 0;        // Up to draft 7: where its $ref finally leads; else itself.
   std::size_t reference = none;  // Since 2019: where its $ref leads.
   std::size_t dynamic = none;    // Where its $dynamicRef leads, unless an outer schema …
-  std::string dynamic_anchor{};  // … has this $dynamicAnchor; empty: no matter.
+  std::string dynamic_anchor{};  // … has this $dynamicAnchor; empty: always.
 };
 
-// Every keyword of every node has its shape, every $ref has a target, and no subschema asks for
-// itself about the same value.
+// Every keyword value has the right shape, every $ref has a target, and no subschema refers to
+// itself for the same value.
 class SchemaNodes {
  public:
   // The schema must outlive the nodes. Errors: see JsonSchema::compile.
@@ -38,7 +38,7 @@ class SchemaNodes {
 
   [[nodiscard]] Draft draft() const noexcept { return draft_; }
   [[nodiscard]] const std::vector<SchemaNode>& all() const noexcept { return nodes_; }
-  // The node that checks what this subschema says: where its $ref leads, or itself.
+  // The node that checks this subschema: its $ref's target, or itself.
   [[nodiscard]] std::size_t of(const Json& subschema) const {
     return nodes_[by_json_.at(&subschema)].target;
   }
@@ -68,7 +68,7 @@ class SchemaNodes {
   std::unordered_map<std::string, std::size_t> by_name_{};  // URIs, and URIs with "#anchor".
   std::map<std::pair<std::size_t, std::string>, std::size_t> by_dynamic_anchor_{};
   std::vector<std::pair<std::size_t, const char*>> unresolved_{};  // Nodes and their keywords.
-  // Which nodes look at the same value as a node does: the rest look at parts of it.
+  // For each node, the nodes that apply to the same value rather than to a part of it.
   std::vector<std::vector<std::size_t>> same_value_{};
 };
 

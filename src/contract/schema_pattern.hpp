@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Regular expressions as schemas and contracts write them, matched by RE2 in linear time. Private.
+// Regular expressions of schemas and contracts, matched by RE2 in linear time. Private.
 
 #include "triage/result.hpp"
 
@@ -14,8 +14,8 @@ class RE2;
 
 namespace triage::inline v0_1::detail {
 
-// ECMA-262's \uXXXX and (?<name>…) are understood. Errors: Errc::invalid_argument with what RE2
-// says, for look-around and back-references too.
+// Understands ECMA-262's \uXXXX and (?<name>…). Errors: Errc::invalid_argument with RE2's message,
+// also for look-around and back-references, which RE2 lacks.
 [[nodiscard]] Result<std::shared_ptr<const re2::RE2>> compile_pattern(std::string_view pattern,
                                                                       bool ignore_case = false);
 [[nodiscard]] bool found_in(const re2::RE2& pattern, std::string_view text);

@@ -18,7 +18,7 @@ class Compiler {
   Compiler(const SchemaNodes& nodes, std::size_t node)
       : nodes_(nodes), node_(nodes.all()[node]), json_(*node_.json) {}
 
-  // What looks at the value itself comes first: it costs least and says most.
+  // Rules about the value itself come first: they are cheapest and give the clearest errors.
   Result<CompiledSchema> compile() {
     value_rules();
     number_rules();
@@ -32,7 +32,7 @@ class Compiler {
   }
 
  private:
-  // The keyword's value if this draft knows it, else null.
+  // The keyword's value if it is present and this draft knows it, else null.
   const Json* keyword(std::string_view name) const {
     const auto found = json_.find(name);
     return found != json_.end() && find_keyword(name, nodes_.draft()) != nullptr ? &*found
@@ -48,7 +48,7 @@ class Compiler {
     rule.value = value;
     return rule;
   }
-  // A rule for a keyword that is there, else null.
+  // Adds a rule if the keyword is present, else returns null.
   SchemaRule* add_if(RuleKind kind, std::string_view name) {
     const Json* value = keyword(name);
     return value == nullptr ? nullptr : &add(kind, name, value);
@@ -207,9 +207,9 @@ void Compiler::items() {
     first = items;
     others = keyword("additionalItems");
   }
-  if (others != nullptr && others->is_array()) others = nullptr;  // Of no meaning beside a prefix.
+  if (others != nullptr && others->is_array()) others = nullptr;  // Meaningless beside a prefix.
   if (first == nullptr && others == nullptr) return;
-  if (items == nullptr && first == nullptr) return;  // additionalItems alone asks for nothing.
+  if (items == nullptr && first == nullptr) return;  // additionalItems alone requires nothing.
   SchemaRule& rule = add(RuleKind::items, name, first != nullptr ? first : others);
   rule.others = of(others);
   if (first == nullptr) return;
@@ -230,7 +230,7 @@ void Compiler::array_rules() {
 }
 
 void Compiler::combinations() {
-  if (node_.reference != SchemaNode::none) {  // Beside other keywords, as drafts since 2019 allow.
+  if (node_.reference != SchemaNode::none) {  // A sibling of other keywords, since draft 2019-09.
     add(RuleKind::all_of, "$ref", &json_.at("$ref")).schemas = {
         nodes_.all()[node_.reference].target};
   }
@@ -255,7 +255,7 @@ void Compiler::combinations() {
   }
 }
 
-// They ask about what no other rule has looked at, so they come last.
+// These depend on what the other rules evaluated, so they come last.
 void Compiler::unevaluated() {
   if (SchemaRule* rule = add_if(RuleKind::unevaluated_items, "unevaluatedItems")) {
     rule->others = of(rule->value);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A schema compiled to rules: what each subschema asks of a value, in the order in which it is
-// asked. Private.
+// A schema compiled to rules: what each subschema requires of a value, in checking order. Private.
 
 #include "contract/schema_nodes.hpp"
 #include "contract/schema_pattern.hpp"
@@ -54,13 +53,13 @@ struct SchemaRule {
   RuleKind kind = RuleKind::type;
   std::string_view keyword{};          // Of static lifetime.
   const Json* value = nullptr;         // The keyword's, in the schema.
-  unsigned types = 0;                  // type; which type a size is of.
+  unsigned types = 0;                  // type; or the type whose size is checked.
   std::size_t least = 0;               // A size; minContains.
   std::size_t most = nothing;          // A size; maxContains.
   std::vector<const Json*> values{};   // one_of_values: ascending by order_of().
   std::vector<std::string> names{};    // required; dynamic_reference: the anchor.
-  std::vector<std::size_t> schemas{};  // Subschemas: all_of …, items: the first elements'.
-  std::size_t others = nothing;        // Of all other elements or members; then.
+  std::vector<std::size_t> schemas{};  // Subschemas: all_of …; items: of the first elements.
+  std::size_t others = nothing;        // For all other elements or members; then.
   std::size_t otherwise = nothing;     // else.
   std::map<std::string, std::size_t, std::less<>> members{};  // properties, dependentSchemas.
   std::map<std::string, std::vector<std::string>> dependent{};
@@ -73,8 +72,8 @@ struct CompiledSchema {
   bool collects = false;  // Has unevaluatedItems or unevaluatedProperties.
 };
 
-// One entry for each node; those that only lead elsewhere are empty. The nodes must outlive it.
-// Errors: Errc::invalid_argument for a pattern that RE2 refuses, naming its place.
+// One entry per node, empty for nodes that are only references. The nodes must outlive it. Errors:
+// Errc::invalid_argument for a pattern that RE2 refuses, naming its place.
 [[nodiscard]] Result<std::vector<CompiledSchema>> compile_schema(const SchemaNodes& nodes);
 
 }  // namespace triage::inline v0_1::detail

@@ -20,7 +20,7 @@ int kind_of(const Json& value) {
   return static_cast<int>(value.is_number() ? Json::value_t::number_float : value.type());
 }
 
-// Exact: the processors we build for keep 64 bits of mantissa.
+// Exact: long double has a 64-bit mantissa on the processors we support.
 long double exact(const Json& number) {
   if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
   if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
@@ -80,7 +80,7 @@ bool is_multiple(const Json& number, const Json& divisor) {
   if (!std::isfinite(value)) return false;
   const double rest = std::fabs(std::remainder(value, by));
   if (std::trunc(by) == by || !std::isfinite(value / by)) return rest == 0;
-  // 0.0075 is a multiple of 0.0001 for everybody but a processor.
+  // Tolerates rounding: 0.0075 is a multiple of 0.0001.
   return rest <= 1e-9 * by || rest <= 1e-15 * std::fabs(value);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Comparing JSON values as JSON Schema does. Private.
+// Compares JSON values the way JSON Schema does. Private.
 
 #include "contract/schema_nodes.hpp"
 
@@ -9,17 +9,17 @@
 
 namespace triage::inline v0_1::detail {
 
-// Bits of TypeBit. A number without fraction is an integer, but for draft 4.
+// Bits of TypeBit. A number without a fraction is an integer, except in draft 4.
 [[nodiscard]] unsigned types_of(const Json& value, Draft draft);
 
-// A total order of values in which 1 is 1.0 and no integer is rounded: -1, 0 or 1. JSON's own
-// operator< compares integers with doubles as doubles, which orders no three numbers beyond 2^53.
+// A total order in which 1 equals 1.0 and no integer is rounded: -1, 0 or 1. JSON's operator<
+// converts integers to double to compare them with doubles, so it is not transitive beyond 2^53.
 [[nodiscard]] int order_of(const Json& a, const Json& b);
 
 // O(n log n) comparisons.
 [[nodiscard]] bool are_unique(const Json& array);
 
-// `divisor` is above 0. 0.0075 is a multiple of 0.0001.
+// `divisor` is above 0. Tolerates rounding: 0.0075 is a multiple of 0.0001.
 [[nodiscard]] bool is_multiple(const Json& number, const Json& divisor);
 
 [[nodiscard]] std::size_t code_points(const std::string& text);

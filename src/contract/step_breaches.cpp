@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t most_kept = 32;  // More would only repeat themselves.
+constexpr std::size_t most_kept = 32;  // More would only repeat these.
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
@@ -72,7 +72,7 @@ StepBreach unknown_tool(const AgentContract& contract, const std::string& called
   return {"tool_not_in_manifest", std::move(evidence)};
 }
 
-// Models write arguments as text: one that holds a JSON object or array may stand for it.
+// Models write arguments as text, so a string that holds a JSON object or array is parsed.
 Result<std::optional<SchemaBreach>> check_input(const JsonSchema& schema, const Json& input,
                                                 std::size_t& rules_left, std::size_t& bytes_left) {
   auto checked = schema.check(input, rules_left);
@@ -88,14 +88,14 @@ Result<std::optional<SchemaBreach>> check_input(const JsonSchema& schema, const 
   return parsed.is_structured() ? schema.check(parsed, rules_left) : checked;
 }
 
-// Checks one side of a call. What cannot be checked is told, and held against nobody.
+// Checks one side of a call. What could not be checked is reported but is not a breach.
 std::optional<StepBreach> broken_schema(const Step& step, bool input, const ToolContract& tool,
                                         JudgingBudget& budget) {
   const JsonSchema& schema = input ? tool.input_schema : tool.output_schema;
   const Json& value = input ? step.tool_input : step.tool_output;
   if (schema.empty() || value.is_null()) return std::nullopt;
   std::size_t& rules_left = budget.schema_rules;
-  std::size_t own = (rules_left + 1) / 2;  // So that one check does not use up those of all others.
+  std::size_t own = (rules_left + 1) / 2;  // So that one check cannot use up the whole budget.
   rules_left -= own;
   const auto checked =
       input ? check_input(schema, value, own, budget.bytes_parsed) : schema.check(value, own);
@@ -125,7 +125,7 @@ void judge_call(const AgentContract& contract, const Step& step, JudgingBudget& 
     if (!input && step_failed(step)) return;
     if (auto broken = broken_schema(step, input, *tool, budget)) {
       found.push_back(std::move(*broken));
-      if (found.back().checked()) return;  // Else the other side may still be checked.
+      if (found.back().checked()) return;  // Otherwise the other side can still be checked.
     }
   }
 }

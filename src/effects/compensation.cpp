@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Undoes effects: newest first, each call journaled before and after, none twice.
+// Undoes effects, newest first; each call is journaled before and after, and none is repeated.
 #include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "run/run.hpp"
@@ -29,7 +29,7 @@ const Compensation* Effects::find_compensation(std::string_view key, const Effec
     return found == named.end() ? nullptr : &found->second;
   };
   if (options != nullptr && options->compensate) return resolve(options->compensate);
-  const Lock lock(run_.mutex_);  // Entries do not move; this turn owns the key's entry.
+  const Lock lock(run_.mutex_);  // Entries do not move, and this turn owns the key's entry.
   if (const auto* live = live_options(key)) return resolve(live->compensate);
   if (!known.compensation) return nullptr;
   const auto found = named.find(*known.compensation);
@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, EffectState>> Effects::undoable_after(Sequenc
   if (!run_.data_) return found;
   for (const auto& [key, effect] : run_.data_->journal.effects()) {
     if (effect.intended_at <= target) continue;
-    if (!effect.compensation) continue;  // Or a branch's inheritance: its origin's to undo.
+    if (!effect.compensation) continue;  // None, or inherited: then the origin undoes it.
     const bool in_doubt =
         effect.status == Status::intended || effect.status == Status::compensating;
     if (what == Find::in_doubt ? in_doubt : effect.status == Status::completed) {
@@ -60,7 +60,7 @@ bool Effects::owes_after(Sequence target) const {
   return !undoable_after(target, Find::in_place).empty();
 }
 
-// A journal with a gap may hide an effect to undo: then none is undone.
+// A damaged journal may hide an effect that must be undone; then nothing is undone.
 std::optional<std::string> Effects::settle_after(Sequence target) {
   const auto doubts = undoable_after(target, Find::in_doubt);
   const Sequence lost = run_.data_ ? run_.data_->journal.lost_intent() : 0;
@@ -110,7 +110,7 @@ std::vector<std::string> Effects::compensate_after(Sequence target) {
   return failures;
 }
 
-// Why the effect is, or may be, still in place; empty if undone.
+// Why the effect is or may still be in place; empty if it was undone.
 std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect) {
   const Compensation* compensation = find_compensation(key, effect, nullptr);
   if (compensation == nullptr) {
@@ -168,7 +168,7 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   return std::nullopt;
 }
 
-// It threw: how far it got is unknown.
+// The compensation threw, so how far it got is unknown.
 std::optional<std::string> Effects::settle_thrown(const std::string& key, const EffectState& effect,
                                                   const Compensation& compensation,
                                                   std::string cause, bool* in_doubt) {
@@ -269,7 +269,7 @@ Input Run::finish_undoing() {
     }
     effects.compensate_after(*planned);
   }
-  // Who chose where to go on is not sent elsewhere without need.
+  // A position chosen by the caller is kept unless the state there has been undone.
   std::optional<Sequence> to = planned && data_->chosen_from ? data_->chosen_from : planned;
   if (const auto before = journal.before_undone(); before && (!to || *before < *to)) to = before;
   if (auto known = learn_state_at(*to); !known) {

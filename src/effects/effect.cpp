@@ -74,7 +74,7 @@ std::string encoded_arguments(const Json& arguments) {
   if (has_float(arguments)) {
     encode_cbor(canonical(arguments), bytes);
   } else {
-    encode_cbor(arguments, bytes);  // As it is: copying it would cost more than all the rest.
+    encode_cbor(arguments, bytes);  // As is: a canonical copy would cost most of the time.
   }
   return bytes;
 }
@@ -83,7 +83,7 @@ std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_
                             bool compensation) {
   std::string text(compensation ? "triage compensation" : "triage effect");
   text += '\0';
-  text += run;  // Neither it nor a number contains a zero byte, so the parts cannot be confused.
+  text += run;  // Run ids and numbers contain no zero byte, so the parts stay distinct.
   text += '\0';
   text += std::to_string(generation);
   text += '\0';

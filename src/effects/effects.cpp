@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs effects: the intent is durable before, the result after, and doubts are never settled by a
-// guess.
+// Runs effects: the intent is durable before the call and the result after it, and the outcome of
+// an interrupted call is never guessed.
 #include "effects/effects.hpp"
 
 #include "base/digest.hpp"
@@ -14,15 +14,15 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_key = 512;
-// How long the result of an effect that happened waits for a busy store; each try also waits for
-// the store's own time.
+// How long the result of a completed effect waits for a busy store. Each attempt also waits for the
+// store's own timeout.
 constexpr int most_waits_for_lock = 24;
 constexpr std::chrono::milliseconds lock_wait{500};
 
 using Status = EffectState::Status;
 using Lock = std::unique_lock<std::mutex>;
 
-// Ends the turn on every way out of the call.
+// Ends the turn however the call is left.
 class Turn {
  public:
   Turn(EffectTurns& turns, std::string_view key) noexcept : turns_(turns), key_(key) {}
@@ -40,7 +40,7 @@ Error not_registered(std::string_view key, std::string_view list, const std::str
                                       "\", which is not in AgentOptions::" + std::string(list)};
 }
 
-// Whether an effect reserves its key, so that other arguments are refused.
+// Whether the effect reserves its key, so that a call with other arguments is refused.
 bool holds_key(Status status) {
   return status == Status::intended || status == Status::completed ||
          status == Status::compensating;
@@ -165,7 +165,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   return decide(request, std::move(known), std::move(next));
 }
 
-// Decides from what is known whether the effect runs; it is not completed.
+// Decides whether an effect that is not completed runs.
 Result<Json> Effects::decide(const EffectRequest& request, EffectState known, EffectState next) {
   if (known.status == Status::compensating) {
     const Reconciled undone = settle_compensation(request.key, known, request.options);
@@ -182,9 +182,9 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
     known.status = Status::compensated;
   }
   if (known.status == Status::compensated) ++next.generation;
-  bool same_act = false;  // What the outside world may know already, by its key.
+  bool same_act = false;  // The outside world may already know this call by its key.
   if (known.status == Status::intended) {
-    if (known.lost) {  // All that is known of it is what is asked for now.
+    if (known.lost) {  // Its records are lost: assume it is what is requested now.
       next.intended_at = known.intended_at;
       known = next;
     }
@@ -198,7 +198,7 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
     same_act = found.answer == Reconciled::Answer::unknown &&
                next.semantics == EffectSemantics::idempotent && !known.idempotency_key.empty();
   }
-  // Under its origin's key, a branch repeats what is its origin's to undo; all else is its own.
+  // Repeated under its origin's key, an effect is the origin's to undo; all others are our own.
   std::string own = idempotency_key(run_.id(), request.key, next.generation, false);
   if (same_act && known.idempotency_key != own) {
     next.idempotency_key = known.idempotency_key;
@@ -251,7 +251,7 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
   const std::string_view key = request.key;
   Result<void> kept = check_json(result, "the result of " + effect_name(key));
   if (!kept) {
-    // What it should have returned, says whoever can find out.
+    // The result cannot be stored; reconciliation may know what it should have been.
     if (const auto* function = find_reconcile(key, next, request.options)) {
       Reconciled found = ask(*function, call);
       if (found.answer == Reconciled::Answer::done &&
@@ -265,7 +265,7 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
     Json fields = described(next);
     fields["result"] = result;
     kept = record_durably(RecordKind::effect_completed, key, next, std::move(fields));
-    // A lock that was never acquired means that nothing was written and that a retry can succeed.
+    // A store that is busy has written nothing, so a retry can succeed.
     for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
          ++again) {
       if (!wait(lock_wait)) break;
@@ -323,7 +323,7 @@ Result<void> Effects::record_durably(RecordKind kind, std::string_view key,
   return run_.drain_strictly();
 }
 
-// --- Settling a doubt.
+// --- Resolving doubts.
 
 Reconciled Effects::ask(const Reconcile::Function& function, const EffectCall& call) {
   try {
@@ -349,14 +349,14 @@ const Reconcile::Function* Effects::find_reconcile(std::string_view key, const E
     return found == named.end() ? nullptr : &found->second.function();
   };
   if (options != nullptr && options->reconcile) return resolve(options->reconcile);
-  const Lock lock(run_.mutex_);  // Entries do not move; this turn owns the key's entry.
+  const Lock lock(run_.mutex_);  // Entries do not move, and this turn owns the key's entry.
   if (const auto* live = live_options(key); live != nullptr && live->reconcile) {
     return resolve(live->reconcile);
   }
   return resolve(Reconcile(known.reconciliation));
 }
 
-// The answer is recorded before anybody acts on it; if that fails, there is no answer.
+// The answer is recorded before it is used; if recording fails, the answer is unknown.
 Reconciled Effects::settle(std::string_view key, const EffectState& known,
                            const EffectOptions* options) {
   const Reconcile::Function* function = find_reconcile(key, known, options);

@@ -19,22 +19,22 @@ namespace triage::inline v0_1::detail {
 
 class Run;
 
-// Canonical JSON, for the stored hash: key order, and 1 or 1.0, make no difference.
+// Canonical JSON for the stored hash: key order and 1 versus 1.0 make no difference.
 [[nodiscard]] std::string encoded_arguments(const Json& arguments);
 [[nodiscard]] std::string idempotency_key(const RunId& run, std::string_view key,
                                           std::uint64_t generation, bool compensation);
 
-// In place of a hash: this result was given to a branch whatever the arguments are.
+// Stored instead of a hash: a branch was given this result whatever the arguments are.
 inline constexpr std::string_view any_arguments = "*";
 // The "cause" of an effect_withdrawn: see ForkOptions::refuse_new_effects.
 inline constexpr std::string_view refused_cause = "the branch carries out no new effects";
 
-[[nodiscard]] std::string effect_name(std::string_view key);  // For texts.
+[[nodiscard]] std::string effect_name(std::string_view key);  // For messages.
 
 // The effects in progress. Thread-safety: all members may be called from several threads at once.
 class EffectTurns {
  public:
-  // Waits while another thread has this key. Errors: Errc::invalid_argument if this thread has it.
+  // Waits while another thread holds this key. Errors: Errc::invalid_argument if this thread does.
   [[nodiscard]] Result<void> enter(std::string_view key);
   void leave(std::string_view key);
 
@@ -44,8 +44,8 @@ class EffectTurns {
   std::map<std::string, std::thread::id, std::less<>> running_{};
 };
 
-// Arguments whose hash matched the recorded one, so that another request for the result need not
-// hash them again. A few small ones only.
+// Arguments whose hash matched the recorded one, so that the next request for the result need not
+// hash them again. Keeps only a few small ones.
 class ProvenArguments {
  public:
   [[nodiscard]] bool contains(std::string_view key, std::string_view encoded,
@@ -60,10 +60,10 @@ class ProvenArguments {
   std::map<std::string, Entry, std::less<>> entries_{};
 };
 
-// The fields of both intent and result of an effect, besides the key.
+// The fields that an effect's intent and result share, besides the key.
 [[nodiscard]] Json described(const EffectState& effect);
 
-// A view of a run, created where needed. Locks the run itself.
+// A view of a run, created on demand. Locks the run itself.
 class Effects {
  public:
   explicit Effects(Run& run) noexcept : run_(run) {}
@@ -72,11 +72,11 @@ class Effects {
   [[nodiscard]] Result<Json> perform(int attempt, const EffectRequest& request);
 
   // --- compensation.cpp; called while no attempt is open.
-  // Settles the doubts among the effects to undo. Returns why one cannot be settled.
+  // Resolves the doubts among the effects to undo. Returns why one cannot be resolved.
   [[nodiscard]] std::optional<std::string> settle_after(Sequence target);
   // Whether anything after `target` must be undone.
   [[nodiscard]] bool owes_after(Sequence target) const;
-  // Undoes it, newest first. Returns a sentence for each effect still in place.
+  // Undoes those effects, newest first. Returns a sentence for each one still in place.
   std::vector<std::string> compensate_after(Sequence target);
 
  private:
@@ -84,7 +84,7 @@ class Effects {
 
   // --- effects.cpp
   [[nodiscard]] Result<void> check(const EffectRequest& request) const;
-  // The result, if recorded and nothing else must be checked.
+  // The result, if it is recorded and nothing else needs checking.
   [[nodiscard]] std::shared_ptr<const Json> recorded(const EffectRequest& request,
                                                      std::string_view encoded) const;
   [[nodiscard]] Result<Json> decide(const EffectRequest& request, EffectState known,
@@ -92,7 +92,7 @@ class Effects {
   [[nodiscard]] Result<Json> run(const EffectRequest& request, const EffectState& next);
   [[nodiscard]] Result<Json> keep_result(const EffectRequest& request, const EffectState& next,
                                          const EffectCall& call, Json result);
-  // Why a branch that does nothing new carries this one out not; it stays in the journal.
+  // Why a branch that refuses new effects does not run this one; the refusal is recorded.
   [[nodiscard]] std::optional<Error> refused(std::string_view key, const EffectState& next);
   [[nodiscard]] Error in_doubt(std::string_view key, std::string why);
   [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
@@ -104,7 +104,7 @@ class Effects {
   [[nodiscard]] static Reconciled ask(const Reconcile::Function& function, const EffectCall& call);
   [[nodiscard]] Reconciled settle(std::string_view key, const EffectState& known,
                                   const EffectOptions* options);
-  // What this process was told about the effect. The caller holds the run's mutex.
+  // The options this process was given for the effect. The caller holds the run's mutex.
   [[nodiscard]] const EffectOptions* live_options(std::string_view key) const;
   [[nodiscard]] const Reconcile::Function* find_reconcile(std::string_view key,
                                                           const EffectState& known,

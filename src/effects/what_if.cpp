@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Branches that act on nothing: effects that are not recorded are refused.
+// Branches without new effects: effects that are not recorded are refused.
 #include "effects/effects.hpp"
 
 #include "run/run.hpp"
@@ -14,7 +14,7 @@ std::optional<Error> Effects::refused(std::string_view key, const EffectState& n
     const Json& start = run_.data().journal.start();
     if (!start.is_object() || !start.contains("refuses_effects")) return std::nullopt;
   }
-  // One in doubt stays so: nobody has found out that it did not happen.
+  // An effect in doubt stays in doubt: it may have happened.
   if (status_of(key) != EffectState::Status::intended) {
     record(RecordKind::effect_withdrawn, key, next, Json{{"cause", refused_cause}});
   }

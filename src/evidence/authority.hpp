@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the codes that were reported with a failure let its words say. Private.
+// Which failure types the words may claim, given the reported codes. Private.
 
 #include "evidence/codes.hpp"
 
@@ -10,8 +10,8 @@
 
 namespace triage::inline v0_1::detail {
 
-// Evidence first, words last: a text that says "busy" beside a 401 does not make it a fault that
-// heals. Without codes the words are free.
+// Codes outrank words: a text that says "busy" next to a 401 does not make it a transient fault.
+// Without codes, words may claim any type.
 class Authority {
  public:
   void add(const std::optional<CodeRule>& rule) noexcept {
@@ -19,7 +19,7 @@ class Authority {
   }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  // Whether words may say this type: every code lets them, or one of the codes says it itself.
+  // Whether words may claim this type: every code permits it, or one of the codes means it.
   // `reason_given(reason)` tells whether a known phrase of the failure gives that reason.
   template <class ReasonGiven>
   [[nodiscard]] bool allows(FailureType type, ReasonGiven reason_given) const {

@@ -15,16 +15,16 @@ struct CodeRow {
 
 using enum FailureType;
 
-// What words may say beside a code.
+// The types that words may claim beside a code.
 constexpr TypeSet anything{wrong_tool_called, schema_mismatch, context_overflow,   plan_incomplete,
                            external_fault,    timeout,         access_denied,      quota_exhausted,
                            refused,           crashed,         constraint_ignored, loop_detected};
-// The request is at fault: nobody is down, nothing took too long, nothing died.
+// The request is at fault: no outage, no timeout, no crash.
 constexpr TypeSet faults_of_requests{wrong_tool_called, schema_mismatch,    context_overflow,
                                      plan_incomplete,   access_denied,      quota_exhausted,
                                      refused,           constraint_ignored, loop_detected};
-// The server failed at whatever it was doing, and tells what. It does not refuse the caller: there
-// are codes for that.
+// The server failed internally and the words say how. It did not refuse the caller; other codes
+// mean that.
 constexpr TypeSet faults_inside{wrong_tool_called, schema_mismatch,    context_overflow,
                                 plan_incomplete,   external_fault,     timeout,
                                 crashed,           constraint_ignored, loop_detected};
@@ -62,9 +62,9 @@ constexpr CodeRow<int> http_rows[] = {
     {529, {{external_fault, "overloaded", 0.92}, {}}},
 };
 
-// Source: the JSON-RPC 2.0 specification, section 5.1. -32600 and -32602 say no type because
-// servers use them for lost sessions and for unknown tools alike; -32000 to -32099 mean what a
-// server likes.
+// Source: the JSON-RPC 2.0 specification, section 5.1. -32600 and -32602 name no type because
+// servers use them both for lost sessions and for unknown tools; the meaning of -32000 to -32099 is
+// up to the server.
 constexpr CodeRow<int> json_rpc_rows[] = {
     {-32700, {{schema_mismatch, "parse_error", 0.9}, {}}},
     {-32600, {{}, anything}},
@@ -73,7 +73,7 @@ constexpr CodeRow<int> json_rpc_rows[] = {
     {-32601, {{wrong_tool_called, "method_not_found", 0.92}, {}}},
 };
 
-// Source: grpc.io, "Status codes and their use in gRPC". 0, 1 and 2 say nothing about the type.
+// Source: grpc.io, "Status codes and their use in gRPC". 0, 1 and 2 do not determine a type.
 constexpr CodeRow<int> grpc_rows[] = {
     {3, {{schema_mismatch, "invalid_argument", 0.35}, faults_of_requests}},
     {4, {{timeout, "deadline_exceeded", 0.9}, {}}},
@@ -123,8 +123,7 @@ constexpr CodeRow<std::errc> errno_rows[] = {
     {std::errc::message_size, {{context_overflow, "too_large", 0.35}, anything}},
 };
 
-// What a shell and the kernel say of a program, and `timeout` of what it ran. The others mean what
-// a program likes.
+// Exit statuses set by the shell, by the kernel and by `timeout`. All others are up to the program.
 constexpr CodeRow<int> exit_rows[] = {
     {124, {{timeout, "time_limit", 0.6}, anything}},
     {126, {{access_denied, "permission_denied", 0.6}, anything}},
@@ -136,8 +135,8 @@ constexpr CodeRow<int> exit_rows[] = {
     {139, {{crashed, "signal", 0.9}, anything}},
 };
 
-// What another agent or a store said, if a callable hands its error on. The other codes say what
-// the caller should do, not what went wrong.
+// Errors of another agent or of a store that a callable passes on. The other codes say what the
+// caller should do, not what went wrong.
 constexpr CodeRow<Errc> triage_rows[] = {
     {Errc::busy, {external_fault, "busy", 0.88}},
     {Errc::exhausted, {quota_exhausted, "budget_spent", 0.88}},
@@ -170,7 +169,7 @@ std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept {
     return look_up(triage_rows, static_cast<Errc>(code.value()));
   }
   if (code.category() == exit_status_category()) return look_up(exit_rows, code.value());
-  // The system's codes, and those of categories that say which portable condition they stand for.
+  // System codes, and codes of categories that map to a portable condition.
   const std::error_condition condition = code.default_error_condition();
   if (condition.category() != std::generic_category()) return std::nullopt;
   return look_up(errno_rows, static_cast<std::errc>(condition.value()));

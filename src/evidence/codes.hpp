@@ -15,10 +15,10 @@ namespace triage::inline v0_1::detail {
 struct CodeMeaning {
   FailureType type = FailureType::unknown;
   std::string_view reason{};
-  double confidence = 0.0;  // Below 0.5 the code narrows the choice, and decides nothing alone.
+  double confidence = 0.0;  // Below 0.5 the code narrows the choice but decides nothing alone.
 };
 
-// From here on a code means one thing, and decides where words do not.
+// From this confidence on a code is unambiguous, and decides where words do not.
 inline constexpr double precise_code = 0.85;
 
 class TypeSet {
@@ -40,19 +40,19 @@ class TypeSet {
 
 // A row of the table in docs/classification.md.
 struct CodeRule {
-  CodeMeaning meaning{};  // Of type unknown, without confidence: the code says no type by itself.
-  TypeSet words{};        // What a text may say instead.
-  // If it is not empty, a text may say external_fault only where a known phrase gives this reason.
+  CodeMeaning meaning{};  // Type unknown with confidence 0: the code alone determines no type.
+  TypeSet words{};        // The types that a text may claim instead.
+  // If not empty, a text may claim external_fault only if a known phrase gives this reason.
   std::string_view fault_only_as{};
 };
 
-// Each is empty for a code that is not in the table: then the words are free.
+// Empty for a code that is not in the table: then words may claim any type.
 [[nodiscard]] std::optional<CodeRule> http_rule(int status) noexcept;
 [[nodiscard]] std::optional<CodeRule> json_rpc_rule(int code) noexcept;
 [[nodiscard]] std::optional<CodeRule> grpc_rule(int status) noexcept;
 [[nodiscard]] std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept;
 
-// Each is empty for a code that says nothing about the type of a failure.
+// Empty for a code that does not determine a type.
 [[nodiscard]] std::optional<CodeMeaning> http_meaning(int status) noexcept;
 [[nodiscard]] std::optional<CodeMeaning> json_rpc_meaning(int code) noexcept;
 [[nodiscard]] std::optional<CodeMeaning> grpc_meaning(int status) noexcept;

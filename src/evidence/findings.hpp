@@ -12,11 +12,11 @@
 
 namespace triage::inline v0_1::detail {
 
-// From the surest to the weakest.
+// From most to least certain.
 enum class FindingKind : std::uint8_t { fact, contract, code, exception_type, text };
 inline constexpr std::size_t finding_kind_count = 5;
 
-// Who reports a code or an exception's type; of two that differ the earlier one is believed.
+// Where a code or an exception type was reported; if two differ, the earlier source wins.
 enum class Teller : std::uint8_t {
   failure,
   cause,
@@ -28,34 +28,34 @@ struct Finding {
   FindingKind kind = FindingKind::text;
   std::string_view reason{};  // Of static lifetime.
   Evidence evidence{};
-  bool named_in_text = false;  // Nobody reported it: a text says so.
+  bool named_in_text = false;  // Not reported by a program: a text states it.
   Teller teller = Teller::failure;
 };
 
-// A text as it is read, and where it was found: without the escapes, envelopes, logs and traces
-// that it came in.
+// A text as it is read: without the escapes, envelopes, logs and traces that it came in; `original`
+// is where it was found.
 struct PlainText {
   const char* original = nullptr;
   std::string text{};
 };
 
-// Everything that one classification finds out, before it decides.
+// Everything found during one classification, before the decision.
 struct Findings {
   std::vector<Finding> list{};
-  std::vector<Evidence> notes{};  // Worth telling, suggesting nothing.
+  std::vector<Evidence> notes{};  // Worth reporting, but suggests no type.
   std::optional<std::size_t> critical_step{};
   std::vector<std::size_t> loop_steps{};
-  // What takes the place of the loop's first step if a code is believed rather than the loop.
+  // Replaces the loop's first step if a code is believed rather than the loop.
   std::optional<std::size_t> failed_step{};
   bool loop_is_guess = false;  // No results say that the turns were the same, or they only failed.
   std::optional<Duration> wait_in_text{};
   Authority authority{};
-  // The status that the text states, where nobody reported a code. It decides only what the words
-  // may not: a text without any number says its type as well as one that has it.
+  // The status stated in the text, if no code was reported. It only decides what words may not
+  // claim: the text determines its type just as well without the number.
   std::optional<Finding> stated{};
-  std::vector<PlainText> plain{};  // Of the texts that came in something.
+  std::vector<PlainText> plain{};  // Of the texts that were wrapped in something.
 
-  // What is read of a text of the failure or of the failed step.
+  // The readable part of a text of the failure or of the failed step.
   [[nodiscard]] std::string_view plain_of(std::string_view text) const noexcept {
     for (const PlainText& known : plain) {
       if (known.original == text.data()) return known.text;
@@ -64,45 +64,45 @@ struct Findings {
   }
 };
 
-// Deadline, loops, repetition after a rollback: what the library knows itself.
+// What the library knows itself: deadline, loops, repetition after a rollback.
 void find_facts(const ClassifierInput& input, const RulesOptions& options, Findings& findings);
 // Everything that breaks the contract.
 void find_breaches(const ClassifierInput& input, Findings& findings);
 // Codes, exception types and phrases of the failure, its causes and the newest steps.
 void find_hints(const ClassifierInput& input, Findings& findings);
-// What the text model says of a failure.
+// What the text model concludes about a failure.
 struct ModelOpinion {
-  FailureType type = FailureType::unknown;  // What it dares to say.
+  FailureType type = FailureType::unknown;  // The type it commits to.
   FailureType likeliest = FailureType::unknown;
-  double confidence = 0.0;    // Of the likeliest type; calibrated.
-  std::size_t words = 1'000;  // Of the failure and its causes; 0: it knew codes and names only.
+  double confidence = 0.0;    // Of the most likely type; calibrated.
+  std::size_t words = 1'000;  // In the failure and its causes; 0: only codes and names were known.
 };
 
 // The type that codes, exception types and phrases suggest together; unknown if they are too weak,
 // or contradict each other.
 [[nodiscard]] FailureType rules_say(const Findings& findings);
 
-// True if a reported code means one thing only, and no other of its rank another one.
+// True if a reported code is unambiguous and no other code of its rank contradicts it.
 [[nodiscard]] bool has_precise_code(const Findings& findings);
-// Whether what the model says of the end of a long text is the failure: the rules say it, too, and
-// what needs another recovery than a retry has to stand in the last line alone.
+// Whether the model's verdict on the end of a long text may stand: the rules must agree, and a type
+// that needs more than a retry must be evident from the last line alone.
 [[nodiscard]] bool may_say_by_ending(FailureType model, FailureType rules, bool last_line) noexcept;
 
-// Weighs the findings. Moves them into the result as evidence, the deciding ones first.
+// Weighs the findings, which become the result's evidence, the decisive ones first.
 [[nodiscard]] Classification decide(Findings findings);
-// The same with the model, which has read the hints among the findings already: sure facts and
-// breaches of the contract decide, then the model where the reported codes let words say so, then
-// codes that mean one thing only. One that a text only names says nothing if the model takes the
-// text, which is more than a few words, for unknown. The reported type of an exception is as good
-// as a code where there is no text and no such code.
+// The same with the model, which has already read the hints among the findings. Certain facts and
+// breaches of the contract decide first, then the model where the reported codes permit words to,
+// then unambiguous codes. A code that only a text states is ignored if the model takes a text of
+// more than a few words for unknown. The reported type of an exception counts as a code if there is
+// neither a text nor such a code.
 [[nodiscard]] Classification decide(Findings findings, const ModelOpinion& opinion);
 
-// True if anything in the step says that it failed.
+// True if anything in the step indicates a failure.
 [[nodiscard]] bool step_failed(const Step& step) noexcept;
 // The newest failed step among the newest 1,024 that no rollback restored.
 [[nodiscard]] std::optional<std::size_t> last_failed_step(const ClassifierInput& input);
-// The newest step, among the newest_steps_read, that called a tool, and in which a model said
-// something: beside calls of tools it often says nothing.
+// The newest steps, among the newest_steps_read, that called a tool and in which a model said
+// something: models often say nothing beside tool calls.
 [[nodiscard]] std::optional<std::size_t> newest_call(const ClassifierInput& input);
 [[nodiscard]] std::optional<std::size_t> newest_output(const ClassifierInput& input);
 

@@ -189,7 +189,7 @@ std::string correction_line(const Correction& correction) {
 }
 
 Result<Correction> parse_correction(std::string_view line) {
-  // Nothing in a row is nested deeper than its headers.
+  // Only a row's headers nest, and not deeper than this.
   const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 8; };
   const Json row = Json::parse(line.begin(), line.end(), shallow, false);
   if (row.is_discarded()) return wrong("is not valid JSON");

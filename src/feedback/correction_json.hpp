@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A correction as a line of its file, and back. Private.
+// Converts a correction to a line of its file and back. Private.
 
 #include "triage/corrections.hpp"
 
@@ -9,11 +9,11 @@
 
 namespace triage::inline v0_1::detail {
 
-// Without the line's end. Bytes that are not UTF-8 become U+FFFD.
+// Without the newline. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string correction_line(const Correction& correction);
-// Errors: Errc::invalid_argument, saying what is wrong and what is allowed.
+// Errors: Errc::invalid_argument, naming the problem and the allowed values.
 [[nodiscard]] Result<Correction> parse_correction(std::string_view line);
-// Errors: Errc::invalid_argument for an origin or a failure that teaches nothing.
+// Errors: Errc::invalid_argument for an origin or a failure that nothing can be learned from.
 [[nodiscard]] Result<void> check_correction(const Correction& correction);
 // "Crawler (v2)" → "crawler-v2"; "agent" if nothing is left.
 [[nodiscard]] std::string origin_name(std::string_view text);

@@ -22,7 +22,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-constexpr std::size_t newest_steps_read = 2;  // A step's error before them was survived.
+constexpr std::size_t newest_steps_read = 2;  // The run survived older errors.
 
 Error failed(const std::string& path, const char* what) {
   const int problem = errno;
@@ -30,7 +30,7 @@ Error failed(const std::string& path, const char* what) {
           "corrections file \"" + printable(path) + "\" " + what + ": " + std::strerror(problem)};
 }
 
-// Open and locked until it ends. What it wrote counts only after commit().
+// Holds the file open and locked. A line that write_line() did not complete is removed again.
 class Appending {
  public:
   explicit Appending(const std::string& path) : path_(path) {}
@@ -39,9 +39,9 @@ class Appending {
   ~Appending() {
     if (file_ < 0) return;
     if (before_ >= 0 && ::ftruncate(file_, before_) != 0) {
-      // The rest of the line stays; the next append puts it on a line of its own.
+      // The partial line stays; the next append starts a new line after it.
     }
-    ::close(file_);  // Gives up the lock, too.
+    ::close(file_);  // Also releases the lock.
   }
 
   Result<void> write_line(std::string line) {
@@ -56,7 +56,7 @@ class Appending {
     }
     if (::fdatasync(file_) != 0) return failed(path_, "cannot be made durable");
     if (before_ == 0) {
-      TRIAGE_TRYV(sync_folder());  // The name of a new file, too.
+      TRIAGE_TRYV(sync_folder());  // A new file's name must be durable too.
     }
     before_ = -1;
     return outcome::success();
@@ -79,7 +79,7 @@ class Appending {
     return outcome::success();
   }
 
-  // A process died while it wrote.
+  // True if a process died while writing.
   Result<bool> ends_inside_a_line() const {
     if (before_ == 0) return outcome::success(false);
     char last = '\0';
@@ -96,14 +96,14 @@ class Appending {
     const int problem = errno;
     ::close(opened);
     errno = problem;
-    // Some file systems cannot sync a folder; they keep names by themselves.
+    // Some file systems cannot sync a folder and need no sync to keep names.
     if (status != 0 && errno != EINVAL) return failed(path_, "cannot be made durable");
     return outcome::success();
   }
 
   const std::string& path_;
   int file_ = -1;
-  off_t before_ = -1;  // The file's size before this line; -1: nothing is to be taken back.
+  off_t before_ = -1;  // The file's size before this line; -1: there is nothing to undo.
 };
 
 std::optional<int> code_field(const Json& body, const char* key) {
@@ -112,7 +112,7 @@ std::optional<int> code_field(const Json& body, const char* key) {
   return found->get<int>();
 }
 
-// What the classifier took from the steps beside the reported failure.
+// Adds what the classifier read from the steps besides the reported failure.
 void add_from_steps(const Trajectory& trajectory, Failure& failure) {
   for (std::size_t back = 1; back <= std::min(newest_steps_read, trajectory.size()); ++back) {
     const Step& step = trajectory[trajectory.size() - back];
@@ -163,7 +163,7 @@ Correction unlabelled(const Json& body, const JournalReading& reading, std::size
 Result<Correction> correction_of(const JournalReading& reading,
                                  std::optional<std::size_t> failure) {
   std::size_t seen = 0;
-  std::size_t found = 0;  // One behind it, in the records; 0: none.
+  std::size_t found = 0;  // Index in the records plus one; 0: none.
   for (std::size_t i = 0; i < reading.records.size(); ++i) {
     if (reading.records[i].kind() != RecordKind::failure_classified) continue;
     ++seen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The causes of a failure as JSON: in records of the journal and in rows of corrections. Private.
+// The causes of a failure as JSON, used in journal records and in corrections. Private.
 
 #include "triage/failure.hpp"
 #include "triage/json.hpp"
@@ -9,10 +9,10 @@
 
 namespace triage::inline v0_1::detail {
 
-// The innermost four, which say most; of each text the first 4,000 bytes. What has neither a type
-// nor a text is left out. Error codes are not kept: nothing is learned from them.
+// Keeps the innermost four causes, the most specific ones, and the first 4,000 bytes of each text;
+// drops causes with neither type nor text. Error codes are not kept: nothing is learned from them.
 [[nodiscard]] Json causes_json(const std::vector<Cause>& causes);
-// Reads what causes_json made, of more causes the innermost four; what is no cause is passed over.
+// Reads what causes_json() wrote: the innermost four causes; anything malformed is skipped.
 [[nodiscard]] std::vector<Cause> parse_causes(const Json& json);
 
 }  // namespace triage::inline v0_1::detail

@@ -60,7 +60,7 @@ class Writer {
     out_.append(bytes.data(), bytes.size());
   }
   // Recursion is bounded: values were checked against max_json_depth when they were recorded, and
-  // what the library puts around them has at most max_wrapper_depth levels.
+  // the library's own wrappers add at most max_wrapper_depth levels.
   void json(const Json& value) {
     switch (value.type()) {
       case Json::value_t::boolean: boolean(value.get<bool>()); break;
@@ -145,7 +145,7 @@ Error not_ours(std::string_view what) {
 void encode_cbor(const Json& value, std::string& out) { Writer(out).json(value); }
 
 Result<Json> decode_cbor(std::string_view bytes) {
-  // Before anything is built: what is refused costs no memory.
+  // Checked before anything is built, so refused input costs no memory.
   if (!fits_in_memory(bytes)) return not_ours("a record body");
   CborReader reader(bytes);
   Json value;
@@ -154,7 +154,7 @@ Result<Json> decode_cbor(std::string_view bytes) {
 }
 
 bool fits_in_memory(std::string_view body) {
-  // Nothing of this size can become larger than the limit.
+  // A body this small cannot decode to more than the limit.
   constexpr std::size_t harmless = most_decoded_bytes / 128;
   return body.size() <= harmless || CborReader(body).skip(0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reading the CBOR subset of record bodies: within the input, a depth, and an amount of memory.
+// Reads the CBOR subset of record bodies, within the input and within limits on depth and memory.
 
 #include "triage/record.hpp"
 
@@ -39,8 +39,8 @@ class CborReader {
 
   [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
 
-  // `around`: how many arrays and maps are open around the value. Only they count as levels, as
-  // in check_json(): a number inside the innermost one is no level of its own.
+  // `around`: the number of arrays and maps open around the value. As in check_json(), only these
+  // count as levels; a number inside the innermost one does not.
   bool json(Json& out, int around) {
     std::uint8_t first = 0;
     if (!peek(first)) return false;
@@ -70,7 +70,7 @@ class CborReader {
     }
   }
 
-  // Whether json() would stay within its limits, found out without building anything.
+  // Whether json() would stay within its limits, determined without building anything.
   bool skip(int around) {
     std::uint8_t first = 0;
     if (!peek(first)) return false;
@@ -137,8 +137,8 @@ class CborReader {
   }
 
  private:
-  // What values take in memory, roughly: the decoded form is up to eighty times as large as the
-  // bytes. An array's elements are counted twice, since it moves them when it grows.
+  // A rough estimate of decoded memory, which is up to eighty times the size of the bytes. An
+  // array's elements are counted twice because it moves them when it grows.
   static constexpr std::size_t element_cost = 2 * sizeof(Json);
   static constexpr std::size_t member_cost = sizeof(Json) + sizeof(std::string) + 64;
   static constexpr std::size_t container_cost = 64;
@@ -146,7 +146,7 @@ class CborReader {
   bool elements(Json& out, int around) {
     std::uint64_t count = 0;
     if (!open(cbor::array, around, count)) return false;
-    Json::array_t elements;  // Grows as they come: what the head claims is not trusted.
+    Json::array_t elements;  // Grows as elements arrive: the length in the head is not trusted.
     for (; count > 0; --count) {
       if (!charge(element_cost)) return false;
       elements.emplace_back();

@@ -8,10 +8,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// A process that dies before it has recorded this much, always the same, gets nowhere.
+// A process that keeps dying before it has recorded more than this makes no progress.
 constexpr std::size_t longest_life = 1'024;
 
-// What a step does, without what came of it: outputs differ where nothing else does.
+// What a step does, without its result: outputs may differ although nothing else does.
 std::string deed(const Step& step) {
   return step.action + '\0' + step.tool_called.value_or(std::string()) + '\0' +
          show(step.tool_input);
@@ -31,7 +31,7 @@ void CrashCount::note_resumed(bool died) {
   resumed_after_death_ = died;
 }
 
-// A process that only repeats what the one before it recorded is about to die as that did.
+// A process that only repeats what its predecessor recorded will probably die in the same way.
 void CrashCount::note(std::string_view change) {
   if (life_.size() >= longest_life) return;
   const std::size_t at = life_.size();

@@ -14,8 +14,8 @@ namespace {
 
 using Status = EffectState::Status;
 
-// Whether a record that fails its checksum may have been an intent: by its stored kind, of which at
-// most one bit is taken to be wrong.
+// Whether a record that fails its checksum may have been an intent, assuming that at most one bit
+// of its stored kind is wrong.
 bool may_have_been_an_intent(const std::optional<RecordKind>& kind) {
   if (!kind) return true;
   for (const RecordKind intent : {RecordKind::effect_intended, RecordKind::compensation_intended}) {
@@ -25,7 +25,7 @@ bool may_have_been_an_intent(const std::optional<RecordKind>& kind) {
   return false;
 }
 
-// Both the intent and the result say it, so that one of them may be lost.
+// Both the intent and the result carry these fields, so that either may be lost.
 void describe(EffectState& effect, const Json& body) {
   effect.arguments = field<std::string>(body, "arguments", {});
   effect.semantics = parse_effect_semantics(field<std::string>(body, "semantics", {}))
@@ -56,7 +56,7 @@ bool EffectLedger::apply(RecordKind kind, const Json& body, Sequence seq, Sequen
     effect = {.generation = generation, .intended_at = seq};
   } else if (effect.status == Status::withdrawn ||
              (kind == RecordKind::effect_intended && effect.intended_at <= inherited)) {
-    effect.intended_at = seq;  // What a branch carries out itself is its own.
+    effect.intended_at = seq;  // The branch ran it itself, so it is the branch's own.
   }
   effect.known_at = seq;
   effect.lost = false;
@@ -98,14 +98,14 @@ void EffectLedger::doubt(std::string_view key, Sequence seq) {
   const auto found = effects_.find(key);
   if (found == effects_.end()) return;
   EffectState& effect = found->second;
-  // If a compensation was begun, the effect itself has happened, whatever else could not be stored.
+  // A compensation was begun, so the effect has happened, even if its result could not be stored.
   const bool undoing = !effect.compensation_key.empty() || effect.status == Status::compensating ||
                        effect.status == Status::compensated;
   effect.status = undoing ? Status::compensating : Status::intended;
   if (undoing) undone_.emplace(effect.intended_at, seq);
 }
 
-// --- What damage may have taken.
+// --- What damage may have destroyed.
 
 void EffectLedger::note_lost_intent(Sequence seq) noexcept {
   lost_intent_ = std::max(lost_intent_, seq);
@@ -117,7 +117,7 @@ void EffectLedger::note_lost_records(const JournalReading& reading) {
     accounted.insert(damaged.seq);
     if (may_have_been_an_intent(damaged.kind)) note_lost_intent(damaged.seq);
   }
-  // Records that are not even there, and that no gap explains.
+  // Missing records that no gap explains.
   Sequence expected = 1;
   const auto missing_before = [&](Sequence seq) {
     for (; expected < seq; ++expected) {
@@ -143,7 +143,7 @@ void EffectLedger::note_lost_records(const JournalReading& reading) {
     expected = record.seq() + 1;
   }
   missing_before(reading.info.last + 1);
-  // What was known before may have changed in a record that is lost.
+  // A lost record may have changed what was known before it.
   for (auto& [key, effect] : effects_) {
     if (effect.known_at > lost_intent_) continue;
     const bool was_free =

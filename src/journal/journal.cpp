@@ -67,7 +67,7 @@ void Journal::end_checkpoint(bool always) {
 void Journal::meet(RecordKind kind) {
   const detail::OnCheckpoint does = detail::rule_of(kind).checkpoint;
   if (does == detail::OnCheckpoint::begins || does == detail::OnCheckpoint::ends) {
-    end_checkpoint(kind == RecordKind::resumed);  // Which may name it, automatic or not.
+    end_checkpoint(kind == RecordKind::resumed);  // A resumption may refer to it, automatic or not.
   }
 }
 
@@ -106,7 +106,7 @@ Journal::Position Journal::place() const {
           .delta_cost = static_cast<std::uint32_t>(std::min(state_.delta_cost(), most))};
 }
 
-// --- Ways back.
+// --- Going back.
 
 void Journal::replace_state(const State& state) {
   static const State::Values none;
@@ -157,7 +157,7 @@ void Journal::learn_state(std::size_t position, State state) {
   if (!knows_state(position)) learned_.emplace(positions()[position].seq, std::move(state));
 }
 
-// What a branch inherited is its origin's to undo.
+// Inherited effects are the origin's to undo.
 bool Journal::claims_undone(Sequence seq, std::int32_t newest_cut) const {
   const auto& undone = effects_.undone();
   return std::any_of(undone.upper_bound(start_sequence()), undone.upper_bound(seq),

@@ -71,12 +71,12 @@ void Journal::apply(const Record& record) {
       apply_fact(record.kind(), body, record.time());
     }
   } else if (readable && body) {
-    apply_effect(record.kind(), *body);  // Effects are never rewound, so none may be forgotten.
+    apply_effect(record.kind(), *body);  // Effects are never rewound, so all count.
   }
   if (!readable) effects_.note_lost_intent(record.seq());
 }
 
-// They belong to the checkpoint that is open, as the changes themselves would.
+// They belong to the open checkpoint, as the changes themselves would.
 void Journal::apply_superseded(const SupersededChanges& changes) {
   if (!broken_at_ && changes.first != last_ + 1) broken_at_ = last_ + 1;
   last_ = changes.last;
@@ -88,7 +88,7 @@ void Journal::apply_step(const Record& record) {
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
   if (const detail::StepRef* ref = record.step_ref()) {
-    // The steps of a journal in memory are shared where the chain of chunks is the same.
+    // Steps of a journal in memory are shared if the chain of chunks is the same.
     auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
     if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
       tail = std::move(chunk);
@@ -103,7 +103,7 @@ void Journal::apply_step(const Record& record) {
   touch(record.time());
 }
 
-// A snapshot that carries the trajectory too stands for all records before it
+// A snapshot that contains the trajectory replaces all records before it
 // (stores/simple/simple.cpp).
 void Journal::replace_steps(const Json& steps) {
   trajectory_ = {};
@@ -154,10 +154,10 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
-      if (body->contains("repaired")) break;  // It tells of holes, and changes nothing.
+      if (body->contains("repaired")) break;  // Documents holes, changes nothing.
       line_.forget_until(field<Sequence>(*body, "compacted", 0));
       touch(time);
-      break;  // A snapshot with what the lost ones changed follows.
+      break;  // A snapshot with the lost changes follows.
     case RecordKind::suspended:
     case RecordKind::stopped: crashes_.note_resumed(false); break;
     default: break;
@@ -186,16 +186,16 @@ void Journal::apply_snapshot(const std::shared_ptr<const Json>& body, WallTime t
   }
   state_.replace(values);
   state_.note_snapshot();
-  // The library's own snapshots repeat what is known; only the agent's change something.
+  // The library's own snapshots repeat known state; only the agent's change it.
   const bool changes = line_.is_open() || field(*body, "replaced", false);
-  // It repeats the state of the position that the run stands at, which may have been left out.
+  // It repeats the state at the run's current position, which may have been left out on reading.
   const Sequence base = line_.base();
   if (!changes && base < state_from_ && last_ >= state_from_) learned_[base] = this->state();
   const auto steps = body->find("steps");
   const bool has_steps = steps != body->end();
   if (has_steps && steps->is_array()) replace_steps(*steps);
   if (changes) touch(time);
-  // With its first snapshot a branch is what it begins with; see src/resume/fork.cpp.
+  // A branch begins with its first snapshot; see src/resume/fork.cpp.
   if (!line_.begin() && facts_.attempts == 0 && !facts_.forked.is_null() && has_steps) {
     line_.push_begin(place());
   }
@@ -213,7 +213,7 @@ void Journal::apply_rollback(const Json& body, WallTime time) {
   broken_at_.reset();
   const auto to = field<Sequence>(body, "to", 0);
   if (to == 0) return start_over();
-  if (!rewind_to(to)) {  // A gap swallowed the position. The state follows as a snapshot.
+  if (!rewind_to(to)) {  // The position is lost in a gap; a snapshot of the state follows.
     line_.cut_back(to, last_);
     trajectory_ = trajectory_.prefix(field(body, "steps", trajectory_.size()));
     touch(time);

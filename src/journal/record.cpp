@@ -94,11 +94,11 @@ std::optional<RecordKind> credible_kind(std::string_view run, std::uint64_t epoc
                                         RecordKind stored, WallTime time, std::string_view body,
                                         std::uint32_t checksum) {
   if (!is_known(stored)) return std::nullopt;
-  // If another kind makes the checksum right, it is the kind that is damaged.
+  // If the checksum fits another kind, only the kind is damaged.
   for (const RecordKind intent : {RecordKind::effect_intended, RecordKind::compensation_intended}) {
     if (record_checksum(run, epoch, seq, intent, time, body) == checksum) return intent;
   }
-  // A body that has lost its form tells nothing; one with a generation belongs to an effect.
+  // A body that cannot be decoded tells nothing; one with a generation belongs to an effect.
   const auto fields = detail::decode_cbor(body);
   if (!fields || !fields.value().is_object() || fields.value().empty()) return std::nullopt;
   const bool of_effect =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reading the fields of a stored body, which is not trusted to hold the types that we write.
+// Reads fields of a stored body, whose types are not trusted.
 
 #include "triage/json.hpp"
 

@@ -9,7 +9,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Bounds what a stored number may claim.
+// Bounds stored numbers, which are not trusted.
 constexpr int most_attempts = 1'000'000'000;
 
 HistoryEntry action_of(const Json& body) {
@@ -72,7 +72,7 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
 }
 
 void RunFacts::take_action(HistoryEntry entry) {
-  // What was decided during a suspension is still about the same failure.
+  // A decision during a suspension concerns the failure that suspended the run.
   if (undecided) history.pop_back();
   undecided = entry.action == RecoveryAction::Kind::suspend;
   decision = nullptr;
@@ -93,7 +93,7 @@ void RunFacts::suspend(const Json& body) {
       .ticket = field<std::string>(*child, "ticket", {})};
 }
 
-// The run goes on: after a crash, an end without a result, or a decision.
+// The run continues: after a crash, after an end without a result, or by a decision.
 void RunFacts::go_on(const Json& body, WallTime time) {
   decision = body.contains("decision") ? body : Json();
   const auto child = body.find("child_decision");

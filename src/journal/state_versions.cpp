@@ -8,9 +8,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// What replaying one more record costs beside its bytes: a row fetched and decoded.
+// The cost of replaying one more record besides its bytes: fetching and decoding a row.
 constexpr std::size_t record_cost = 64;
-// Below this, replaying is cheap whatever the state's size.
+// Below this, replaying is cheap regardless of the state's size.
 constexpr std::size_t free_delta_cost = 8'192;
 
 std::size_t rough_cost(const Json& value) {
@@ -84,7 +84,7 @@ void StateVersions::erase(const std::string& key) {
 }
 
 void StateVersions::replace(const State::Values& values) {
-  if (current_ && current_->values().get() == &values) return;  // That is the state.
+  if (current_ && current_->values().get() == &values) return;  // Already the state.
   ++version_;
   current_.reset();
   for (auto& [key, versions] : versions_) {
@@ -97,7 +97,7 @@ void StateVersions::replace(const State::Values& values) {
 }
 
 void StateVersions::note_return(std::size_t delta_cost) noexcept {
-  delta_cost_ = delta_cost + record_cost;  // Reading goes on behind that state's snapshot.
+  delta_cost_ = delta_cost + record_cost;  // Reading continues after that state's snapshot.
 }
 
 bool StateVersions::wants_snapshot() const noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is stored of a suspension, and how it is read back.
+// How a suspension is stored and read back.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/json.hpp"
@@ -13,7 +13,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// The value beside the hash of a token.
+// The value stored under a token's hash.
 struct Ticket {
   RunId run{};
   std::string agent{};
@@ -29,17 +29,17 @@ struct Ticket {
 // Errors: Errc::corrupt.
 [[nodiscard]] Result<Ticket> decode_ticket(const std::string& bytes);
 
-// An action as a record keeps it, and back.
+// Converts an action to its recorded form and back.
 [[nodiscard]] Json action_json(const RecoveryAction& action);
 [[nodiscard]] RecoveryAction action_from(const Json& json);
 [[nodiscard]] Json limits_json(const Limits& limits);
-// Nothing if they are not allowed.
+// Empty if they are out of range.
 [[nodiscard]] std::optional<Limits> limits_from(const Json& json);
 
-// Body of the newest record of a kind; null if there is none that can be read.
+// The body of the newest readable record of a kind; null if there is none.
 [[nodiscard]] Json newest_body(const JournalReading& reading, RecordKind kind);
 
-// Stored bodies are not trusted to hold the types we write: what has another type counts as absent.
+// Stored bodies are not trusted: a field of another type counts as absent.
 [[nodiscard]] std::string text_field(const Json& body, const char* key);
 [[nodiscard]] std::optional<WallTime> time_field(const Json& body, const char* key);
 [[nodiscard]] std::vector<std::string> names_field(const Json& body, const char* key);

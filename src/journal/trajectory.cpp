@@ -19,7 +19,7 @@ StepChunk::StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std
 StepChunk::~StepChunk() {
   const std::uint32_t used = used_.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) slot_address(i)->~Step();
-  // Chains are long; the default would recurse once a chunk.
+  // Chains are long, and the default destructor would recurse once per chunk.
   auto chain = std::move(previous_);
   while (chain && chain.use_count() == 1) chain = std::move(chain->previous_);
 }
@@ -51,7 +51,7 @@ void StepChunk::decode() const {
   slots_.reset(new std::byte[encoded_.size() * sizeof(Step)]);
   for (std::uint32_t i = 0; i < encoded_.size(); ++i) {
     Result<Step> decoded = decode_step(*encoded_[i]);
-    // The bytes passed their checksum, so this is a step of a version that we do not know.
+    // The checksum was right, so this is a step of an unknown version.
     Step step = decoded ? std::move(decoded).value()
                         : Step{.action = "<unreadable step>", .error = decoded.error().detail};
     ::new (static_cast<void*>(slots_.get() + i * sizeof(Step))) Step(std::move(step));
@@ -107,12 +107,12 @@ Trajectory Trajectory::prefix(std::size_t count) const {
 
 namespace {
 
-// The chunk with the step, from `chunk` on.
+// The chunk that holds the step, searching from `chunk` on.
 std::size_t chunk_with(std::size_t index,
                        const std::vector<std::shared_ptr<detail::StepChunk>>& chunks,
                        std::size_t chunk) {
-  // The next chunk may begin before this one's last slot: behind a rewind the rest is another
-  // branch.
+  // The next chunk may begin before this one's last slot: after a rewind the rest belongs to
+  // another branch.
   while (chunk + 1 < chunks.size() && chunks[chunk + 1]->first() <= index) ++chunk;
   return chunk;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one way back into a run: with what it had, and with what is to happen now.
+// The single way to continue a run: what it had, and what happens now.
 #include "resume/continuation.hpp"
 
 #include "journal/failure_json.hpp"
@@ -65,8 +65,8 @@ Json resumed_fields(const Resumption& with) {
   return fields;
 }
 
-// A decision must not be lost once its token is spent. Anything else is durable before the callable
-// runs.
+// A decision must be durable before its token is spent. Everything else becomes durable before the
+// callable runs.
 Result<void> record_decision(RunData& b, const Record& resumed, const std::string& ticket) {
   TRIAGE_TRYV(run_catching([&] {
     return b.store->append(b.writer.lease, {&resumed, 1}, RunStatus::running);
@@ -96,8 +96,8 @@ Result<void> record(Continuation& run, const Resumption& with) {
   b.writer.pending.push_back(std::move(resumed));
   if (with.action) return outcome::success();
   if (!ticket.empty()) b.extras().spent_ticket = std::move(ticket);
-  // Where reading back is short without it, a snapshot would only make the store larger with every
-  // process that dies.
+  // If reading back is short anyway, a snapshot would only grow the store with every process that
+  // dies.
   if (b.journal.wants_snapshot()) {
     b.writer.pending.push_back(b.journal.snapshot_state(b.journal.state().json(), false, wall));
   }
@@ -107,7 +107,7 @@ Result<void> record(Continuation& run, const Resumption& with) {
   return outcome::success();
 }
 
-// Its newest failure is the one that was decided about.
+// The newest failure is the one that the decision concerns.
 void restore_newest_failure(Continuation& run) {
   if (!run.was_read()) return;
   RunData& b = *run.data;
@@ -116,12 +116,12 @@ void restore_newest_failure(Continuation& run) {
   b.restored_steps = number_field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
 }
 
-// A step that a guard asked about is approved by whoever decides to go on with it.
+// Deciding to continue approves the step that a guard asked about.
 void approve_asked(RunData& b, const Resumption& with) {
   RareRunData& extras = b.extras();
   const RecoveryAction::Kind kind = with.action->kind;
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
-  // Only what this suspension asked about, and only if somebody decided.
+  // Only what this suspension asked about, and only if it was decided rather than due.
   const bool asked = std::exchange(extras.asking.by_guard, false);
   if (asked && approves && with.reason != "due") b.journal.approve(extras.proposed);
 }

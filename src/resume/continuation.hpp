@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A run that goes on: by resume_run, by a decision, when it is due or sent a signal, as a branch,
-// or from this process's memory. All of them prepare the same value, and restore() makes it ready.
+// A run being continued: by resume_run, a decision, its due time, a signal, a branch, or from this
+// process's memory. Each path prepares the same value, and restore() makes it ready.
 
 #include "base/run_catching.hpp"
 #include "journal/suspension_json.hpp"
@@ -15,7 +15,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// Dropping it gives the lease back.
+// The destructor releases the lease.
 class Continuation {
  public:
   // A run that has not ended.
@@ -32,13 +32,13 @@ class Continuation {
   Continuation(const Continuation&) = delete;
   Continuation& operator=(const Continuation&) = delete;
 
-  // What the run has from now on.
+  // The run's terms from now on.
   [[nodiscard]] Terms terms() const;
-  // `own` is what the run had, `elapsed` how long it was at work before it stood still. What the
-  // caller who continues it has set wins: deadline, limits, stop token and parent.
+  // `own`: the run's previous terms; `elapsed`: how long it had been working before it stopped.
+  // What the caller sets wins: deadline, limits, stop token and parent.
   void set_terms(RunOptions own, const RunOptions& given, Duration elapsed);
   [[nodiscard]] Journal& journal() const noexcept { return data->journal; }
-  // Else it waited in this process, which still knows all of it.
+  // False: it waited in this process, which still has all of it.
   [[nodiscard]] bool was_read() const noexcept { return !reading.records.empty(); }
 
   const AgentCore& core;
@@ -46,100 +46,99 @@ class Continuation {
   Json task{};
   std::unique_ptr<RunData> data{};
   std::optional<Json> recorded{};  // Body of `finished`, if the run has ended with a result.
-  JournalReading reading{};        // Until restore(), if the run was read from a store.
+  JournalReading reading{};        // Set until restore(), if the run was read from a store.
   Input first = Input::start;
   int attempts = 0;
 };
 
-// What a run goes on with: an action that was decided on while it stood still, or a new attempt.
+// How a run continues: with an action decided while it was suspended, or with a new attempt.
 struct Resumption {
   std::string reason{};                    // Recorded.
   std::optional<RecoveryAction> action{};  // Null: a new attempt …
   Sequence from = 0;  // … that begins at this position (0: the run's start) …
-  Recovery told{};    // … and is told this.
+  Recovery told{};    // … and receives this.
   std::string who{};  // Who decided.
   Json child{};  // The decision is for a nested run: `run` and `action`; null: it is for this one.
-  bool recorded = false;  // The store has it already: the first records of a branch say so.
+  bool recorded = false;  // Already stored: the first records of a branch contain it.
 };
 
-// Makes a run ready to go on: its newest failure, and the record of its resumption. A decision
-// about a stored run is durable on return; whatever else is recorded is so before the callable
-// runs.
+// Makes a run ready to continue: restores its newest failure and records its resumption. A decision
+// about a stored run is durable on return; everything else is before the callable runs.
 [[nodiscard]] Result<ContinuationPtr> restore(ContinuationPtr run, Resumption with);
 
 // --- Stored runs (stored.cpp).
 
-// The store that a call means: its own, else the agent's; null if there is none.
+// The store a call refers to: its own, else the agent's; null if there is none.
 [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(const AgentCore& core,
                                                         const RunOptions& options);
-// A stored run under a lease of ours (`claimed`, else one that is acquired now), with the task,
-// terms and journal that it had.
+// Takes a stored run under a lease (`claimed`, or a newly acquired one), with its task, terms and
+// journal.
 [[nodiscard]] Result<ContinuationPtr> take_over(const AgentCore& core,
                                                 std::shared_ptr<CheckpointStore> store,
                                                 const RunId& id, const RunOptions& options,
                                                 bool accept_changed,
                                                 std::optional<Lease> claimed = {});
-// Takes over a run that still stands where it was suspended. Errors: Errc::conflict if it does not.
-// *gone is set if the run is in other hands.
+// Takes over a run that is still suspended at the same record. Errors: Errc::conflict if it is not.
+// *gone is set if the run was erased, moved on or is held by another process.
 [[nodiscard]] Result<ContinuationPtr> take_suspended(const AgentCore& core,
                                                      std::shared_ptr<CheckpointStore> store,
                                                      const RunId& id, Sequence suspended_at,
                                                      const DueOptions& options,
                                                      bool* gone = nullptr);
-// Errors: Errc::conflict if the journal was recorded by an agent that differs.
+// Errors: Errc::conflict if the journal was recorded by a different agent.
 [[nodiscard]] Result<void> check_fingerprint(const AgentCore& core, const Journal& journal);
 // Errors: Errc::unsupported if the run was recorded without its task.
 [[nodiscard]] Result<void> check_task(const Journal& journal);
 // Errors: Errc::conflict if the state at this position claims an effect that was, or is being,
 // undone.
 [[nodiscard]] Result<void> check_claims(const Journal& journal, std::size_t position);
-// Looks the state at a position up where the journal left it out when it was read back.
+// Loads the state at a position if the journal skipped it when it was read back.
 [[nodiscard]] Result<void> learn_state(CheckpointStore& store, Journal& journal, Sequence at);
 
-// --- Which runs may go on, and with what.
+// --- Which runs may continue, and how.
 
 // A new attempt that begins at `from` (0: the run's start).
 [[nodiscard]] Resumption resumed_from(const Journal& journal, Sequence from,
                                       const std::shared_ptr<const AgentContract>& contract);
-// What a suspended run does when its time comes: what its record says, else the first action that
-// is allowed, resume if all are.
+// What a suspended run does when it is due: the recorded action, else the first allowed one, or
+// resume if all are allowed.
 [[nodiscard]] RecoveryAction action_when_due(const Json& suspended);
-// Whether somebody asked for this very run to go on, or for whatever fits.
+// Whether the caller named this run to continue, or accepts whatever the run allows.
 enum class Asked : std::uint8_t { to_resume, for_what_fits };
 [[nodiscard]] Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
                                                   const ResumeOptions& options, Asked asked,
                                                   std::optional<Lease> claimed = {});
-// Errors: how the run ended, if that is final: see ResumeOptions::revive (ended.cpp).
+// Errors: how the run ended, if it may not continue: see ResumeOptions::revive (ended.cpp).
 [[nodiscard]] Result<void> check_ended(const Continuation& run, const ResumeOptions& options,
                                        Asked asked);
-// Errors: Errc::conflict if the run is quarantined, or is so from now on (poison.cpp).
+// Errors: Errc::conflict if the run is, or now becomes, quarantined (poison.cpp).
 [[nodiscard]] Result<void> check_poison(Continuation& run, bool revive);
-// What is known of a run, and of its newest failure, as far as it is recorded.
+// Restores what is recorded of a run and of its newest failure.
 void restore_context(const Continuation& run, FailureContext& context);
 
 // --- Decisions.
 
-// As open_suspended, by the hash of the token.
+// Like open_suspended, by the token's hash.
 [[nodiscard]] Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
                                                      RecoveryAction action,
                                                      const DecideOptions& options);
-// Goes on with a run that waits in this process: by its token, or because it is due.
+// Continues a run that waits in this process: by its token, or because it is due.
 [[nodiscard]] Result<ContinuationPtr> open_remembered(const AgentCore& core,
                                                       const std::string& hash,
                                                       RecoveryAction action,
                                                       const DecideOptions& options);
 [[nodiscard]] Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
                                                           const RunOptions& options);
-// What a decision about a suspension means for the run: one about a nested run, given by its id, is
-// carried out where the callable comes to it again, unless it ends the run around it.
+// What a decision about a suspension means for the run. A decision about the nested run `child` is
+// carried out when the callable reaches that run again, unless it ends the outer run.
 [[nodiscard]] Resumption decided(const RunId& child, RecoveryAction action, std::string who);
-// The decision of a process that died before it had carried it out.
+// A decision that its process recorded but did not carry out before it died.
 [[nodiscard]] Resumption pending_decision(const Journal& journal, std::string reason);
-// Why strict_idempotency forbids to carry this out, if it does.
+// Why strict_idempotency forbids this action; empty if it does not.
 [[nodiscard]] std::optional<std::string> unsafe_now(const Continuation& run,
                                                     const RecoveryAction& action);
-// Removes what is kept of a token that is of no use any more. What cannot be removed is left to the
-// next one who comes across it.
+// Removes the data kept for a token that is no longer needed. If that fails, the next caller who
+// comes across it removes it.
 void forget_ticket(KeySpace& store, const std::string& hash);
 
 }  // namespace triage::inline v0_1::detail

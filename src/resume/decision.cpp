@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The consequences of a decision for the run that continues with it.
+// What a decision means for the run that continues with it.
 #include "resume/continuation.hpp"
 
 #include <utility>

@@ -10,16 +10,16 @@
 
 namespace triage::inline v0_1::detail {
 
-// Errors of all: Errc::invalid_argument, unless stated otherwise. A refusal does not use up the
-// token.
+// Errors of all functions, unless stated otherwise: Errc::invalid_argument. A refused decision does
+// not use up the token.
 [[nodiscard]] Result<void> check_decision(const RecoveryAction& action, const std::string& who);
 [[nodiscard]] Result<void> check_allowed(RecoveryAction::Kind action,
                                          const std::vector<std::string>& allowed);
 // Errors: Errc::conflict.
 [[nodiscard]] Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock);
-// A rollback to a missing checkpoint cannot be executed.
+// Refuses a rollback to a missing checkpoint.
 [[nodiscard]] Result<void> check_target(const Journal& journal, const RecoveryAction& action);
-// Against strict_idempotency.
+// Checks strict_idempotency.
 [[nodiscard]] Result<void> check_safe(const AgentCore& core, RunData& data,
                                       const RecoveryAction& action);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that ended without a result: which of them may continue, and the errors of the others.
+// Runs that ended without a result: which may continue, and the errors of those that may not.
 #include "resume/continuation.hpp"
 
 #include <memory>
@@ -33,7 +33,7 @@ Result<void> check_ended(const Continuation& run, const ResumeOptions& options, 
   if (status == RunStatus::aborted) {
     return recorded_error(run, Errc::aborted, "only ResumeOptions::revive goes on");
   }
-  // A run that ended in doubt only reconciles again; it repeats nothing.
+  // A run that ended in doubt only reconciles again and repeats nothing.
   const bool in_doubt = text_field(run.journal().stopped(), "error") == to_string(Errc::in_doubt);
   if (status == RunStatus::escalated && asked == Asked::for_what_fits && !in_doubt) {
     return recorded_error(run, Errc::escalated, "resume_run or ResumeOptions::revive goes on");

@@ -47,8 +47,8 @@ Error label_in_use(const std::string& label) {
           "the label \"" + printable(label) + "\" is in use; give the branch another"};
 }
 
-// A label, reserved for one branch. It can be taken over if its run does not exist or has another
-// label; the confirmation after creating the run tells who has it.
+// A label reserved for one branch. It can be taken over if its run does not exist or has another
+// label; confirm(), called after the run is created, tells who has it.
 class HeldLabel {
  public:
   static Result<HeldLabel> take(CheckpointStore& store, const std::string& agent,
@@ -67,9 +67,9 @@ class HeldLabel {
     TRIAGE_TRYV(held.put());
     return outcome::success(std::move(held));
   }
-  // Errors: Errc::conflict if somebody else has taken the label over.
+  // Errors: Errc::conflict if the label was taken over meanwhile.
   Result<void> confirm() { return label_.empty() ? outcome::success() : put(); }
-  // No branch was created. If removal fails, the next user of the label takes it over.
+  // For a branch that was not created. If removal fails, the label's next user takes it over.
   void give_back() {
     if (label_.empty() || version_ == 0) return;
     static_cast<void>(run_catching([&] { return store_->erase_if(fork_space, key_, version_); }));
@@ -95,7 +95,7 @@ class HeldLabel {
   std::uint64_t version_ = 0;
 };
 
-// The position in the origin; its journal is only read.
+// The position in the origin, whose journal is only read.
 Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
   if (at == 0 && origin.start_sequence() == 0) {  // Before anything was recorded.
     return outcome::success(Checkpoint{.info = {.id = {origin.run(), 0}}});
@@ -115,9 +115,9 @@ Result<Checkpoint> find_parent(const Journal& origin, Sequence at) {
                                     to_string(CheckpointId{origin.run(), at})};
 }
 
-// What a branch needs to know about an effect of its origin so as not to repeat it. Only the origin
-// may undo it, so no compensation is copied. Empty if the effect is not in place. Keeps the
-// origin's idempotency key, by which the outside world knows the effect.
+// Tells a branch about an effect of its origin so that it is not repeated. Only the origin may undo
+// the effect, so no compensation is copied. Keeps the origin's idempotency key, under which the
+// outside world knows the effect. Empty if the effect is not in place.
 std::vector<Record> inherited(const RunId& origin, const std::string& key,
                               const EffectState& effect, WallTime wall, Journal& branch) {
   using Status = EffectState::Status;
@@ -140,7 +140,7 @@ std::vector<Record> inherited(const RunId& origin, const std::string& key,
   std::vector<Record> records;
   records.push_back(branch.add(done ? RecordKind::effect_completed : RecordKind::effect_intended,
                                wall, std::move(fields)));
-  if (undoing) {  // Nobody knows whether it is still in place.
+  if (undoing) {  // It may or may not still be in place.
     Json doubt{{"key", key},
                {"generation", effect.generation},
                {"idempotency_key", key_or(effect.compensation_key, true)}};
@@ -149,7 +149,7 @@ std::vector<Record> inherited(const RunId& origin, const std::string& key,
   return records;
 }
 
-// An effect that the branch finds done. Nobody knows what its arguments will be.
+// An effect whose result the branch is given. Its arguments are not known yet.
 Record answered(const std::string& key, const Json& result, const Journal& origin, WallTime wall,
                 Journal& branch) {
   const auto known = origin.effects().find(key);
@@ -169,17 +169,17 @@ std::vector<Record> first_records(const AgentCore& core, const ForkOptions& opti
   const WallTime wall = clock.wall_now();
   Json start = origin.start();
   if (options.task) start["task"] = *options.task;
-  // It is this agent's from now on, also where the origin's was another one.
+  // From now on it is this agent's run, even if its origin was another's.
   start.update(identity_of(core));
   std::vector<Record> records;
   start.erase("parent");
   start.erase("parent_attempt");
   start.erase("label");
-  Terms terms{.limits = options.run.limits};  // A branch has its own.
+  Terms terms{.limits = options.run.limits};  // A branch has limits of its own.
   if (options.run.deadline) terms.deadline = wall_time(clock, *options.run.deadline);
   put_terms(terms, start);
   start["nonce"] = start_nonce();
-  // In the one record without which nothing goes on: if it stood in another, damage could lift it.
+  // In the one record that no run can continue without: damage to any other could lift it.
   start.erase("refuses_effects");
   if (options.refuse_new_effects) start["refuses_effects"] = true;
   if (!options.label.empty()) start["label"] = options.label;
@@ -283,7 +283,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   b.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
     const auto released = run_catching([&] { return b.store->release(b.writer.lease); });
-    b.started = !released;  // Then the release is tried again.
+    b.started = !released;  // Otherwise the destructor retries the release.
     if (released) static_cast<void>(run_catching([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }

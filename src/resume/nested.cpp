@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A nested run that waits suspends the run around it, and continues when that one does.
+// A waiting nested run suspends the run around it and continues with it.
 #include "base/digest.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
@@ -10,18 +10,18 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Empty if the task has no conversion to JSON.
+// Empty if the task cannot be converted to JSON.
 std::string task_hash(Call call) {
   try {
     Json task;
     if (call.table->task_json(call.frame, task)) return digest(encoded_arguments(task));
-  } catch (...) {  // The run itself will report it.
+  } catch (...) {  // The run itself will report the error.
   }
   return {};
 }
 
-// A nested run's end without a result, from its journal. A person or its policy gave it up, so it
-// is not silently run again.
+// A nested run's end without a result, from its journal. It was given up deliberately, so it is not
+// silently run again.
 Error ended(CheckpointStore& store, const RunInfo& info) {
   const auto reading = run_catching([&] { return store.read(info.id, {info.last, info.last}); });
   const Json body = reading ? newest_body(reading.value(), RecordKind::stopped) : Json();
@@ -34,7 +34,7 @@ Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
   if (!awaited.decision.is_null() && !awaited.ticket.empty()) {
     auto decided = open_by_ticket(core, awaited.ticket, action_from(awaited.decision),
                                   {.who = awaited.by, .run = options});
-    // Else somebody has already decided there.
+    // Otherwise it was already decided there.
     if (decided) return decided;
     const Errc code = decided.error().code;
     if (code != Errc::conflict && code != Errc::busy && code != Errc::not_found) return decided;
@@ -68,7 +68,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
     return detail::resume(std::move(opened).value(), call, degraded);
   }
   if (opened.error().code == Errc::not_found) return std::nullopt;
-  if (opened.error().suspension()) {  // Nobody has decided yet.
+  if (opened.error().suspension()) {  // Still undecided.
     parent.child_suspended(options.parent->number(), opened.error().suspension(), task);
   }
   return std::make_unique<Error>(std::move(opened).error());
@@ -121,7 +121,7 @@ bool Run::child_waits() const noexcept {
 }
 
 // The attempt continues after the decision, as after a wait. Nothing has failed, so no policy is
-// asked.
+// consulted.
 Input Run::wait_for_child() {
   RunData& b = *data_;
   give_back_permit();
@@ -132,7 +132,7 @@ Input Run::wait_for_child() {
   action.until = inner.until;
   if (inner.expires) action.expires_after = *inner.expires - core_.clock->wall_now();
   AwaitedRun awaited;
-  // An earlier wait may not have reported everything again.
+  // An earlier wait may have recorded more than this error reports.
   const auto before = b.journal.awaited().find(inner.run_id);
   if (before != b.journal.awaited().end()) awaited = before->second;
   awaited.decision = nullptr;

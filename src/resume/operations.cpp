@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator does about a stored run: a lease, one record, and the lease back.
+// Operator actions on a stored run: acquire a lease, append one record, release the lease.
 #include "triage/operations.hpp"
 
 #include "base/digest.hpp"
@@ -21,7 +21,7 @@ using Status = EffectState::Status;
 const std::string_view tickets = own_space(OwnSpace::suspensions);
 constexpr std::size_t longest_who = 256;
 
-// A run under a lease of ours, as far as it is recorded.
+// A run held under a lease, with what is recorded of it.
 class HeldRun {
  public:
   static Result<HeldRun> take(CheckpointStore& store, const RunId& run,
@@ -144,8 +144,8 @@ Result<RunId> run_of_token(CheckpointStore& store, std::string_view token) {
   return outcome::success(std::move(ticket.run));
 }
 
-// The record that names the new token comes first: if the key cannot be kept then, the run is one
-// whose token got lost, as before.
+// The record with the new token's hash is written first: if storing the key then fails, the run is
+// one whose token was lost, as before.
 Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
                                   const OperatorOptions& options) {
   TRIAGE_TRY(held, HeldRun::take(store, run, options));

@@ -19,7 +19,7 @@ static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
   return run;
 }
 
-// Whether the token's run still waits there and is not a later run with that id.
+// Whether the token's run still waits there, rather than a later run with the same id.
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
   if (info.last != last) return false;

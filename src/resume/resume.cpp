@@ -84,7 +84,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed,
                             std::move(claimed)));
   const Journal& journal = run->journal();
-  if (options.from.empty() && !journal.finished().is_null()) {  // Finished just now.
+  if (options.from.empty() && !journal.finished().is_null()) {  // It has just finished.
     run->recorded = journal.finished();
     return outcome::success(std::move(run));
   }
@@ -96,7 +96,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
     Resumption pending = pending_decision(journal, died);
     return restore(std::move(run), std::move(pending));
   }
-  if (journal.aborting() && !options.revive) {  // Its process died before it had done so.
+  if (journal.aborting() && !options.revive) {  // Its process died before it had aborted.
     const Json action = newest_body(run->reading, RecordKind::action_taken);
     return restore(std::move(run), {.reason = died,
                                     .action = RecoveryAction::abort(text_field(action, "message")),
@@ -111,7 +111,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   return restore(std::move(run), std::move(from_there));
 }
 
-// A run id stands for one piece of work: another agent's or task's result does not count.
+// A run id stands for one piece of work, so another agent's or task's result does not count.
 static Result<void> check_same_task(const Continuation& finished, Call call, const RunId& id) {
   Json task;
   bool comparable = false;

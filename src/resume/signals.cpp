@@ -45,8 +45,8 @@ Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::
   return std::optional<Json>(std::move(body["value"]));
 }
 
-// Answers are in the journal, which is read first if the run continues. While the run is active or
-// waits, the keys make a second signal a conflict.
+// Answers are in the journal, which a continued run reads first. The keys only make a second signal
+// a conflict while the run is active or waiting.
 static void forget_signals(CheckpointStore& store, const Journal& journal) {
   for (const auto& [name, value] : journal.signals()) {
     const std::string key = signal_key(journal.run(), name);
@@ -99,8 +99,8 @@ static Result<bool> answered(CheckpointStore& store, const RunId& run, std::stri
   return sent_before(run, name);
 }
 
-// Whether it was sent and taken already, since the run ended by itself. False: it may be taken yet.
-// Errors: Errc::conflict if nobody will take it; the store's: what is not known is not guessed.
+// Whether the signal was sent and taken before the run ended. False: it can still be taken. Errors:
+// Errc::conflict if it never will be; the store's.
 static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_view name,
                           const Json& value) {
   const auto info = run_catching([&] { return store.run(run); });
@@ -114,12 +114,12 @@ static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_
   if (status == RunStatus::running || status == RunStatus::suspended) {
     return outcome::success(false);
   }
-  return answered(store, run, name, value);  // The key of an answered signal is gone.
+  return answered(store, run, name, value);  // An answered signal's key is gone.
 }
 
-// After the write: the run may have ended since it was asked, and a run that ended once has
-// forgotten its keys, even if it goes on now. Its journal says what it was answered, and is read
-// last: a run that takes the signal and ends meanwhile must not look as if it had ended without it.
+// Called after the write: the run may have ended since it was checked, and a run that once ended
+// has dropped its keys even if it continues now. Its journal has the answers, and is read last: a
+// run that takes the signal and ends meanwhile must not look as if it had ended without it.
 static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
                                  const Json& value, const std::string& key, std::uint64_t version) {
   const auto late = taken(store, run, name, value);
@@ -150,7 +150,7 @@ static Result<void> send(CheckpointStore* store, const RunId& run, std::string_v
   if (sent) return confirm_sent(*store, run, name, value, key, sent.value());
   if (sent.error().code != Errc::conflict) return sent.error();
   TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
-  if (before && before->bytes == bytes) {  // Perhaps by us, and the answer was lost.
+  if (before && before->bytes == bytes) {  // Perhaps ours, with the reply lost.
     return confirm_sent(*store, run, name, value, key, before->version);
   }
   return sent_before(run, name);
@@ -164,7 +164,7 @@ Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_vi
 
 namespace {
 
-// Compares two lengths of one wait: the work before it takes a little time.
+// Whether two lengths of the same wait agree, allowing for the work done before it.
 bool about_as_long(WallTime::duration one, WallTime::duration other) {
   const WallTime::duration slack =
       std::min<WallTime::duration>(std::chrono::seconds(1), std::max(one, other) / 10);
@@ -201,7 +201,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   return outcome::success(facts);
 }
 
-// The attempt ends, to be made again when its time comes.
+// Ends the attempt; it is made again when its time comes.
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -221,11 +221,11 @@ Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
     if (attempt_is_over() && !stop_token().stop_requested()) return out_of_time(attempt);
     return Error{Errc::cancelled, "the stop token was triggered while the attempt waited"};
   }
-  if (data_->fenced) return drain_strictly();  // Says who has the run.
+  if (data_->fenced) return drain_strictly();  // Reports the run's new owner.
   return outcome::success();
 }
 
-// The blocking driver of one wait. *signal is what was sent, if anything was.
+// Drives one wait, blocking. *signal receives the signal's value, if one was sent.
 Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* signal) {
   const WaitMachine machine(signal != nullptr, limits().max_wait, poll_interval);
   WaitFacts facts;
@@ -296,7 +296,7 @@ Result<void> Run::sleep_until(int attempt, WallTime when) {
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
   TRIAGE_TRYV(check_name(name, "a sleep's"));
-  // The wall clock has full milliseconds; the extra one keeps sleeps from being too short.
+  // The wall clock has whole milliseconds; the extra one keeps sleeps from being too short.
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
       longest_wait);
@@ -333,7 +333,7 @@ Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view na
     if (answer == known.end()) return outcome::success(std::nullopt);
     value = answer->second;
   }
-  TRIAGE_TRYV(drain_strictly());  // Another thread may have recorded it just now.
+  TRIAGE_TRYV(drain_strictly());  // Another thread may just have recorded it.
   return outcome::success(std::optional(std::move(value)));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Takes over a stored run: its lease, its journal, and whether it may continue.
+// Takes over a stored run: acquires its lease, reads its journal, checks whether it may continue.
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
@@ -24,7 +24,7 @@ Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   if (const auto parts = start.find("parts"); parts != start.end()) {
     compare(text_field(*parts, "policy") == core.fingerprint.policy, "the policy's strategies");
     compare(text_field(*parts, "contract") == core.fingerprint.contract, "the contract");
-    if (changes.empty()) return outcome::success();  // Numbers of the policy, no more.
+    if (changes.empty()) return outcome::success();  // Only numbers of the policy.
   } else if (changes.empty()) {
     changes = "the policy or the contract";
   }
@@ -116,7 +116,7 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
-  // Whether it is still there comes first: only then is it worth saying that it cannot be taken.
+  // Skips the fingerprint check for now: a run that has moved on is reported as that.
   auto taken = take_over(core, std::move(store), id, options.run, true);
   if (!taken) {
     const Errc code = taken.error().code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that wait for a decision: suspending them, and who may decide.
+// Runs that wait for a decision: suspending them, and checking who decides.
 #include "base/digest.hpp"
 #include "base/token.hpp"
 #include "journal/suspension_json.hpp"
@@ -88,7 +88,7 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   return fields;
 }
 
-// Contains the token's hash, so that the continuing process can remove it from the key
+// The record contains the token's hash, so that the process that continues can remove it from
 // ticket_space.
 void Run::suspend_with(const RecoveryAction& action, Json fields) {
   std::string& token = data_->extras().token;
@@ -113,8 +113,8 @@ Input Run::suspend_attempt() {
   return Input::stopped;
 }
 
-// Keeps the token's hash beside the journal, visible to every process of the store. False: the
-// store keeps no keys. Errors: the store's.
+// Stores the token's hash beside the journal, visible to every process that uses the store. False:
+// the store has no key space. Errors: the store's.
 static Result<bool> keep_ticket(CheckpointStore& store, const std::string& hash,
                                 const Ticket& ticket) {
   const auto kept =
@@ -171,7 +171,7 @@ Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& cont
   return std::make_unique<Error>(Errc::suspended, message, context, std::move(suspension));
 }
 
-// No store can keep the suspension: the run waits in this process.
+// The store cannot hold the suspension, so the run waits in this process.
 void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                             std::optional<WallTime> expires) {
   const Duration elapsed = terms().elapsed;
@@ -248,7 +248,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   }
   const Journal& journal = taken.value()->journal();
   TRIAGE_TRYV(check_target(journal, action));
-  // A later run may have the id and stand at the same record.
+  // A later run may have the same id and be at the same record.
   const Json& suspended = journal.suspended();
   const std::string expected = text_field(suspended, "ticket");
   if (!expected.empty() && expected != hash) return unknown_token();

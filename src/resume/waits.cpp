@@ -52,7 +52,7 @@ Input Run::suspend_wait() {
   RecoveryAction then = data_->situation().action;
   RecoveryAction waiting =
       RecoveryAction::suspend("waits longer than limits.max_wait, then: " + describe(then));
-  // The wall clock has full milliseconds; the extra one keeps runs from starting early.
+  // The wall clock has whole milliseconds; the extra one keeps runs from starting early.
   waiting.until = core_.clock->wall_now() + std::chrono::milliseconds(1) +
                   std::chrono::ceil<std::chrono::milliseconds>(then.delay);
   then.delay = Duration::zero();
@@ -77,7 +77,7 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
                }));
     for (const RunInfo& info : runs) {
       auto waiting = waiting_run(*store, info);
-      // A damaged run waits for a person; the others continue.
+      // A damaged run is left for an operator; the others continue.
       if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
     }
   }
@@ -94,7 +94,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
       return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
     }
   }
-  if (due.suspended_at == 0) {  // It is in no store.
+  if (due.suspended_at == 0) {  // It is not in a store.
     auto opened = open_remembered_due(core, due.run, options.run);
     *gone = !opened && opened.error().code == Errc::not_found;
     return opened;
@@ -115,7 +115,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   return restore(std::move(run), {.reason = "due", .action = std::move(action)});
 }
 
-// Leaves a waiting run alone until it is due.
+// Refuses a waiting run until it is due.
 static Result<ContinuationPtr> open_waiting(const AgentCore& core, const DueRun& waiting,
                                             const ResumeOptions& options) {
   bool gone = false;
@@ -138,7 +138,7 @@ Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& 
   const auto store = store_of(core, options.run);
   if (store && !core.problem) {
     const auto info = run_catching([&] { return store->run(id); });
-    // A run that cannot be looked at may be one that waits: nobody goes past that.
+    // A run that cannot be read may be waiting, so this stops here.
     if (!info && info.error().code != Errc::not_found) return info.error();
     if (info && info.value().status == RunStatus::suspended && !info.value().owned) {
       TRIAGE_TRY(waiting, waiting_run(*store, info.value()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Signals as stored.
+// How signals are stored.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/json.hpp"

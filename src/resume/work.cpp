@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers: runs whose owner is gone, and those whose time has come, until a stop is requested.
+// Workers: continue orphaned and due runs until a stop is requested.
 #include "triage/detail/work.hpp"
 
 #include "base/run_catching.hpp"
@@ -32,14 +32,14 @@ Result<void> check_work(const AgentCore& core, std::size_t threads, const WorkOp
   return Error{Errc::not_found, "there is no store to work off"};
 }
 
-// What the threads of one work() share.
+// State shared by the threads of one work() call.
 class Work {
  public:
   Work(const AgentCore& core, const std::stop_token& stop, const WorkOptions& options,
        const TakeUp& take_up)
       : core_(core), stop_(stop), options_(options), take_up_(take_up) {}
 
-  // One thread's share of it. Errors: the store's, if `first` and it fails at the first look.
+  // The work of one thread. Errors: the store's, if `first` and its first look fails.
   Result<void> go(bool first) {
     while (!stop_.stop_requested()) {
       const Result<bool> found = take_up_one();
@@ -74,7 +74,7 @@ class Work {
     return outcome::success(false);
   }
 
-  // A store that tells when there is something to do is listened to, in real time.
+  // If the store can notify workers, waits for it, in real time.
   void rest() {
     const auto store = store_of(core_, options_.run);
     const auto poll = std::chrono::ceil<std::chrono::milliseconds>(options_.poll);
@@ -84,7 +84,7 @@ class Work {
     core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);
   }
 
-  // A run that cannot be taken up is left alone from then on.
+  // A run that could not be taken up is not tried again.
   void take_up(const RunId& run, Result<ContinuationPtr> opened) {
     const bool taken = opened.has_value();
     WorkDone one;
@@ -114,7 +114,7 @@ class Work {
 Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& options,
                                        const std::set<RunId>& refused) {
   const auto store = store_of(core, options);
-  // The refused ones may come first.
+  // The refused runs may come first.
   TRIAGE_TRY(claimed, run_catching([&] {
                return claim_orphans(*store, core.options.name, refused.size() + 1);
              }));
@@ -133,7 +133,7 @@ Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,
                                      const ResumeOptions& options) {
   auto opened = open_stored(core, lease.run, options, Asked::for_what_fits, lease);
   if (opened) return opened;
-  // Harmless if it has been released already.
+  // Harmless if it was already released.
   const auto store = store_of(core, options.run);
   static_cast<void>(run_catching([&] { return store->release(lease); }));
   return opened;
@@ -142,7 +142,7 @@ Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,
 Result<WorkDone> work(const AgentCore& core, std::size_t threads, const std::stop_token& stop,
                       const WorkOptions& options, const TakeUp& take_up) {
   TRIAGE_TRYV(check_work(core, threads, options));
-  std::stop_source enough;  // A failure of the first look ends the others, too.
+  std::stop_source enough;  // A failure of the first look also ends the others.
   const std::stop_callback stopped(stop, [&] { enough.request_stop(); });
   Work work(core, enough.get_token(), options, take_up);
   std::vector<std::jthread> helpers;

@@ -12,14 +12,14 @@
 
 namespace triage::inline v0_1::detail {
 
-// What the machine said about the failure.
+// Adds what the machine notes about the failure.
 void Run::take_notes() {
   Situation& s = data_->situation();
   for (std::string& text : s.notes) note(std::move(text));
   s.notes.clear();
 }
 
-// What the machine asks for after a failure, except the two inputs that every recovery needs.
+// Handles the machine's requests after a failure, except the two inputs that every recovery uses.
 Input Run::recover(Do what) {
   take_notes();
   switch (what) {
@@ -89,7 +89,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   if (action.delay > Duration::zero()) fields["delay_ns"] = action.delay.count();
   if (compensates_after) {
     fields["compensates_after"] = *compensates_after;
-    // So that whoever finishes this rollback does not choose the same target once more.
+    // Whoever resumes this rollback must not choose the same target again.
     if (action.kind == RecoveryAction::Kind::rollback &&
         action.target.kind == RollbackTarget::Kind::last_good) {
       fields["default"] = true;
@@ -102,7 +102,7 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   RunData& b = *data_;
   const Classification& why = b.context().classification;
   if (!b.recovery) b.recovery = std::make_unique<Recovery>();
-  Recovery& told = *b.recovery;  // Every member is set: nothing of the last one survives.
+  Recovery& told = *b.recovery;  // Every member is set, so nothing of the previous one remains.
   told.action = action.kind;
   told.failure_type = why.type;
   told.reason = why.reason;
@@ -134,7 +134,7 @@ Input Run::start_again(const Situation& s) {
   return Input::done;
 }
 
-// Where the attempt failed, which may be after the step to blame.
+// The step where the attempt failed, possibly later than the step to blame.
 std::optional<std::size_t> Run::failed_step() const {
   RunData& b = *data_;
   return last_failed_step({.failure = b.failure(),
@@ -151,7 +151,7 @@ Input Run::find_target() {
   Situation& s = data_->situation();
   std::string problem;
   s.target = find_position(s.action.target, &problem);
-  // A state that contains an undone effect is no target, whoever chose it.
+  // A state that relies on an undone effect cannot be restored, whoever chose it.
   if (s.target && data_->journal.claims_undone(*s.target)) {
     problem = "checkpoint " + to_string(data_->journal.info(*s.target).id) +
               " is behind an effect that has been undone since";
@@ -201,7 +201,7 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
     const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
     record_fact(RecordKind::rolled_back,
                 Json{{"to", to}, {"steps", steps}, {"default", by_default}});
-    record_state();  // No fold has to cross the rollback to know the state.
+    record_state();  // Folding then never crosses the rollback.
   } else if (target) {
     b.journal.rewind(*target);
     if (by_default) b.journal.mark_used(to);
@@ -212,8 +212,8 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
 
 namespace {
 
-// A default rollback has led there, or to an older one after as many steps: what went wrong before
-// that would only be met again.
+// True if a default rollback led here, or to an older checkpoint with as many steps: replaying from
+// there would only repeat the failure.
 bool has_been_tried(const Journal& journal, const Journal::Position& candidate) {
   const std::set<Sequence>& used = journal.rolled_back_to();
   return std::any_of(used.begin(), used.upper_bound(candidate.seq), [&](Sequence target) {

@@ -149,8 +149,8 @@ void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
 
 namespace {
 
-// A policy's description without its numbers and durations: "retry(max_attempts=#, delay=#)".
-// Digits behind a letter belong to a name: "mine(v2)".
+// A policy's description without numbers and durations: "retry(max_attempts=#, delay=#)". Digits
+// after a letter belong to a name: "mine(v2)".
 std::string without_numbers(std::string_view text) {
   constexpr std::string_view in_durations = ".dhmsun";
   std::string bare;
@@ -172,7 +172,7 @@ std::string without_numbers(std::string_view text) {
 
 std::string short_digest(const std::string& text) { return digest(text).substr(0, 16); }
 
-// What of a contract a run goes on under.
+// The part of a contract that must not change between the processes of a run.
 std::string text_of(const AgentContract& contract) {
   std::string text;
   for (const ToolContract& tool : contract.tools) {
@@ -182,7 +182,7 @@ std::string text_of(const AgentContract& contract) {
   for (const std::string& constraint : contract.constraints) text += constraint + '\0';
   for (const std::string& subgoal : contract.subgoals) text += subgoal + '\0';
   text += std::to_string(contract.context_limit);
-  // Only what is there: agents without schemas keep the fingerprint they had.
+  // Only what is present, so that agents without schemas keep their old fingerprints.
   const auto add = [&text](std::string_view what, const std::string& value) {
     text += std::string(what) + '\0' + value + '\0';
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Shared by all runs of one agent: its policy and options, checked and completed.
+// What all runs of an agent share: its validated and completed policy and options.
 
 #include "run/attempt_pool.hpp"
 #include "run/run_machine.hpp"
@@ -30,7 +30,7 @@ struct SuspendedRun {
   std::optional<WallTime> expires;
   int attempts = 0;
   std::string message{};
-  std::optional<WallTime> until{};  // Then it continues without a decision.
+  std::optional<WallTime> until{};  // When it continues without a decision.
   Duration elapsed{0};              // Before it was suspended.
 };
 
@@ -43,14 +43,13 @@ struct SuspendedRun {
 class SuspendedRuns {
  public:
   void add(std::string hash, SuspendedRun run);
-  // Where to find a run whose store is not the agent's; the store's owner decides how long it is
-  // open.
+  // Where to find a run that is not in the agent's store. Does not keep that store open.
   void add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store);
   [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
   [[nodiscard]] bool contains(std::string_view hash) const;
-  // Runs in no store that continue on their own before `until`.
+  // Runs without a store that continue on their own before `until`.
   [[nodiscard]] std::vector<DueRun> due(WallTime until) const;
-  // How a run waits, and under which hash, if it is in this process and in no store.
+  // How a run in this process without a store waits, and its token's hash.
   struct Waiting {
     std::string hash{};
     DueRun run{};
@@ -89,19 +88,19 @@ struct AgentCore {
   GateKeeper gates;
   Rules rules{};                                  // For the machine of each run.
   std::shared_ptr<const AgentContract> contract;  // Null if it is empty.
-  bool judges_return = false;         // It says something about what the callable returns.
-  std::optional<Error> problem;       // Bad options: every run returns it.
+  bool judges_return = false;         // The contract constrains what the callable returns.
+  std::optional<Error> problem;       // Invalid options, which every run reports.
   std::vector<std::string> warnings;  // Settings without an effect.
   Fingerprint fingerprint;            // Of name, version, policy and contract.
   mutable SuspendedRuns suspended;
   mutable AttemptPool attempts;
-  mutable std::atomic<Duration::rep> learnt_duration{0};     // Of attempts; see learn_duration.
-  mutable std::atomic<std::uint64_t> refused_by_average{0};  // Starts, refused by it alone.
+  mutable std::atomic<Duration::rep> learnt_duration{0};     // Of an attempt; see learn_duration.
+  mutable std::atomic<std::uint64_t> refused_by_average{0};  // Starts refused only because of it.
 };
 
-// Text that differs if runs recorded under the other one should not continue.
+// Its text differs if runs recorded under one must not continue under the other.
 [[nodiscard]] Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options);
-// What a run's first record says about its agent.
+// How a run's first record describes its agent.
 [[nodiscard]] Json identity_of(const AgentCore& core);
 
 }  // namespace triage::inline v0_1::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run waiting for a decision asks, and what it knows about a nested run that waits.
+// What a suspended run asks, and what is known about a nested run that waits.
 
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
@@ -14,7 +14,7 @@ namespace triage::inline v0_1::detail {
 
 struct Asking {
   std::optional<ProposedStep> step{};   // The step that a guard asked about …
-  bool by_guard = false;                // … in the suspension that begins, not in an earlier one.
+  bool by_guard = false;                // … in the new suspension, not an earlier one.
   std::unique_ptr<Suspension> shown{};  // The new suspension, without its token.
 };
 
@@ -22,9 +22,9 @@ struct Asking {
 struct WaitingChild {
   std::shared_ptr<const Suspension> suspension{};  // Null: none.
   std::string task{};                              // Hash of its task; empty: unknown.
-  Sequence at = 0;                                 // The newest record at that time.
-  bool asks = false;                               // The run is suspended because of it.
-  std::set<RunId> resumed_here{};  // Nested runs whose ends this process has given to the callable.
+  Sequence at = 0;                                 // The newest record when it was suspended.
+  bool asks = false;                               // It is the reason for the run's suspension.
+  std::set<RunId> resumed_here{};  // Nested runs whose ends this process passed to the callable.
 };
 
 }  // namespace triage::inline v0_1::detail

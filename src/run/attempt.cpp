@@ -84,7 +84,7 @@ Result<void> Attempt::propose_step(const Step& step) {
   if (!use) return ended_attempt();
   return use.run().propose_step(number(), step);
 }
-// A failure has been reported, or the error ends the run.
+// The failure was already reported, or the error ends the run.
 void Attempt::give_up(Error error) {
   if (error.code == Errc::escalated) throw AttemptStopped{};
   stop(std::move(error));

@@ -13,12 +13,12 @@ Attempt& AttemptPool::open_shared(Run& run, int number) {
   const std::scoped_lock lock(own.mutex);
   Attempt& attempt = take(own);
   begin(attempt, run, number);
-  // Whoever is late may still be counted: only the mark goes.
+  // Late callers may still be counted, so only the mark is cleared.
   attempt.users_.fetch_and(~Attempt::closed, std::memory_order_acq_rel);
   return attempt;
 }
 
-// One that has been closed for long enough, else one that was never used.
+// An attempt that has been closed long enough, else an unused one.
 Attempt& AttemptPool::take(Shard& from) {
   if (from.closed > quarantine) {
     --from.closed;

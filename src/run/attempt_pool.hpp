@@ -20,7 +20,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// True only if no other thread exists.
+// True only if the process has a single thread.
 [[nodiscard]] inline bool is_alone() noexcept {
 #if __has_include(<sys/single_threaded.h>)
   return __libc_single_threaded != 0;
@@ -33,7 +33,7 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] inline std::uintptr_t this_thread_mark() noexcept {
 #if defined(__x86_64__) && defined(__linux__)
   std::uintptr_t mark = 0;
-  asm("mov %%fs:0, %0" : "=r"(mark));  // What pthread_self() returns, without the call.
+  asm("mov %%fs:0, %0" : "=r"(mark));  // Equals pthread_self(), without the call.
   return mark;
 #else
   return std::hash<std::thread::id>{}(std::this_thread::get_id()) | 1U;
@@ -47,7 +47,7 @@ class AttemptPool {
  public:
   AttemptPool() : spare_(&make_block()[0]) {}
 
-  // For the calling thread, until close().
+  // For the calling thread, to use until close().
   [[nodiscard]] [[gnu::always_inline]] Attempt& open(Run& run, int number) {
     Attempt* attempt = spare_;
     if (!is_alone() || attempt == nullptr) [[unlikely]]
@@ -63,7 +63,7 @@ class AttemptPool {
       close_shared(attempt);
       return;
     }
-    // Nobody else can have a reference to it.
+    // There are no other references.
     attempt.users_.store(Attempt::closed, std::memory_order_relaxed);
     spare_ = &attempt;
   }
@@ -71,12 +71,12 @@ class AttemptPool {
  private:
   static constexpr std::size_t shard_count = 8;
   static constexpr std::size_t block_size = 64;
-  // Attempts of a shard that end before the memory of one is reused.
+  // How many attempts of a shard end before one's memory is reused.
   static constexpr std::size_t quarantine = 1'024;
 
   struct alignas(64) Shard {
     std::mutex mutex{};
-    Attempt* oldest = nullptr;  // Of those that are closed.
+    Attempt* oldest = nullptr;  // Of the closed ones.
     Attempt* newest = nullptr;
     std::size_t closed = 0;
     Attempt* unused = nullptr;
@@ -92,17 +92,17 @@ class AttemptPool {
     return shards_[(this_thread_mark() >> 12U) % shard_count];
   }
   Attempt* make_block();
-  [[nodiscard]] Attempt& take(Shard& from);  // Its mutex is locked.
+  [[nodiscard]] Attempt& take(Shard& from);  // Call with its mutex locked.
   Attempt& open_shared(Run& run, int number);
   void close_shared(Attempt& attempt) noexcept;
 
   std::mutex mutex_{};
   std::vector<std::unique_ptr<Attempt[]>> blocks_{};
-  Attempt* spare_;  // Of a process with one thread only.
+  Attempt* spare_;  // Only in a single-threaded process.
   std::array<Shard, shard_count> shards_{};
 };
 
-// One call on an attempt. False if the attempt's run has ended: then do not touch the attempt.
+// One call on an attempt. False if the attempt's run has ended; then the attempt must not be used.
 class AttemptUse {
  public:
   explicit AttemptUse(const Attempt& attempt) noexcept : attempt_(attempt) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attempts whose time is limited: AgentOptions::attempt_timeout.
+// Attempts with a time limit: AgentOptions::attempt_timeout.
 #include "run/attempt_time.hpp"
 
 #include "run/run.hpp"
@@ -28,7 +28,7 @@ void Run::begin_attempt_time() {
 }
 
 bool Run::end_attempt_time() {
-  std::unique_ptr<AttemptTime> time;  // Goes without the lock: what is told may ask for it.
+  std::unique_ptr<AttemptTime> time;  // Destroyed after unlocking: stop callbacks may lock.
   const Lock lock(mutex_);
   time = std::move(data_->extras().attempt_time);
   return now() >= time->until();
@@ -57,7 +57,7 @@ std::optional<TimePoint> Run::attempt_deadline() const {
   return until;
 }
 
-// Of the attempt under way.
+// Whether the current attempt's time is over.
 bool Run::attempt_is_over() const {
   if (core_.options.attempt_timeout == Duration::zero()) return false;
   const Lock lock(mutex_);
@@ -71,7 +71,7 @@ Error Run::out_of_time(int attempt) {
                           .reason = attempt_timeout});
 }
 
-// What it failed with came of its being stopped, unless it says what it was.
+// The failure is blamed on the time limit, unless it names its own type.
 void Run::blame_attempt_time() {
   RunData& b = *data_;
   if (b.failure().type) return;

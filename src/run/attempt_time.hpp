@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The time that one attempt has: when it is over, and who is told.
+// The time limit of one attempt: its end, and who is notified.
 
 #include "run/linked_stop.hpp"
 #include "triage/clock.hpp"
@@ -12,7 +12,7 @@ namespace triage::inline v0_1::detail {
 
 class AttemptTime {
  public:
-  // `run` is what cancels the run.
+  // `run`: the token that cancels the run.
   AttemptTime(Clock& clock, TimePoint until, const std::stop_token& run)
       : until_(until), either_(run, over_.get_token()) {
     alarm_ = clock.alarm(until, [this] { over_.request_stop(); });
@@ -25,7 +25,7 @@ class AttemptTime {
   TimePoint until_;
   std::stop_source over_{};
   LinkedStop either_;
-  std::unique_ptr<Alarm> alarm_{};  // Last: nobody rings once the rest is gone.
+  std::unique_ptr<Alarm> alarm_{};  // Last, so that it never rings for destroyed members.
 };
 
 }  // namespace triage::inline v0_1::detail

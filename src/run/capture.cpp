@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts a C++ exception to a Failure: type, text, code and nested causes are all evidence.
+// Converts a C++ exception to a Failure with its type, text, code and nested causes.
 #include "run/run.hpp"
 
 #include <cxxabi.h>
@@ -27,10 +27,10 @@ std::error_code code_of(const std::exception& exception) {
   return system == nullptr ? std::error_code() : system->code();
 }
 
-// What the exception chain carries besides texts; the outermost of each counts.
+// What the exception chain carries besides texts; the outermost value wins.
 struct Carried {
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent.
-  std::shared_ptr<const Failure> reported{};      // What Attempt::fail was given.
+  std::shared_ptr<const Failure> reported{};      // What was passed to Attempt::fail.
 
   void take(const std::exception& exception) {
     const auto* bad = dynamic_cast<const BadResult*>(&exception);

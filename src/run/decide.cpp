@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers the machine's questions about a failure: its class, the hooks, the policy.
+// Answers the machine's questions about a failure: its classification, the hooks, the policy.
 #include "base/run_catching.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "contract/contract_return.hpp"
@@ -14,10 +14,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Of the critical step of a conversation. Less is wrong more often than right.
+// Guesses of a conversation's critical step that are less certain are mostly wrong.
 constexpr double least_guess_acted_on = 0.5;
 
-// Restored steps that failed did so in an earlier attempt.
+// Failures among restored steps belong to an earlier attempt.
 std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::size_t restored) {
   std::size_t index = trajectory.size();
   // By chunks from the end: indexing would walk all later chunks.
@@ -47,7 +47,7 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 
 }  // namespace
 
-// All that the machine needs to continue from this failure.
+// Everything the machine needs to continue after this failure.
 void Run::describe_situation(Situation& s) {
   RunData& b = *data_;
   s.context = &b.context();
@@ -92,7 +92,7 @@ Input Run::tell_failure() {
 Input Run::ask_policy() {
   Failing& failing = data_->failing();
   RecoveryAction& action = failing.situation.action;
-  // Constructed in place: moving an action costs more than asking for it.
+  // Constructed in place, because moving an action costs more than the query.
   std::destroy_at(&action);
   try {
     ::new (&action) RecoveryAction(core_.policy.decide(failing.context));
@@ -127,7 +127,7 @@ void Run::classify() {
   Classification& found = b.context().classification;
   found = ask_classifier();
   b.classified_attempt = attempt_;
-  // A guess is reported as evidence; only a good one justifies giving up progress.
+  // A guess is kept as evidence; only a confident one justifies discarding progress.
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
     found.critical_step.reset();
   }

@@ -17,13 +17,12 @@ Error out_of_range(const char* what, int value, const char* allowed) {
 
 }  // namespace
 
-// The calls for one value. Shared with their threads, which may outlive whoever asked.
+// The calls for one value. Shared with their threads, which may outlive the caller.
 struct Hedge::Race {
   std::mutex mutex{};
   std::condition_variable ended_one{};
-  std::stop_source losers{};  // What the calls look at.
-  std::stop_source
-      news{};  // Triggered, and replaced, when a call ends or nobody wants it any more.
+  std::stop_source losers{};  // The calls' stop tokens.
+  std::stop_source news{};    // Triggered and replaced when a call ends or the caller gives up.
   int ended = 0;
   bool given_up = false;
   std::optional<detail::HedgeEnd> winner{};
@@ -82,7 +81,7 @@ Hedge::~Hedge() {
   for (Worker& worker : workers_) worker.thread.join();
 }
 
-// False: there is no thread for it.
+// False if no thread is available.
 bool Hedge::begin(const std::shared_ptr<Race>& race, const Call& call) {
   const std::scoped_lock lock(mutex_);
   workers_.remove_if([](Worker& worker) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Two stop tokens as one.
+// Combines two stop tokens.
 
 #include <stop_token>
 
 namespace triage::inline v0_1::detail {
 
-// Stops when either of two tokens does: the run's own, and its parent's.
+// Stops when either of two tokens does: the run's own or its parent's.
 class LinkedStop {
  public:
   LinkedStop(const std::stop_token& a, const std::stop_token& b)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Judges what an attempt proposes to do before it does it.
+// Checks a proposed step before the attempt carries it out.
 #include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "run/run.hpp"
@@ -33,7 +33,7 @@ GuardVerdict judge(const StepGuard& guard, const Step& step) {
   }
 }
 
-// The same tool with the same input, whatever the step's wording.
+// Identifies the same tool with the same input, however the step is worded.
 std::string fingerprint_of(const Step& step) {
   std::string bytes;
   encode_cbor(Json{{"tool", step.tool_called.value_or(step.action)}, {"input", step.tool_input}},
@@ -47,7 +47,7 @@ ProposedStep shown_step(const Step& step, const GuardVerdict& verdict) {
                      .input = step.tool_input,
                      .risk = verdict.risk,
                      .reason = verdict.reason};
-  // Its record nests it two levels deeper.
+  // The record nests it two levels deeper.
   const Json stored{{"step", Json{{"input", shown.input}}}};
   if (!check_json(stored, "a step", NonFinite::allowed)) shown.input = show(shown.input);
   return shown;

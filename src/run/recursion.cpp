@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Detects agents that start each other with the same tasks, each within the other's attempt, until
-// the stack would overflow.
+// Detects agents that start each other with the same tasks, each within the other's attempt, before
+// the stack overflows.
 #include "run/run.hpp"
 
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Repetitions that make a loop: RulesOptions::loop_window.
+// Repetitions that count as a loop: RulesOptions::loop_window.
 constexpr std::size_t most_turns = 3;
 
-// A task that does not itself say what to do.
+// A task that does not specify any work.
 bool says_nothing(std::string_view task) {
   return task.empty() || task == "null" || task == "{}" || task == "[]";
 }
@@ -23,7 +23,7 @@ std::optional<Failure> Run::find_recursion() const {
   };
   std::size_t turns = 1;
   try {
-    std::optional<std::string> mine;  // Made when there is something to compare it with.
+    std::optional<std::string> mine;  // Computed when first compared.
     for (const Attempt* up = options_.parent; up != nullptr; up = up->run_->options_.parent) {
       const Run& above = *up->run_;
       if (!same_agent(above)) continue;
@@ -32,7 +32,7 @@ std::optional<Failure> Run::find_recursion() const {
       if (above.call_.table->task_text(above.call_.frame) == *mine) ++turns;
     }
   } catch (...) {
-    return std::nullopt;  // A task without a text cannot be compared.
+    return std::nullopt;  // Without a text it cannot be compared.
   }
   if (turns < most_turns) return std::nullopt;
   return Failure{.text = "agents start one another in a circle: the agent \"" + core_.options.name +

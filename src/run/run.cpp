@@ -95,8 +95,7 @@ void Run::deliver(EventKind kind, Event& event) {
     event.time = core_.clock->wall_now();
     observer()->on_event(event);
   } catch (...) {
-    // An observer must not change the run it observes; the failure's notes will report that it
-    // threw.
+    // An observer must not change the run; that it threw is noted with the failure.
     static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
     if (!data_) return;
@@ -106,7 +105,7 @@ void Run::deliver(EventKind kind, Event& event) {
 }
 
 void Run::collect_notes() {
-  if (!has_store() && observer() == nullptr) return;  // Then nobody has any.
+  if (!has_store() && observer() == nullptr) return;  // Otherwise there are none.
   std::vector<std::string> collected;
   {
     const std::scoped_lock lock(mutex_);
@@ -180,7 +179,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (code == Errc::conflict) {
     b.store->queue().retry_releases();
     const Result<RunInfo> existing = run_catching([&] { return b.store->run(id()); });
-    b.store.reset();  // What the store holds is not ours.
+    b.store.reset();  // The store's run is not ours.
     if (!existing) return existing.error();
     if (existing.value().status == RunStatus::finished) {
       *recorded = true;
@@ -213,7 +212,7 @@ Result<void> Run::start_in_store() {
                      .status = RunStatus::running,
                      .started = core_.clock->wall_now(),
                      .updated = core_.clock->wall_now()};
-  // Deterministic, so that a repeated start whose answer was lost is recognised.
+  // Deterministic, so that the store recognises a repeated start whose reply was lost.
   std::vector<Record> records;
   const auto opening = static_cast<std::ptrdiff_t>(b.opening);
   {
@@ -263,9 +262,9 @@ void Run::enqueue(Record record) {
   b.store->queue().enqueue(writer, std::move(record));
 }
 
-// The store was away for too long: drop the queue, except for the start of the run, which every
-// fold needs. A gap record names the loss, a snapshot its outcome. A store that is being written to
-// at the moment has its records elsewhere: the gap names them too.
+// The store was unavailable for too long: drops the queue, except for the start of the run, which
+// every fold needs. A gap record says what was lost, and a snapshot restores the state. If records
+// are just being written to the store, the gap includes them.
 void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;

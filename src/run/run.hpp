@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One run and only what belongs to it. Lives on the caller's stack, where it takes a few words; its
-// data is allocated when something is first recorded, reported or stored.
+// A single run. Lives on the caller's stack, where it takes a few words; its data is allocated when
+// something is first recorded, reported or stored.
 
 #include "base/made_once.hpp"
 #include "run/agent_core.hpp"
@@ -28,33 +28,33 @@ struct CompactionRule;
 
 namespace triage::inline v0_1::detail {
 
-// Reasons of what propose_step refuses.
+// Reasons why propose_step refuses a step.
 inline constexpr std::string_view denied_by_guard = "denied_by_guard";
 inline constexpr std::string_view needs_approval = "needs_approval";
-// Reason of an attempt that ended with an effect in doubt.
+// The reason of an attempt that ended with an effect in doubt.
 inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
 
-// The steps that are not marked idempotent, for texts; empty if there are none.
+// The steps not marked idempotent, for messages; empty if there are none.
 [[nodiscard]] std::string unsafe_steps(const Trajectory& trajectory, std::size_t restored_steps);
-// Why strict_idempotency forbids an action, if it does.
+// Why strict_idempotency forbids an action; empty if it does not.
 [[nodiscard]] std::optional<std::string> unsafe_to_rerun(const AgentCore& core,
                                                          const Trajectory& trajectory,
                                                          std::size_t restored_steps,
                                                          RecoveryAction::Kind action);
-// The stored status of a run that ends with this error.
+// The status stored for a run that ends with this error.
 [[nodiscard]] RunStatus end_status(Errc code) noexcept;
 
-// Distinguishes two runs with the same id and otherwise equal first records: a store takes a
-// repeated start for one whose answer was lost.
+// Distinguishes two runs with the same id and otherwise equal first records: to a store, an
+// identical start is a retry whose reply was lost.
 [[nodiscard]] std::uint64_t start_nonce();
 
 // The recorded result of a finished run, put into the call's frame.
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
 
-// Several threads of a callable may record at once; mutex_ guards what they touch. From closing an
-// attempt until opening the next one, the driver alone uses it, as other callers are late; only
-// data shared with a store's thread is locked then.
+// Several threads of a callable may record at once; mutex_ guards what they touch. Between closing
+// one attempt and opening the next, only the driver uses the run, since other callers are late;
+// then only data shared with a store's thread is locked.
 class Run {
  public:
   Run(const AgentCore& core, Call call, const RunOptions& options) noexcept
@@ -69,23 +69,23 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   // --- Course of the run (run_loop.cpp, run.cpp).
-  // Work before the first attempt; most runs need none. An Error ends the run; *recorded means that
-  // the frame holds the recorded result of a run that is already finished.
+  // Preparation before the first attempt; most runs need none. An Error ends the run; *recorded
+  // means that the run had already finished and the frame holds its recorded result.
   [[nodiscard]] bool needs_set_up() const noexcept {
     return options_.store || core_.options.store || options_.limits || !options_.run_id.empty() ||
            !options_.label.empty() || limits().max_elapsed != Duration::zero();
   }
   Result<void> set_up(bool* recorded);
-  // The first attempt of a plain agent's run without options. True if it took one call and nothing
-  // else: then the run is over. If not, execute() takes *result.
+  // The first attempt of a plain agent's run without options. True if the call was all it took and
+  // the run is over. Otherwise pass *result to execute().
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
-  // Of a run that is resumed.
+  // For a run that is resumed.
   void take_data(std::unique_ptr<RunData> data, int attempts);
-  // Executes what the machine asks for, to the end.
+  // Does what the machine asks for until the run ends.
   Outcome execute(RunMachine::Begins begins, Input first);
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
-  // --- Recording, for Attempt (run_recording.cpp). All lock.
+  // --- Recording, for Attempt (run_recording.cpp). All of these lock.
   void record_step(int attempt, Step&& step);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
@@ -104,8 +104,8 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
-  // Continues a nested run for which its parent's attempt was suspended (nested.cpp). Empty if none
-  // matches this call, which then needs a new run.
+  // Continues a nested run for which the parent's attempt was suspended (nested.cpp). Empty if none
+  // matches this call, which then starts a new run.
   static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
                                                const RunOptions& options, bool* degraded);
   // For Attempt (run_gates.cpp).
@@ -114,12 +114,12 @@ class Run {
   Result<Reservation> reserve(int attempt, const Usage& estimate);
   // For Attempt (propose.cpp, signals.cpp).
   Result<void> propose_step(int attempt, const Step& step);
-  // For Attempt and nested runs (attempt_time.cpp): those of the attempt under way, or the run's.
+  // For Attempt and nested runs (attempt_time.cpp): the current attempt's, or else the run's.
   [[nodiscard]] std::stop_token attempt_stop_token() const;
   [[nodiscard]] std::optional<TimePoint> attempt_deadline() const;
   Result<void> sleep_until(int attempt, WallTime when);
   Result<void> sleep_for(int attempt, std::string_view name, Duration length);
-  // Reports that an attempt has no time left for what it asks for.
+  // The error of an attempt with no time left for what it requests.
   [[nodiscard]] Error too_late_for(int attempt, std::string text);
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
@@ -150,10 +150,10 @@ class Run {
     return options_.limits ? *options_.limits : core_.options.limits;
   }
   [[nodiscard]] Observer* observer() const noexcept { return core_.options.observer.get(); }
-  // Of a run with a parent.
+  // For a run with a parent.
   [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
-  // Without the end of an attempt further up, which is of no consequence once the run waits.
+  // Ignores the time limits of outer attempts, which do not matter once the run is suspended.
   [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
   void link_stop_tokens();
   void leave_store();
@@ -163,12 +163,12 @@ class Run {
       deliver(kind, event);
   }
   void deliver(EventKind kind, Event& event);
-  void collect_notes();         // What any thread had to note; for the driver.
+  void collect_notes();         // Takes notes from all threads; for the driver.
   void note(std::string text);  // Reported with the current failure.
   Result<Record> run_started();
-  // Between attempts, and only with a store: a fact of the run and what it makes of the run. Locks.
+  // Between attempts, and only with a store: records a fact and the resulting status. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
-  void record_state();          // Likewise: the state that the next attempt begins with.
+  void record_state();          // Likewise: the state in which the next attempt begins.
   void enqueue(Record record);  // The caller holds mutex_.
   void snapshot_if_due();       // Likewise.
   [[nodiscard]] std::size_t newest_step() const {
@@ -178,13 +178,13 @@ class Run {
   Result<void> start_in_store();
 
   // --- run_store.cpp: writing what was recorded.
-  Result<void> write();             // What the drains below share …
-  Result<void> flush();             // … with the error of what the store will never take.
+  Result<void> write();             // Shared by the drains below …
+  Result<void> flush();             // … and reports what the store will never take.
   Result<void> flush_noticing();    // The same, with its events.
-  Result<void> drain_or_degrade();  // By the run's OnStoreError: an error ends the run.
+  Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
   Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  Result<void> store_end();         // Tries again what is not stored of the run's end.
+  Result<void> store_end();         // Retries storing the run's end.
   void give_up_refused(Error why);
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
@@ -193,19 +193,19 @@ class Run {
   [[nodiscard]] bool rest_until(TimePoint until);
   void keep_lease();
 
-  // The caller holds mutex_. Late calls are counted.
+  // The caller holds mutex_. Counts late calls.
   [[nodiscard]] bool is_late(int attempt);
-  [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or its run is to fail.
+  [[nodiscard]] bool takes_nothing(int attempt);  // Likewise: late, or the run must fail.
   // The data, if it exists and the attempt may look at it. The caller holds mutex_.
   [[nodiscard]] const RunData* seen_by(int attempt) const noexcept;
-  // True if there is an error; it sticks. The caller holds mutex_.
+  // True if there is an error, which then sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
-  // Unlocks; then what the write mode asks for. now: as if that were immediate.
+  // Unlocks, then writes as the write mode asks. now: as if it were immediate.
   void write_through(int attempt, Lock lock, bool now = false);
 
   // --- run_loop.cpp
   Attempt& open_attempt();
-  void close_attempts() noexcept;  // Nobody else uses the run after it.
+  void close_attempts() noexcept;  // The driver alone uses the run afterwards.
   void announce_start();
   Input invoke();
   void prepare_attempt();
@@ -230,28 +230,28 @@ class Run {
 
   // --- attempt_time.cpp
   void begin_attempt_time();
-  [[nodiscard]] bool end_attempt_time();  // True: it was over.
+  [[nodiscard]] bool end_attempt_time();  // True if its time was over.
   [[nodiscard]] const AttemptTime* attempt_time() const noexcept;
   [[nodiscard]] bool attempt_is_over() const;
   [[nodiscard]] Error out_of_time(int attempt);
   void blame_attempt_time();
 
   // --- recursion.cpp
-  [[nodiscard]] std::optional<Failure> find_recursion() const;  // Of a run with a parent.
+  [[nodiscard]] std::optional<Failure> find_recursion() const;  // For a run with a parent.
 
   // --- run_contract.cpp
   // Null if there is none.
   [[nodiscard]] const std::shared_ptr<const AgentContract>& contract() const noexcept;
-  // How a step breaks the contract. Releases the lock meanwhile.
+  // How a step breaks the contract. Unlocks while checking.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
-  void keep(const std::vector<StepBreach>& broken);  // By the newest step. The caller locks.
+  void keep(const std::vector<StepBreach>& broken);  // Of the newest step. The caller locks.
   void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
                         std::size_t index);
   // What the attempt's steps broke; null if the contract says nothing about steps.
   [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
-  // Whether the value that the callable returned must be looked at.
+  // Whether the value that the callable returned must be checked.
   [[nodiscard]] bool judges_return() const noexcept;
-  // What `succeeded` becomes when the value breaks the contract.
+  // The input that replaces `succeeded` if the value breaks the contract.
   [[nodiscard]] Input judge_return();
 
   // --- signals.cpp
@@ -259,7 +259,7 @@ class Run {
   struct Pause {
     WallTime until{};
     std::string_view signal{};
-    std::string place{};  // Of a sleep until a time.
+    std::string place{};  // For a sleep until a time.
   };
   Result<void> pause(int attempt, const Pause& what, std::optional<Json>* signal = nullptr);
   Result<WaitFacts> measure_wait(int attempt, WallTime until);
@@ -278,9 +278,9 @@ class Run {
   void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                          std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input suspend_attempt();  // The attempt's wait is too long for a process.
+  Input suspend_attempt();  // The attempt's wait outlasts the process.
   void suspend_with(const RecoveryAction& action, Json fields);
-  // When the run ends or waits: removes those of its keys that nobody will need.
+  // When the run ends or waits: removes its keys that are no longer needed.
   void tidy_keys(bool ended);
 
   // --- nested.cpp
@@ -316,7 +316,7 @@ class Run {
   void classify();
   [[nodiscard]] Classification ask_classifier();
   void complete_context();
-  void measure_time();  // What has passed and what is left, for the failure at hand.
+  void measure_time();  // Elapsed and remaining time, for the current failure.
   void describe_situation(Situation& s);
   [[nodiscard]] Situation& decided_situation();
   Input tell_failure();
@@ -343,33 +343,33 @@ class Run {
                                                          std::string* problem);
   [[nodiscard]] Sequence target_sequence() const;
   [[nodiscard]] std::optional<std::size_t> failed_step() const;
-  // Instead of sleeping for longer than Limits::max_wait, if the store is durable (waits.cpp).
+  // Instead of a sleep longer than Limits::max_wait, if the store is durable (waits.cpp).
   Input suspend_wait();
   [[nodiscard]] bool outlives_process() const noexcept;
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_once();
   void record_action(const RecoveryAction& action,
                      std::optional<Sequence> compensates_after = std::nullopt);
-  // Before that position is gone back to: its state may only be in the store.
+  // Needed before going back to that position: its state may only be in the store.
   [[nodiscard]] Result<void> learn_state_at(Sequence to);
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
-  // Records the action and undoes what happened after its target; does neither if an effect is in
-  // doubt.
+  // Records the action and undoes what happened after its target; if an effect is in doubt, does
+  // neither.
   Input undo();
   Input finish_undoing();
 
-  // Every member costs the shortest run its initialisation and destruction.
+  // Each member costs even the shortest run its initialisation and destruction.
   const AgentCore& core_;
   Call call_;
   const RunOptions& options_;
   int attempt_ = 0;
-  std::atomic<int> open_attempt_{0};  // Number of the attempt that may record; 0: none.
+  std::atomic<int> open_attempt_{0};  // The attempt that may record; 0: none.
   bool degraded_ = false;
   bool resumed_ = false;
-  Permit* permit_ = nullptr;  // Of the attempt under way, if the agent has gates; execute() has it.
-  std::optional<TimePoint> began_{};          // When that costs nothing extra, or is asked for.
+  Permit* permit_ = nullptr;  // Of the current attempt, if there are gates; owned by execute().
+  std::optional<TimePoint> began_{};          // Set if it costs nothing extra, or on demand.
   std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   MadeOnce<RunId> id_{};
   MadeOnce<RunData> data_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules for a callable: its contract, and values that break it.
+// The contract of a callable, and return values that break it.
 #include "base/run_catching.hpp"
 #include "contract/contract_return.hpp"
 #include "contract/step_breaches.hpp"
@@ -23,7 +23,7 @@ const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
 
 std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
   const std::shared_ptr<const AgentContract> held_to = contract();
-  lock.unlock();  // Schemas and patterns are slow, and need no lock.
+  lock.unlock();  // Checking schemas and patterns is slow and needs no lock.
   std::vector<StepBreach> broken = judge_step(*held_to, step);
   lock.lock();
   return broken;
@@ -63,7 +63,7 @@ Input Run::judge_return() {
     std::string problem = "has no conversion to JSON";
     bool checkable = false;
     try {
-      // A value without a conversion has neither forbidden texts nor a checkable shape.
+      // A value without a JSON conversion has no forbidden texts and no shape to check.
       checkable = call_.table->result_json(call_.frame, result) || held_to.output_schema.empty();
     } catch (...) {
       problem = "was not converted to JSON: " + current_exception_text();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run has beside its frame, once something was recorded, reported or stored.
+// The data of a run beside its frame, once something was recorded, reported or stored.
 
 #include "base/made_once.hpp"
 #include "effects/effects.hpp"
@@ -24,43 +24,43 @@
 
 namespace triage::inline v0_1::detail {
 
-// What few runs need: effects, gates, guards, waits. Made at the first use of any of it, since a
-// process may have many runs open.
+// What only few runs need: effects, gates, guards, waits. Allocated on first use, because a process
+// may have many runs open.
 struct RareRunData {
   EffectTurns effect_turns{};
-  // Of effects whose compensation or reconciliation only this process knows.
+  // Effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
-  std::unique_ptr<AttemptTime> attempt_time{};      // Of the attempt under way, if it is limited.
-  std::shared_ptr<const AgentContract> contract{};  // Set by the callable; else the agent's holds.
-  std::vector<StepBreach> breaches{};               // Of the contract, by steps of the attempt.
-  std::optional<Classification> broken_return{};    // Why the value it returned is no success.
+  std::unique_ptr<AttemptTime> attempt_time{};      // Of the current attempt, if limited.
+  std::shared_ptr<const AgentContract> contract{};  // The callable's; null: the agent's.
+  std::vector<StepBreach> breaches{};               // By steps of the attempt.
+  std::optional<Classification> broken_return{};    // Why the returned value is not a success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
   std::string proposed{};                 // … and the fingerprint of the step it judged.
   std::optional<RecoveryAction> wait{};   // How the attempt asked to wait: sleep_until, wait …
-  std::string awaited{};                  // … and for which signal.
-  std::string sleep_place{};              // … and where, if it sleeps until a time (sleep_until).
+  std::string awaited{};                  // … for which signal …
+  std::string sleep_place{};              // … or, for sleep_until, at which place.
   WallTime::duration sleep_length{0};
-  std::map<std::string, int> sleeps{};  // How often the attempt slept, by the state it had then.
-  std::string token{};                  // Of the suspension that begins, until it is handed over.
-  std::string spent_ticket{};  // Hash of the token of the suspension that the run went on from.
+  std::map<std::string, int> sleeps{};  // How often the attempt slept, by its state.
+  std::string token{};                  // Of a suspension that begins, until it is returned.
+  std::string spent_ticket{};           // Hash of the token by which the run continued.
   Asking asking{};
   WaitingChild child{};
 };
 
-// What a run needs when something fails.
+// Data needed once something fails.
 struct Failing {
-  Failing() noexcept {}      // Provided, so that make_unique does not clear the memory first.
+  Failing() noexcept {}      // User-provided, so that make_unique does not clear the memory first.
   FailureContext context{};  // Its history grows with each failure.
-  Situation situation{};     // What the driver and the machine tell each other about it.
+  Situation situation{};     // Exchanged by the driver and the machine.
 };
 
 inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
 
 // What a run has beside its frame. Outlives it when the run is suspended.
 struct RunData {
-  RunData() {}  // Provided, so that make_unique does not clear the memory first.
+  RunData() {}  // User-provided, so that make_unique does not clear the memory first.
   explicit RunData(bool auto_checkpoint) : journal({}, auto_checkpoint) {}
 
   // Made under the run's lock while an attempt is open.
@@ -68,7 +68,7 @@ struct RunData {
     if (!made_extras) made_extras = std::make_unique<RareRunData>();
     return *made_extras;
   }
-  std::unique_ptr<RareRunData> made_extras{};  // Null: none of it was needed yet.
+  std::unique_ptr<RareRunData> made_extras{};  // Null until needed.
 
   // Of the newest failure. Made by whichever thread needs it first.
   [[nodiscard]] Failing& failing() {
@@ -77,8 +77,8 @@ struct RunData {
   }
   [[nodiscard]] FailureContext& context() { return failing().context; }
   [[nodiscard]] Situation& situation() { return failing().situation; }
-  MadeOnce<Failing> made_failing{};  // Null: nothing has failed yet.
-  // What the current attempt has reported; without facts if that is nothing.
+  MadeOnce<Failing> made_failing{};  // Null until something fails.
+  // What the current attempt reported; without facts if nothing.
   [[nodiscard]] const Failure& failure() const noexcept {
     static const Failure none;
     return reported ? *reported : none;
@@ -88,37 +88,37 @@ struct RunData {
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
-  // Written by whoever flushes or renews, read by all who record.
+  // Written by the thread that flushes or renews, read by all that record.
   std::atomic<bool> started{false};    // The store knows the run and we hold its lease.
-  std::atomic<bool> detached{false};   // The store failed; the run goes on from memory.
-  std::atomic<bool> fenced{false};     // Another owner has the run: nothing is written any more.
-  std::size_t opening = 0;             // The first records of writer.pending, for start().
-  std::optional<Error> refused{};      // What the store will never take: the run must fail.
+  std::atomic<bool> detached{false};   // The store failed; the run continues in memory.
+  std::atomic<bool> fenced{false};     // Another owner has the run; nothing is written any more.
+  std::size_t opening = 0;             // How many of writer.pending start() takes.
+  std::optional<Error> refused{};      // The store will never take it: the run must fail.
   std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
-  Sequence damaged_at = 0;  // First record that could not be used when the run was resumed.
-  std::mutex flushing{};    // One flush of this run at a time; taken before the run's mutex.
+  Sequence damaged_at = 0;             // First unusable record when the run was resumed.
+  std::mutex flushing{};  // One flush of this run at a time; taken before the run's mutex.
   std::shared_ptr<const Failure> reported{};      // By the current attempt; null: nothing yet.
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
   std::optional<Error> sticky{};         // Ends the run when the callable returns.
-  std::uint64_t newest_call_tokens = 0;  // That the current attempt recorded.
+  std::uint64_t newest_call_tokens = 0;  // Recorded by the current attempt.
   std::size_t restored_steps = 0;        // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
-  // For the failure at hand, by threads that record; the driver moves them over.
+  // For the current failure, by threads that record; collected by the driver.
   std::vector<std::string> new_notes{};
   Json task{};                                // Null if it is not stored.
-  std::unique_ptr<RecoveryAction> decided{};  // What decide() was given.
+  std::unique_ptr<RecoveryAction> decided{};  // The action passed to decide().
   std::optional<TimePoint> started_at{};
-  const char* no_attempt = nullptr;  // Why none can be started any more; static.
+  const char* no_attempt = nullptr;  // Why no more can be started; static.
   bool gate_refused = false;         // A gate refused the attempt …
-  bool gate_closed = false;          // … and named no time to ask again.
+  bool gate_closed = false;          // … and named no time to retry.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.
-  int classified_attempt = -1;  // Whose failure context() describes; -1: there was none yet.
-  std::optional<Sequence> chosen_from{};  // The checkpoint that ResumeOptions::from named.
+  int classified_attempt = -1;                   // The attempt context() describes; -1: none yet.
+  std::optional<Sequence> chosen_from{};         // The checkpoint named by ResumeOptions::from.
 };
 
 }  // namespace triage::inline v0_1::detail

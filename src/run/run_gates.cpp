@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked before an attempt or a call of one may start: gates and budgets.
+// Gates and budgets, which are asked before an attempt or a call may start.
 #include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/saturate.hpp"
@@ -42,7 +42,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   }
 }
 
-// It was nobody outside who refused.
+// The refusal came from this agent's own gate.
 Failure Run::refusal(const GateAnswer& answer, const char* what) {
   Failure failure{
       .text = "a gate of this agent refused " + std::string(what) + ": " + answer.message,
@@ -52,7 +52,7 @@ Failure Run::refusal(const GateAnswer& answer, const char* what) {
   return failure;
 }
 
-// Before an attempt. The machine decides what becomes of a gate that wants to be asked later.
+// Before an attempt. The machine decides what to do if a gate asks to wait.
 Input Run::enter_gates() {
   GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
   if (data_ && data_->classified_attempt >= 0) {
@@ -66,7 +66,7 @@ Input Run::enter_gates() {
     Situation& s = data().situation();
     s.gate_wait = answer.wait;
     s.gate_waited =
-        Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // When it is over.
+        Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // After this wait.
     s.gate_message = std::move(answer.message);
     s.gate_time_left.reset();
     if (const auto latest = deadline()) s.gate_time_left = *latest - now();
@@ -87,7 +87,7 @@ Input Run::refuse_entry(const GateAnswer& answer) {
   return Input::failed;
 }
 
-// The gate would let it pass after the deadline only.
+// The gate would only admit the attempt after the deadline.
 Input Run::refuse_held() {
   Situation& s = data_->situation();
   s.gate_waited = Duration::zero();
@@ -101,7 +101,7 @@ Input Run::wait_at_gate(Duration delay) {
   return woke ? Input::woke : cancel("the stop token was triggered");
 }
 
-// After it: what the gates learn from it.
+// After the attempt: reports to the gates how it went.
 void Run::leave_attempt(bool succeeded) {
   if (permit_ == nullptr) return;
   if (succeeded) {
@@ -130,7 +130,7 @@ Result<Permit> Run::enter_call(int attempt, std::string_view tool, std::string_v
   return report(attempt, refusal(answer, "a call"));
 }
 
-// A budget that several agents of the chain share, or have as a parent, is charged once.
+// A budget shared by several agents of the chain, or by parents, is charged once.
 Result<Reservation> Run::reserve(int attempt, const Usage& estimate) {
   if (const Lock lock(mutex_); is_late(attempt)) return ended_attempt();
   std::vector<std::shared_ptr<Budget>> budgets;

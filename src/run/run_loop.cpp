@@ -75,7 +75,7 @@ Input Run::run_callable(Attempt& attempt) {
     const Lock lock(mutex_);
     if (!data().sticky && data_->failure().text.empty()) {
       Failure stopped = data_->failure();
-      stopped.text = "the attempt was stopped";  // Thrown by hand.
+      stopped.text = "the attempt was stopped";  // Thrown by the callable itself.
       data_->report(std::move(stopped));
     }
   } catch (const std::exception& exception) {
@@ -102,7 +102,7 @@ inline bool Run::just_called(Input* result) {
   return false;
 }
 
-// The blocking driver: does what the machine asks for and tells it what came of it.
+// The blocking driver: does what the machine asks for and reports the result.
 Outcome Run::execute(RunMachine::Begins begins, Input input) {
   RunMachine machine(core_.rules, limits(), has_store(), begins);
   std::optional<Permit> permit;
@@ -212,7 +212,7 @@ Input Run::invoke() {
   return settle(result, over);
 }
 
-// Forgets what the attempt before left behind.
+// Clears what the previous attempt left behind.
 void Run::prepare_attempt() {
   RunData& b = *data_;
   b.reported.reset();
@@ -237,7 +237,7 @@ void Run::prepare_attempt() {
     b.made_extras->broken_return.reset();
   }
   b.newest_call_tokens = 0;
-  // What set-up had to say belongs to the first failure.
+  // Notes taken during set-up belong to the first failure.
   if (b.classified_attempt >= 0) {
     collect_notes();
     b.context().notes.clear();
@@ -250,10 +250,10 @@ void Run::prepare_attempt() {
   }
 }
 
-// What the end of an attempt means once its errors and a cancellation are taken into account.
+// What the end of an attempt means, considering sticky errors and cancellation.
 Input Run::settle(Input result, bool out_of_time) {
   {
-    const Lock lock(mutex_);  // Whoever is still recording has done so after this.
+    const Lock lock(mutex_);  // Waits for threads that are still recording.
     data_->journal.end_checkpoint();
   }
   if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
@@ -269,7 +269,7 @@ Input Run::settle(Input result, bool out_of_time) {
                      .type = FailureType::unknown,
                      .reason = std::string(effect_in_doubt)});
       data_->child.reset();
-      return Input::failed;  // Somebody wants to be asked.
+      return Input::failed;  // The hook is asked first.
     }
     end_in_store(end_status(sticky->code),
                  Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
@@ -353,7 +353,7 @@ Outcome Run::end() {
     emit(EventKind::late_call, {.number = late});
   }
   if (b.suspension) {
-    // A token is given out only for what the store has.
+    // A token is only returned for a stored suspension.
     if (Result<void> stored = drain_strictly(); !stored) {
       end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
       static_cast<void>(drain_strictly());

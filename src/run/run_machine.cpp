@@ -108,7 +108,7 @@ Next RunMachine::enter(Input input) {
 Next RunMachine::choose() {
   Situation& s = *at_;
   s.by_guard = false;
-  // No policy is asked about a doubt: running again would only come to it again.
+  // No policy is asked if an effect is in doubt: another attempt would meet the same doubt.
   if (s.in_doubt) {
     s.action = RecoveryAction::escalate(*s.in_doubt);
     return before_escalation(exhausted_limit().has_value());
@@ -179,14 +179,14 @@ Next RunMachine::within_limits() {
   return s.action.kind == RecoveryAction::Kind::escalate ? before_escalation(false) : announce();
 }
 
-// Asked once a failure, whatever the escalation's cause.
+// Asked once per failure, whatever the reason for escalating.
 Next RunMachine::before_escalation(bool by_limit) {
   if (!rules_.asks_escalation || std::exchange(at_->escalation_asked, true)) return announce();
   by_limit_ = by_limit;
   return go(Phase::asking_escalation, Do::ask_escalation);
 }
 
-// A limit cannot be talked away: then only actions that do not run the callable again are taken.
+// A limit is final: only actions that do not run the callable again are accepted.
 Next RunMachine::escalation_answered() {
   Situation& s = *at_;
   if (!s.instead) return announce();
@@ -213,7 +213,7 @@ Next RunMachine::announce() {
   return rules_.announces ? go(Phase::announcing, Do::announce) : act();
 }
 
-// --- Carrying it out.
+// --- Carrying out the action.
 
 Next RunMachine::act() {
   Situation& s = *at_;
@@ -240,13 +240,13 @@ Next RunMachine::act() {
   s.undoing = {};
   const bool wanted = action.kind == RecoveryAction::Kind::abort
                           ? rules_.undoes_on_abort
-                          // What is in doubt for an action that became this one is so still.
+                          // An effect in doubt stays so when another action becomes an escalation.
                           : rules_.undoes_on_escalate && !s.in_doubt && !s.undoing_refused;
   return wanted ? go(Phase::undoing, Do::undo) : give_up();
 }
 
-// The chosen action cannot be carried out: the failure is escalated, unless on_escalate has a
-// better idea and has not been asked yet.
+// The chosen action cannot be carried out: escalates the failure, after asking on_escalate if it
+// has not been asked yet.
 Next RunMachine::escalate_instead(std::string message) {
   at_->action = RecoveryAction::escalate(std::move(message));
   return before_escalation(false);

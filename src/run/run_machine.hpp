@@ -14,32 +14,32 @@
 
 namespace triage::inline v0_1::detail {
 
-// What happened outside.
+// What happened outside the machine.
 enum class Input : std::uint8_t {
-  start,      // The run begins, or begins another attempt in another process.
-  decided,    // It goes on with Situation::action, which was decided on while it stood still.
-  succeeded,  // The callable returned a value.
-  failed,     // The callable failed, or no attempt could be made.
-  stopped,  // The run ends in a way that no recovery applies to: cancelled, or the library failed.
-  drained,  // Everything recorded so far is in the store, or the run goes on without it.
-  broken,   // The store failed, and the run must not go on without it.
-  woke,     // The wait is over.
-  entered,  // The gates let the attempt pass.
-  held,     // A gate wants to be asked again after Situation::gate_wait.
-  classified,  // The situation says what is known of the failure.
-  done,        // What was asked for has been done; Situation::undoing tells how an undo went.
-  answered,    // Who was asked has answered: Situation::action, or Situation::instead.
+  start,       // The run begins, or begins another attempt in another process.
+  decided,     // It continues with Situation::action, decided while it was suspended.
+  succeeded,   // The callable returned a value.
+  failed,      // The callable failed, or no attempt could be made.
+  stopped,     // The run ends without recovery: cancelled, or the library failed.
+  drained,     // Everything recorded is in the store, or the run continues without it.
+  broken,      // The store failed, and the run must not continue without it.
+  woke,        // The wait is over.
+  entered,     // The gates admitted the attempt.
+  held,        // A gate asks to be retried after Situation::gate_wait.
+  classified,  // The situation describes the failure.
+  done,        // The request was carried out; Situation::undoing has an undo's result.
+  answered,    // The answer is in Situation::action or Situation::instead.
   refused,     // The action cannot be carried out: Situation::problem.
 };
 
-// What the driver does, and which inputs it may answer with. `stopped` and `broken` always end the
-// run.
+// What the driver does, and the inputs that may follow. `stopped` and `broken` are always allowed
+// and end the run.
 enum class Do : std::uint8_t {
-  finish_undoing,  // What another process left half undone. → done
-  check_start,   // Whether an attempt may begin; `invoke` does so itself where there are no gates.
-                 // → done, failed
+  finish_undoing,  // Completes what another process left half undone. → done
+  check_start,   // Whether an attempt may begin; without gates `invoke` does this itself. → done,
+                 // failed
   enter_gates,   // → entered, held, failed
-  refuse_entry,  // The gate's wait is too long: it is a refusal. → failed
+  refuse_entry,  // The gate's wait is too long, so it counts as a refusal. → failed
   invoke,        // One attempt. → succeeded, failed
   drain,         // → drained
   classify,      // → classified
@@ -47,27 +47,27 @@ enum class Do : std::uint8_t {
   ask_policy,    // → answered, with Situation::action
   ask_escalation,  // on_escalate. → answered, with Situation::instead
   announce,        // The action: on_recovery, and the observer. → done
-  find_target,     // Of a rollback. → done, refused
-  learn_target,    // The state there, which only the store may know. → done, refused
-  undo,            // Effects, as far as the action wants it. → done, with Situation::undoing
-  apply,           // The action: what the next attempt begins with, or a value. → done, refused
-  suspend_wait,    // Instead of a long wait: suspends the run until then. → done
-  end_run,         // As Situation::ending says. → done
+  find_target,     // Finds a rollback's target. → done, refused
+  learn_target,    // Loads the target's state, which may only be in the store. → done, refused
+  undo,            // Undoes effects as the action requires. → done, with Situation::undoing
+  apply,           // Applies the action: prepares the next attempt, or a value. → done, refused
+  suspend_wait,    // Suspends the run instead of a long wait. → done
+  end_run,         // As described by Situation::ending. → done
   wait,            // For Next::delay. → woke
-  done,            // Nothing more: the run is over.
+  done,            // Nothing: the run is over.
 };
 
 struct Next {
   Do what = Do::done;
-  Duration delay{0};  // wait.
+  Duration delay{0};  // For wait.
 };
 
-// What holds for all failures of a run.
+// Constant for all failures of a run.
 struct Rules {
   bool has_gates = false;
-  bool tells_failure = false;    // Somebody wants to know of failures …
-  bool announces = false;        // … and of actions,
-  bool asks_escalation = false;  // … and to be asked before an escalation.
+  bool tells_failure = false;    // There are hooks for failures …
+  bool announces = false;        // … and for actions,
+  bool asks_escalation = false;  // … and one to ask before an escalation.
   bool undoes_on_rollback = false;
   bool undoes_on_abort = false;
   bool undoes_on_escalate = false;
@@ -75,8 +75,8 @@ struct Rules {
 
 // How effects were undone.
 struct Undoing {
-  std::optional<std::string> doubt{};   // Nothing was: one of them may or may not have happened.
-  std::vector<std::string> failures{};  // Those that are still in place.
+  std::optional<std::string> doubt{};   // Nothing was undone: this effect is in doubt.
+  std::vector<std::string> failures{};  // Effects still in place.
 };
 
 // How a run ends without a value.
@@ -85,21 +85,21 @@ struct Ending {
   std::string detail{};
 };
 
-// What the machine and its driver tell each other about a failure: facts in, an action out.
+// Exchanged by the machine and its driver about a failure: facts in, an action out.
 struct Situation {
-  // --- Facts, set before `classified`, and `can_suspend` and the time before `decided`.
+  // --- Facts, set before `classified`; `can_suspend` and the time also before `decided`.
   const FailureContext* context = nullptr;
-  int attempts = 0;  // That count against the limits.
+  int attempts = 0;  // Those that count against the limits.
   bool has_deadline = false;
-  bool can_suspend = false;               // The run would outlive this process.
-  const char* no_attempt = nullptr;       // Why none can be made any more; static.
-  bool gate_closed = false;               // A gate refused, and named no time to ask again.
+  bool can_suspend = false;               // The run can outlive this process.
+  const char* no_attempt = nullptr;       // Why no further attempt can be made; static.
+  bool gate_closed = false;               // A gate refused and named no time to retry.
   std::optional<std::string> in_doubt{};  // An effect of the attempt: nothing may run again.
-  const RecoveryAction* asked = nullptr;  // What a guard wants instead of the policy's answer.
-  std::string unsafe_steps{};             // Those that must not be repeated; empty: none.
+  const RecoveryAction* asked = nullptr;  // The action a guard wants instead of the policy's.
+  std::string unsafe_steps{};             // Steps that must not be repeated; empty: none.
   // --- With `held`, and `refuse_entry`.
   Duration gate_wait{0};
-  Duration gate_waited{0};  // Before.
+  Duration gate_waited{0};  // Before this wait.
   std::optional<Duration> gate_time_left{};
   std::string gate_message{};
   // --- Results.
@@ -108,15 +108,15 @@ struct Situation {
   std::optional<std::size_t>
       target{};  // Of a rollback: a position of the journal; null: its start.
   Undoing undoing{};
-  // --- What follows.
+  // --- What follows from them.
   RecoveryAction action{};
-  bool recorded = false;  // The journal has the action.
+  bool recorded = false;  // The journal contains the action.
   Ending ending{};
-  bool by_guard = false;             // The action is what a guard asked for.
-  std::string spent_limit{};         // In whose place on_escalate was asked.
-  bool escalation_asked = false;     // on_escalate has been asked about this failure.
-  bool undoing_refused = false;      // Effects are in doubt that were to be undone.
-  std::vector<std::string> notes{};  // For the failure; the driver takes them.
+  bool by_guard = false;             // A guard asked for the action.
+  std::string spent_limit{};         // The limit that on_escalate is asked instead of.
+  bool escalation_asked = false;     // For this failure.
+  bool undoing_refused = false;      // Effects to be undone are in doubt.
+  std::vector<std::string> notes{};  // About the failure; taken by the driver.
 };
 
 class RunMachine {
@@ -124,8 +124,8 @@ class RunMachine {
   enum class Phase : std::uint8_t {
     ready,             // Nothing has happened yet.
     resuming,          // finish_undoing, then drain.
-    settling_start,    // That the run was resumed is durable before its callable can kill it.
-    entering,          // In front of the gates …
+    settling_start,    // The resumption must be durable before the callable can crash.
+    entering,          // At the gates …
     held,              // … and waiting there.
     attempting,        // The callable runs.
     settling_success,  // Draining before the value is returned.
@@ -140,7 +140,7 @@ class RunMachine {
     applying,
     waiting,  // Between two attempts.
     ending_run,
-    ending,  // Draining before the end is told.
+    ending,  // Draining before the end is reported.
     finished,
   };
   enum class Begins : std::uint8_t { anew, resumed, in_first_attempt };
@@ -154,10 +154,10 @@ class RunMachine {
         resumed_(begins == Begins::resumed) {}
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
-  // From now on; before the first input that needs it.
+  // Sets the situation; call before the first input that needs one.
   void meet(Situation& situation) noexcept { at_ = &situation; }
 
-  // An input that the phase does not expect ends the run.
+  // An input that is unexpected in the current phase ends the run.
   [[nodiscard]] Next next(Input input) {
     if (phase_ == Phase::attempting) [[likely]] {
       if (input == Input::succeeded) return settle(Phase::settling_success);
@@ -180,13 +180,13 @@ class RunMachine {
     return rules_.has_gates ? go(Phase::entering, Do::check_start)
                             : go(Phase::attempting, Do::invoke);
   }
-  // What was recorded is stored before anybody builds on it.
+  // What was recorded must be stored before anything relies on it.
   Next settle(Phase phase) noexcept {
     if (has_store_) return go(phase, Do::drain);
     if (phase == Phase::settling_failure) return go(Phase::classifying, Do::classify);
     return finish();
   }
-  // A store that broke is not drained again.
+  // A store that failed is not drained again.
   Next stop(Input input) noexcept {
     return input == Input::broken ? finish() : settle(Phase::ending);
   }
@@ -218,18 +218,18 @@ class RunMachine {
   Phase phase_;
   bool has_store_;
   bool resumed_;
-  bool decided_ = false;   // The run went on with a decision.
-  bool by_limit_ = false;  // on_escalate is asked in the place of a limit.
-  bool chosen_ = false;    // The first action about this failure has been announced.
+  bool decided_ = false;   // The run continued with a decision.
+  bool by_limit_ = false;  // on_escalate is asked because of a limit.
+  bool chosen_ = false;    // The first action for this failure was announced.
   bool target_found_ = false;
 };
 
-// What an action asks for, if it is to be after a time below zero.
+// The negative delay that an action asks for, if any.
 [[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
-// Why strict_idempotency forbids an action that runs these steps again.
+// Why strict_idempotency forbids an action that repeats these steps.
 [[nodiscard]] std::string forbidden_repetition(RecoveryAction::Kind kind, const std::string& steps);
-// What the next attempt is told if the strategy has nothing to say: how the contract was broken.
+// The default hint for the next attempt: how the contract was broken.
 [[nodiscard]] std::string contract_hint(const FailureContext& context);
 
 }  // namespace triage::inline v0_1::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an attempt records: the locked half of Attempt. Its effects are in effects.cpp.
+// What an attempt records: the locked part of Attempt. Effects are in effects.cpp.
 #include "base/error_more.hpp"
 #include "base/run_catching.hpp"
 #include "contract/step_breaches.hpp"
@@ -21,7 +21,7 @@ Result<void> check_size(std::string_view text, std::size_t longest, const std::s
                                            " bytes; allowed are 1 to " + std::to_string(longest)};
 }
 
-// Tools do return NaN, and CBOR keeps it; only what cannot be stored at all is refused.
+// NaN is kept, because tools return it and CBOR can store it; only unstorable values are refused.
 Result<void> check_step(const Step& step) {
   for (const Json* json : {&step.tool_input, &step.tool_output, &step.metadata}) {
     if (!json->is_structured() && !json->is_binary() && !json->is_discarded()) continue;
@@ -32,7 +32,7 @@ Result<void> check_step(const Step& step) {
   return outcome::success();
 }
 
-// State comes as a whole or as a patch; both are objects.
+// A full state and a patch are both objects.
 Result<void> check_state(const Json& state, const std::string& what, const std::string& hint) {
   if (state.is_object()) return check_json(state, what);
   return Error{Errc::invalid_argument, what + " must be a JSON object" + hint + "; this is a " +
@@ -54,14 +54,14 @@ bool Run::is_late(int attempt) {
   return true;
 }
 
-// What came behind a record that the store refused would tell of a state that never was.
+// Anything after a record that the store refused would describe a state that never existed.
 bool Run::takes_nothing(int attempt) { return is_late(attempt) || (data_ && data_->refused); }
 
 void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
   std::optional<Error>& sticky = data().sticky;
-  // A store that fails in passing must not hide that an effect is in doubt.
+  // A later store error must not hide that an effect is in doubt.
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
@@ -277,8 +277,7 @@ Error Run::report(int attempt, Failure&& failure) {
   return error;
 }
 
-// The callable returned an Error: either what report() made, or one of its own or of a nested
-// agent.
+// The callable returned an Error: one made by report(), its own, or a nested agent's.
 void Run::report_error(int attempt, Error&& error) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;

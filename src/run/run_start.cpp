@@ -28,7 +28,7 @@ std::optional<Input> Run::refuse_to_start() {
     }
   }
   if (const std::optional<TimePoint> until = deadline()) {
-    // Nothing that takes time lies between the start of a run without set-up and its first attempt.
+    // Without set-up nothing takes time between the run's start and its first attempt.
     const TimePoint instant = attempt_ == 0 && began_ && !data_ ? *began_ : now();
     if (!began_) began_ = instant;
     attempt_began_ = instant;
@@ -69,14 +69,14 @@ void Run::learn_duration() noexcept {
   if (!core_.options.learn_duration || !attempt_began_) return;
   const Duration::rep took = (now() - *attempt_began_).count();
   const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
-  // One that succeeded although the average left no time for it has proved the average wrong.
+  // Success despite the average leaving no time for it proves the average wrong.
   const auto until = deadline();
   const bool proved = until && Duration(before) >= *until - *attempt_began_;
   core_.learnt_duration.store(before == 0 || proved ? took : before + (took - before) / 8,
                               std::memory_order_relaxed);
 }
 
-// Only successes teach how long attempts take, so what nobody may try would be believed for ever.
+// Only successes teach durations, so without exceptions a wrong average would stay for ever.
 bool Run::tries_anyway(Duration left) const noexcept {
   constexpr std::uint64_t every = 8;
   if (core_.options.expected_duration >= left) return false;

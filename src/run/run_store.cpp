@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How what a run recorded gets into its store: drains, a store that fails, and the lease in waits.
+// How records reach the store: drains, failing stores, and the lease during waits.
 #include "base/run_catching.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
@@ -9,12 +9,12 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Another try cannot end better.
+// A retry cannot help.
 bool is_final(Errc code) noexcept {
   return code == Errc::fenced || code == Errc::invalid_argument || code == Errc::conflict;
 }
 
-// Zero if no other process could take the run.
+// Zero if no other process could take the run over.
 Duration renew_interval(const CheckpointStore& store) noexcept {
   const StoreCapabilities can = store.capabilities();
   return can.shared_by_processes ? Duration(can.renew_every) : Duration::zero();
@@ -33,7 +33,7 @@ bool Run::fails_with_store() const noexcept {
 void Run::note_fenced() {
   const Lock lock(mutex_);
   data_->fenced = true;
-  data_->started = false;  // Not ours to release any more.
+  data_->started = false;  // No longer ours to release.
 }
 
 std::optional<Error> Run::refused_record() const {
@@ -41,8 +41,8 @@ std::optional<Error> Run::refused_record() const {
   return data_->refused;
 }
 
-// The oldest record that waits is one that the store will never take. The run fails, and what it
-// says about its end must not wait for ever behind that record.
+// The store will never take the oldest pending record. The run fails, and the records of its end
+// must not be stuck behind that one.
 void Run::give_up_refused(Error why) {
   const Lock lock(mutex_);
   RunData& b = *data_;
@@ -110,18 +110,18 @@ Result<void> Run::drain_or_degrade() {
 
 Input Run::drain() {
   Result<void> drained = drain_or_degrade();
-  // The end of a run is worth a second try: what was lost may have been the answer only.
+  // The end of a run is worth a second try: perhaps only the reply was lost.
   const bool ended = data_->writer.status != RunStatus::running;
   if (ended && data_->detached && (drained || !is_final(drained.error().code))) {
     drained = drain_or_degrade();
   }
   if (drained) return Input::drained;
   Error& error = drained.error();
-  // Whether it has finished is decided when all that could be stored of it is.
+  // Whether it has finished is only decided once everything possible is stored.
   const bool finished = data_->writer.status == RunStatus::finished && !is_final(error.code);
   if (!data_->outcome && !finished) {
     if (!data_->failure().text.empty()) {
-      if (data_->classified_attempt != attempt_) {  // The store was to be written first.
+      if (data_->classified_attempt != attempt_) {  // Draining comes before classification.
         data_->context().classification = {};
         complete_context();
       }
@@ -132,8 +132,8 @@ Input Run::drain() {
   return Input::broken;
 }
 
-// A run that broke off because of its store has no end yet, and one that finished behind a record
-// that was refused has another one.
+// Records an end for a run that broke off because of its store, and another one for a run that
+// finished after a record was refused.
 Result<void> Run::store_end() {
   if (!has_store() || data_->fenced) return outcome::success();
   RunData& b = *data_;
@@ -148,8 +148,8 @@ Result<void> Run::store_end() {
   return stored;
 }
 
-// What a cancelled run, or one that the library could not go on with, has in the store is no lie:
-// it can be continued. Neither is an effect in doubt, which must be told before all else.
+// Cancellations and library errors are not replaced: what is stored of such runs is correct and can
+// be continued. Nor is an effect in doubt, which matters most.
 void Run::tell_unstored(const Error& why) {
   Outcome& outcome = data_->outcome;
   if (data_->suspension) return;
@@ -177,7 +177,7 @@ void Run::keep_lease() {
   Lease lease;
   {
     const Lock lock(mutex_);
-    if (!b.renewed) b.renewed = instant;  // What was recorded before the first wait has renewed it.
+    if (!b.renewed) b.renewed = instant;  // Recording before the first wait renewed it.
     if (instant - *b.renewed < every) return;
     b.renewed = instant;
     lease = b.writer.lease;
@@ -197,7 +197,7 @@ bool Run::rest_until(TimePoint until) {
       return false;
     }
     keep_lease();
-    if (last || (data_ && data_->fenced)) return true;  // Nothing is worth waiting for then.
+    if (last || (data_ && data_->fenced)) return true;  // The lease is lost, or the wait is over.
   }
 }
 

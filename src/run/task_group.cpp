@@ -23,7 +23,7 @@ void TaskGroup::keep(std::exception_ptr thrown) noexcept {
   request_stop();
 }
 
-// A thread may start another one as long as it runs.
+// A running thread may start further ones.
 void TaskGroup::wait() noexcept {
   for (;;) {
     std::vector<std::thread> running;

@@ -15,7 +15,7 @@ bool states_terms(RecordKind kind) {
          kind == RecordKind::resumed;
 }
 
-// The library's own verdict on a run that had died before: no work was done until then.
+// A quarantine is recorded later by the library: the dead run did no work until then.
 bool is_quarantine(const Record& record) {
   if (record.kind() != RecordKind::stopped) return false;
   const auto body = record.body();
@@ -41,7 +41,7 @@ Terms terms_of(const JournalReading& reading) {
     const auto decoded = record->body();
     if (!decoded || !decoded.value().is_object()) continue;
     const Json& body = decoded.value();
-    if (!body.contains("elapsed_ns")) continue;  // From before it was recorded.
+    if (!body.contains("elapsed_ns")) continue;  // An older record without this field.
     Terms terms{.deadline = time_field(body, "deadline_ms"),
                 .elapsed = Duration(std::max<Duration::rep>(
                     0, number_field<Duration::rep>(body, "elapsed_ns", 0)))};
@@ -49,7 +49,7 @@ Terms terms_of(const JournalReading& reading) {
       terms.limits = limits_from(*limits);
     }
     if (record->kind() != RecordKind::suspended && worked_until) {
-      // Clocks that were set do not count backwards.
+      // Clocks that were set back do not count.
       terms.elapsed += std::max(milliseconds(0), *worked_until - record->time());
     }
     return terms;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run was given when it began: its deadline, limits of its own, and how long it has been at
-// work. Journaled whenever it begins, waits or goes on, so that it goes on with what it had.
+// What a run was given at its start: its deadline, its own limits, and its working time so far.
+// Journaled whenever it starts, waits or continues, so that these survive a change of process.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
@@ -15,16 +15,16 @@ namespace triage::inline v0_1::detail {
 struct Terms {
   std::optional<WallTime> deadline{};
   std::optional<Limits> limits{};
-  Duration elapsed{0};  // Without the time that the run was suspended, stopped or dead.
+  Duration elapsed{0};  // Excludes time spent suspended, stopped or dead.
 };
 
-// Sets the fields in the body of a record; what a run does not have is removed.
+// Sets the fields in a record's body; removes those that are unset.
 void put_terms(const Terms& terms, Json& body);
-// As the newest record that states them says. The time until the newest record of a run that died
-// counts as elapsed.
+// From the newest record that states them. If a run died, the time until its newest record counts
+// as elapsed.
 [[nodiscard]] Terms terms_of(const JournalReading& reading);
 
-// A point of one clock on the other one; far ones stay in range.
+// Converts a point in time between the two clocks; distant ones stay in range.
 [[nodiscard]] WallTime wall_time(Clock& clock, TimePoint when);
 [[nodiscard]] TimePoint time_point(Clock& clock, WallTime when);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One wait inside an attempt, until a time or for a signal, as a state machine that only computes;
-// see run_machine.hpp. signals.cpp has the blocking driver.
+// A wait inside an attempt, until a time or for a signal, as a state machine that only computes;
+// see run_machine.hpp. The blocking driver is in signals.cpp.
 
 #include "triage/clock.hpp"
 
@@ -13,8 +13,8 @@ namespace triage::inline v0_1::detail {
 
 enum class WaitInput : std::uint8_t {
   start,
-  measured,  // WaitFacts are new.
-  seen,      // The signal is there.
+  measured,  // WaitFacts were updated.
+  seen,      // The signal was sent.
   unseen,
   drained,
   woke,
@@ -23,11 +23,11 @@ enum class WaitInput : std::uint8_t {
 enum class WaitDo : std::uint8_t {
   measure,  // How much time is left. → measured
   look,     // For the signal. → seen, unseen
-  drain,    // Who waits may be killed meanwhile. → drained
+  drain,    // The process may be killed while it waits. → drained
   rest,     // For WaitNext::delay. → woke
-  refuse,   // It would be waited beyond the run's deadline: the attempt fails.
-  suspend,  // The run goes on later, maybe in another process.
-  done,     // The time has come, or the signal.
+  refuse,   // The wait would exceed the run's deadline: the attempt fails.
+  suspend,  // The run continues later, possibly in another process.
+  done,     // The time has come, or the signal was sent.
 };
 
 struct WaitNext {
@@ -36,19 +36,19 @@ struct WaitNext {
 };
 
 struct WaitFacts {
-  Duration left{0};                         // Until what is waited for; below zero: it is over.
+  Duration left{0};                         // Until the end of the wait; negative: it is over.
   std::optional<Duration> deadline_left{};  // Until the run's deadline, if it has one.
-  bool can_suspend = false;                 // The attempt can be made again in another process.
+  bool can_suspend = false;                 // Another process can repeat the attempt.
 };
 
 class WaitMachine {
  public:
-  // A signal is looked for every `poll`. A wait longer than `longest` suspends the run if it can.
+  // Checks for a signal every `poll`. A wait longer than `longest` suspends the run if possible.
   WaitMachine(bool for_signal, Duration longest, Duration poll) noexcept
       : for_signal_(for_signal), longest_(longest), poll_(poll) {}
 
-  // The order of what follows matters: a signal that was sent in time is seen, because the time is
-  // measured before it is looked for.
+  // The order matters: time is measured before the signal is looked for, so a signal sent in time
+  // is always seen.
   [[nodiscard]] WaitNext next(WaitInput input, const WaitFacts& facts) const noexcept {
     switch (input) {
       case WaitInput::start:

@@ -58,7 +58,7 @@ std::optional<RunStatus> parse_run_status(std::string_view name) noexcept {
 
 CheckpointStore::CheckpointStore() = default;
 CheckpointStore::~CheckpointStore() {
-  // A child made by fork() cannot destroy what its parent's thread waits on.
+  // A child made by fork() cannot destroy a condition that its parent's thread waits on.
   if (queue_ && queue_->is_foreign()) static_cast<void>(queue_.release());
 }
 
@@ -93,7 +93,7 @@ Result<State> CheckpointStore::load_state(const CheckpointId& id) {
 Result<std::vector<CheckpointInfo>> CheckpointStore::checkpoints(const RunId& run) {
   TRIAGE_TRY(reading, read(run, {}));
   TRIAGE_TRY(journal, Journal::fold(reading));
-  journal.end_checkpoint();  // What an attempt was doing when its process died.
+  journal.end_checkpoint();  // Includes what an attempt was doing when its process died.
   std::vector<CheckpointInfo> all;
   all.reserve(journal.positions().size());
   for (std::size_t i = 0; i < journal.positions().size(); ++i) all.push_back(journal.info(i));

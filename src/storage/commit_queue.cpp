@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::chrono::milliseconds idle_after{200};
 constexpr std::chrono::milliseconds longest_retry{30'000};
-// What a store that failed is given at first: it may fail again, and that costs less.
+// The first batch for a store that has failed: small, because it may fail again.
 constexpr std::size_t most_in_a_probe = 64;
 
-// The status that goes with records behind which others still wait is not that of the newest.
+// While later records are still waiting, the newest status does not apply yet.
 RunStatus status_after(bool all, RunStatus status) noexcept {
   return all ? status : RunStatus::running;
 }
 
-// Nobody waits for an answer, so a user's exception has nobody to go to.
+// No caller waits for a result, so an exception of the user's store is dropped.
 void be_idle(CheckpointStore& store) noexcept {
   try {
     store.idle();
@@ -43,7 +43,7 @@ CommitQueue::~CommitQueue() { stop(); }
 bool CommitQueue::is_foreign() const noexcept { return ::getpid() != pid_; }
 
 void CommitQueue::stop() noexcept {
-  if (is_foreign()) return;  // There is no such thread here.
+  if (is_foreign()) return;  // fork() did not copy the thread.
   {
     const std::scoped_lock lock(mutex_);
     stopped_ = true;
@@ -74,7 +74,7 @@ void CommitQueue::list(RunWriter& writer) {
 void CommitQueue::enqueue(RunWriter& writer, Record record) {
   writer.queued = record.seq();
   writer.pending.push_back(std::move(record));
-  // A run whose store failed is tried again at its drains only, by the run itself.
+  // A run whose store failed is retried only by its own drains.
   if (!writer.failure && takes_background_ && writer.background) list(writer);
 }
 
@@ -91,7 +91,7 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
         "the store was opened before fork() and cannot be used in the child; open it again"};
   }
   if (takes_background_) {
-    // Before this thread's turn, so that whoever has it meanwhile commits this run, too.
+    // Listed before taking a turn, so that whichever thread has it now commits this run too.
     const std::scoped_lock run(*writer.mutex);
     list(writer);
   }
@@ -147,7 +147,7 @@ void CommitQueue::append(std::span<AppendBatch> batches) {
     return outcome::success();
   });
   if (called) return;
-  // Batches that were stored all the same count as appended when they come again.
+  // Batches that were stored nevertheless count as appended when they are offered again.
   for (AppendBatch& batch : batches) batch.outcome = called.error();
 }
 
@@ -180,7 +180,7 @@ void CommitQueue::commit(std::span<RunWriter*> writers) {
   if (works) retry_releases();
 }
 
-// Up to the record that the store does not take, which must not keep others from being stored.
+// Appends up to the first record that the store refuses, so that it does not block earlier ones.
 std::size_t CommitQueue::append_singly(const Taken& run, Result<void>& stored) {
   const std::span<const Record> records = std::span(run.records).first(run.offered);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -204,7 +204,7 @@ void CommitQueue::settle(Taken& run, Result<void> stored) {
   if (stored) {
     writer.failure.reset();
   } else {
-    // A try costs as much as there are records, so there must be as many new ones before the next.
+    // A retry costs as much as there are records, so at least that many new ones must come first.
     writer.failure = std::move(stored).error();
     writer.retry_at = writer.queued + records.size();
   }
@@ -215,11 +215,11 @@ void CommitQueue::settle(Taken& run, Result<void> stored) {
   writer.pending = std::move(records);
 }
 
-// --- Leases that could not be given back.
+// --- Leases that could not be released.
 
 void CommitQueue::release(Lease lease) {
   if (is_foreign()) return;
-  lease.holder.reset();  // Nobody goes on with the run.
+  lease.holder.reset();  // The run is not continued here.
   if (run_catching([&] { return store_.release(lease); })) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -236,7 +236,7 @@ void CommitQueue::retry_releases() {
     const std::scoped_lock lock(mutex_);
     leases.swap(unreleased_);
   }
-  // A run that was taken over since is not touched: its epoch is another one.
+  // A run that was taken over meanwhile has a new epoch, so it is not affected.
   const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
     const Result<void> released = run_catching([&] { return store_.release(lease); });
     return !released && (released.error().code == Errc::io || released.error().code == Errc::busy);

@@ -2,9 +2,9 @@
 #pragma once
 // The queue in front of a store: group commit by leader.
 //
-// Recording appends to the run's own list and returns. Whoever must wait takes a turn and
-// writes everything queued, of all runs of the store, in its own thread; a background thread only
-// makes the same call. (A hand-over to a writer thread costs 8 times more than a commit.)
+// Recording appends to the run's own list and returns. A thread that must wait takes a turn and
+// writes everything queued, of all runs of the store; a background thread makes the same call.
+// (Handing over to a writer thread costs 8 times as much as a commit.)
 
 #include "storage/commit_turns.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -26,13 +26,13 @@ struct RunWriter {
   std::mutex* mutex = nullptr;
   Lease lease{};
   RunStatus status = RunStatus::running;
-  bool background = false;           // The store's thread writes soon.
+  bool background = false;           // The store's thread commits soon.
   std::vector<Record> pending{};     // Recorded, not yet durable, oldest first.
   Sequence queued = 0;               // Sequence of the newest record ever enqueued.
   std::atomic<Sequence> durable{0};  // Everything up to here is in the store.
   std::optional<Error> failure{};    // Why the last commit failed; empty while attached.
-  Sequence retry_at = 0;             // Then: recording alone tries again from here on.
-  bool listed = false;               // On the queue's list.
+  Sequence retry_at = 0;             // After a failure: recording alone retries from here on.
+  bool listed = false;               // In the queue's list.
 };
 
 // Thread-safety: all members may be called from several threads at once.
@@ -57,14 +57,14 @@ class CommitQueue {
   }
   // Forgets a run: nothing of it is touched afterwards.
   void remove(RunWriter& writer);
-  // Gives a lease back. If the store fails, the queue does it later: its thread, the next commit or
-  // retry_releases().
+  // Releases a lease. If the store fails, the release is retried by the queue's thread, by the next
+  // commit or by retry_releases().
   void release(Lease lease);
-  // Tries again what release() could not do; to be called before a run is taken over.
+  // Retries failed releases; call it before taking a run over.
   void retry_releases();
   // Joins the background thread. Idempotent.
   void stop() noexcept;
-  // In a child made by fork(): other threads' locks may be held here for ever.
+  // True in a child made by fork(), where locks of other threads may be held for ever.
   [[nodiscard]] bool is_foreign() const noexcept;
 
  private:
@@ -73,12 +73,12 @@ class CommitQueue {
     std::vector<Record> records;
     Lease lease;
     RunStatus status;
-    std::size_t offered;  // The first ones, which the store is given.
+    std::size_t offered;  // How many of them the store is given.
   };
 
   void list(RunWriter& writer);
   [[nodiscard]] Result<void> drain_in_turn(RunWriter& writer, Sequence wanted);
-  void commit(std::span<RunWriter*> writers);  // In this thread's turn.
+  void commit(std::span<RunWriter*> writers);  // During this thread's turn.
   void commit_listed();                        // Likewise.
   void append(std::span<AppendBatch> batches);
   [[nodiscard]] std::size_t append_singly(const Taken& run, Result<void>& stored);
@@ -93,7 +93,7 @@ class CommitQueue {
   std::vector<RunWriter*> listed_;
   std::condition_variable_any wake_;
   std::vector<Lease> unreleased_;
-  bool release_failed_ = false;  // Since the thread looked.
+  bool release_failed_ = false;  // Since the thread last looked.
   bool asleep_ = false;
   bool stopped_ = false;
   std::jthread thread_;

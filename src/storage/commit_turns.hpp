@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whose turn it is to commit: a mutex whose waiters can stop waiting when somebody else has done
-// their work.
+// Whose turn it is to commit: a mutex whose waiters can leave when another thread has done their
+// work.
 
 #include <atomic>
 #include <mutex>
@@ -13,7 +13,7 @@ class CommitTurns {
  public:
   void lock() { mutex_.lock(); }
   [[nodiscard]] bool try_lock() { return mutex_.try_lock(); }
-  // Wakes all who wait in wait_for_end_after(), not one after the other: most have nothing to do.
+  // Wakes all waiters of wait_for_end_after() at once: most have nothing left to do.
   void unlock() {
     mutex_.unlock();
     ended_.fetch_add(1, std::memory_order_release);
@@ -22,7 +22,7 @@ class CommitTurns {
 
   // How many turns have ended; wraps around.
   [[nodiscard]] int ended() const noexcept { return ended_.load(std::memory_order_acquire); }
-  // Returns when another turn has ended since ended() was `known`.
+  // Returns when another turn has ended since ended() returned `known`.
   void wait_for_end_after(int known) const noexcept {
     ended_.wait(known, std::memory_order_acquire);
   }

@@ -26,7 +26,7 @@ std::uint64_t bytes_of(const std::vector<Record>& records) {
   return bytes;
 }
 
-// Where the run went back to, or what a branch began with.
+// Positions to which the run went back, or with which a branch began.
 std::set<Sequence> returned_to(const JournalReading& reading) {
   std::set<Sequence> targets;
   for (const Record& record : reading.records) {
@@ -55,7 +55,7 @@ std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
   return stay;
 }
 
-// What the records are with the plan carried out.
+// The records with the plan applied.
 JournalReading with(const JournalReading& reading, const detail::CompactionPlan& plan) {
   JournalReading after{.info = reading.info};
   auto range = plan.ranges.begin();
@@ -75,7 +75,7 @@ JournalReading with(const JournalReading& reading, const detail::CompactionPlan&
   return after;
 }
 
-// Nothing that is to stay may differ.
+// Fails if anything that is to stay would differ.
 Result<void> compare(const Journal& before, const Journal& after, const std::set<Sequence>& stay) {
   const auto differs = [](const std::string& what) {
     return Error{Errc::conflict, "the run cannot be compacted now: " + what + " would change"};

@@ -11,34 +11,33 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// The field of a gap whose records were not lost but taken together: until which sequence the state
-// is not known.
+// Marks a gap whose records were merged, not lost: the sequence up to which the state is unknown.
 constexpr const char* compacted_field = "compacted";
 
-// A record that says something of the state, or stands for such records.
+// A record that changes the state, or a gap that replaces such records.
 struct Change {
-  Sequence first = 0;  // From here on it stands for.
+  Sequence first = 0;  // The first sequence it stands for.
   Sequence seq = 0;
   RecordKind kind{};
   WallTime time{};
   Json body{};
 };
 
-// Changes between two places whose states are needed: only what they come to is.
+// Changes between two positions whose states are needed: only their net effect is kept.
 class Stretch {
  public:
   explicit Stretch(CompactionPlan& plan) : plan_(plan) {}
 
   void add(Change change) { changes_.push_back(std::move(change)); }
 
-  // Its end is needed.
+  // The state at its end is needed.
   void end() {
     std::size_t real = 0;
     for (const Change& change : changes_) real += change.kind == RecordKind::gap ? 0U : 1U;
     if (real > 1) take_together();
     changes_.clear();
   }
-  // Nothing of it is needed: at `seq` the state becomes something else.
+  // No state within it is needed: at `seq` the state is replaced.
   void drop(Sequence seq) {
     const bool done = changes_.size() == 1 && changes_.front().kind == RecordKind::gap;
     if (!done) remove(changes_.size(), seq);
@@ -48,7 +47,7 @@ class Stretch {
  private:
   void take_together() {
     const Change last = changes_.back();
-    // One that says all of the state stays as it is; so does what is known to come last.
+    // A full snapshot stays as it is, and so does one that is known to come last.
     if (last.kind == RecordKind::state_snapshot) return remove(changes_.size() - 1, last.seq);
     bool whole = false;
     std::map<std::string, std::optional<Json>> keys;
@@ -59,7 +58,7 @@ class Stretch {
       if (value) values[key] = *std::move(value);
       if (!value && !whole) removed.push_back(key);
     }
-    // A gap is no place for a change: with both kinds of them two changes stay.
+    // A gap cannot hold a change, so with both kinds two changes stay.
     const bool both = !values.empty() && !removed.empty();
     const std::size_t going = changes_.size() - (both ? 2 : 1);
     if (going == 0 || changes_[going].kind == RecordKind::gap) return;
@@ -89,7 +88,7 @@ class Stretch {
     }
   }
 
-  // The first `number` changes become gaps, one for each row of neighbours.
+  // Turns the first `number` changes into gaps, one for each contiguous row.
   void remove(std::size_t number, Sequence until) {
     for (std::size_t i = 0; i < number;) {
       std::size_t end = i + 1;
@@ -127,7 +126,7 @@ std::optional<Change> change_of(const Record& record) {
     change.first = fields.value("first", record.seq());
   }
   if (record.kind() == RecordKind::state_snapshot) {
-    // One with the steps is where a branch begins, or stands for all that was before.
+    // A snapshot with steps begins a branch, or replaces everything before it.
     const auto state = fields.find("state");
     if (fields.contains("steps") || state == fields.end() || !state->is_object()) {
       return std::nullopt;
@@ -137,15 +136,15 @@ std::optional<Change> change_of(const Record& record) {
   return change;
 }
 
-// Whether the state behind the record has nothing to do with the state before it.
+// Whether the state after the record is independent of the state before it.
 bool cuts(const Record& record) {
   switch (rule_of(record.kind()).state) {
     case OnState::begins:
-    case OnState::replaces:  // One that is no Change.
+    case OnState::replaces:  // A snapshot that is not a Change.
       return true;
     case OnState::returns: {
       const auto body = record.body();
-      // A resumption that goes nowhere goes on where the run stood.
+      // A resumption without a target continues from the current state.
       return record.kind() == RecordKind::rolled_back ||
              (body && body.value().is_object() && body.value().value("to", Json(0)) != 0);
     }
@@ -166,7 +165,7 @@ CompactionPlan plan_compaction(const JournalReading& reading, const std::set<Seq
     } else if (cuts(record)) {
       stretch.drop(record.seq());
     } else if (record.kind() == RecordKind::action_taken || record.kind() == RecordKind::gap) {
-      stretch.end();  // It may start over, or not; or is followed by what was lost.
+      stretch.end();  // The action may start over; a gap is followed by the lost changes.
     }
   }
   stretch.end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which records of a run go, and which few stand for them.
+// Decides which records of a run are removed, and which few replace them.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -10,11 +10,11 @@
 namespace triage::inline v0_1::detail {
 
 struct CompactionPlan {
-  std::vector<SequenceRange> ranges{};  // Go; ascending and apart.
-  std::vector<Record> instead{};        // Come; ascending.
+  std::vector<SequenceRange> ranges{};  // Removed; ascending and disjoint.
+  std::vector<Record> instead{};        // Added; ascending.
 };
 
-// stay: the positions whose states are still needed; the end of the journal is, too.
+// stay: the positions whose states are still needed, besides the end of the journal.
 [[nodiscard]] CompactionPlan plan_compaction(const JournalReading& reading,
                                              const std::set<Sequence>& stay);
 

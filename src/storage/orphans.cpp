@@ -8,7 +8,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// Null: somebody else has it, or it has ended between the two looks. Errors: the store's.
+// Null if another process has it or it ended in between. Errors: the store's.
 Result<std::optional<Lease>> claim(CheckpointStore& store, const RunId& run) {
   auto lease = store.acquire(run);
   if (!lease) {
@@ -39,7 +39,7 @@ Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_vie
   for (auto run = found.rbegin(); run != found.rend() && claimed.size() < most; ++run) {
     if (run->owned || run->damaged) continue;
     auto lease = claim(store, run->id);
-    // What has been claimed is the caller's; the next claim meets the error again.
+    // The runs claimed so far go to the caller; the next claim reports the error.
     if (!lease && claimed.empty()) return lease.error();
     if (!lease) break;
     if (lease.value()) claimed.push_back(*std::move(lease).value());

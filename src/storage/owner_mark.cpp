@@ -20,7 +20,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 struct Process {
-  bool dead = false;     // A zombie: killed, but not yet waited for.
+  bool dead = false;     // A zombie: exited, but not yet waited for.
   bool stopped = false;  // By a signal, or by a debugger.
   std::uint64_t start = 0;
 };
@@ -44,7 +44,7 @@ std::vector<std::string_view> words(std::string_view text) {
 }
 
 // Source: proc(5), /proc/PID/stat: field 3 is the state, 20 the number of threads, 22 the start
-// time. The name in field 2 may contain anything, so fields are counted from its last bracket.
+// time. The name in field 2 may contain anything, so fields are counted from the last ')'.
 std::optional<Process> read_process(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -125,7 +125,7 @@ void OwnerMark::forget(const LeaseKey& lease) {
   if (std::erase(given_up_, lease) > 0) publish();
 }
 
-// A reader that comes in between sees fewer leases, and takes those for held.
+// A reader in the middle of this sees fewer leases and takes the others for held.
 void OwnerMark::publish() const noexcept {
   if (file_ < 0 || ::ftruncate(file_, 0) != 0) return;
   off_t at = 0;
@@ -148,7 +148,7 @@ OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseK
   if (!pid || !start || *pid <= 0) return OwnerLife::elsewhere;
   if (::kill(*pid, 0) != 0 && errno == ESRCH) return OwnerLife::gone;
   const auto process = read_process(*pid);
-  if (!process) return OwnerLife::alive;  // It exists, but /proc is hidden from us.
+  if (!process) return OwnerLife::alive;  // It exists, but we cannot read /proc.
   if (process->dead || (*start != 0 && process->start != *start)) return OwnerLife::gone;
   if (theirs.size() == 5) {
     const std::string path = "/proc/" + std::to_string(*pid) + "/fd/" + std::string(theirs[4]);

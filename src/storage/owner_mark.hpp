@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Who holds a lease: a store object of a process of this host, told apart from a process that got
-// its number later, from a program that replaced it by exec, and from an object that is gone.
+// Who holds a lease: a store object of a process on this host, as opposed to a later process with
+// the same number, to a program that replaced it by exec, or to a destroyed object.
 
 #include <cstdint>
 #include <string>
@@ -12,30 +12,30 @@
 namespace triage::inline v0_1::detail {
 
 enum class OwnerLife : std::uint8_t {
-  alive,      // The process exists on this host, and the store object in it.
+  alive,      // The process exists on this host, and its store object too.
   stopped,    // The same, but the process is stopped by a signal or a debugger.
-  gone,       // It was on this host and does not exist any more, or gave this lease up.
-  elsewhere,  // Another host (or another process namespace): only time can tell.
+  gone,       // It was on this host and no longer exists, or gave this lease up.
+  elsewhere,  // Another host (or process namespace): only a timeout can tell.
 };
 
-// One lease: the run's number and the epoch.
+// Identifies a lease: the run's number and the epoch.
 using LeaseKey = std::pair<std::int64_t, std::uint64_t>;
 
-// How a store object signs its leases, and how others on this host can tell that it is still there.
+// How a store object signs its leases, so that other processes on this host can tell whether it
+// lives.
 //
 // Text: HOST PID START STORE FILE, where HOST is the boot id and the process namespace, START the
 // process's start time in clock ticks since boot, STORE a random number of the store object, and
-// FILE the number of a file in memory that the object keeps open. The file's name contains STORE,
-// so /proc tells anybody of the same user whether the object lives: the file is closed with it,
-// and by exec. It lists the leases that were given up although their release could not be written,
-// for example because the disk was full. FILE is missing where no such file could be made; then
-// only the process's end frees its leases. The text contains no personal data; it is stored in
-// runs.owner.
+// FILE the descriptor of a memory file that the object keeps open. The file's name contains STORE,
+// so processes of the same user can look it up in /proc: it is closed with the object, and by exec.
+// It lists the leases that were given up although their release could not be written, for example
+// because the disk was full. FILE is missing if no file could be created; then only the end of the
+// process frees its leases. The text contains no personal data; it is stored in runs.owner.
 //
 // Thread-safety: none; the store locks.
 class OwnerMark {
  public:
-  // `marked`: whether a file is made; an object that takes no leases needs none.
+  // `marked`: whether to create a file; an object that takes no leases needs none.
   OwnerMark(std::uint64_t store, bool marked);
   ~OwnerMark();
   OwnerMark(const OwnerMark&) = delete;

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1 {
 namespace {
 
-// The record of a repair is a gap of no length: it explains no hole, and so hides none.
+// A repair is recorded as an empty gap: it explains no hole, and so hides none.
 constexpr const char* repaired_field = "repaired";
 
 Sequence number_in(const Json& body, const char* name, Sequence otherwise) {
@@ -19,7 +19,7 @@ Sequence number_in(const Json& body, const char* name, Sequence otherwise) {
   return found != body.end() && found->is_number_unsigned() ? found->get<Sequence>() : otherwise;
 }
 
-// The bodies of gaps that can be read, with their sequences.
+// The readable bodies of gaps, with their sequences.
 std::vector<std::pair<Sequence, Json>> gaps_of(const JournalReading& reading) {
   std::vector<std::pair<Sequence, Json>> gaps;
   for (const Record& record : reading.records) {
@@ -55,7 +55,7 @@ Json repaired_json(const std::vector<LostRecords>& lost) {
   return all;
 }
 
-// Under a lease: what was read does not change any more.
+// Holds the lease, so nothing changes after reading.
 Result<Repaired> repair_held(CheckpointStore& store, const Lease& lease, WallTime now) {
   TRIAGE_TRY(reading, store.read(lease.run, {}));
   TRIAGE_TRY(journal, Journal::fold(reading));
@@ -77,7 +77,7 @@ Result<Repaired> repair_held(CheckpointStore& store, const Lease& lease, WallTim
 }  // namespace
 
 std::vector<SequenceRange> missing_records(const JournalReading& reading) {
-  std::vector<std::pair<Sequence, Sequence>> known;  // What is there, or is accounted for.
+  std::vector<std::pair<Sequence, Sequence>> known;  // Present or accounted for.
   for (const Record& record : reading.records) known.emplace_back(record.seq(), record.seq());
   for (const auto& [seq, body] : gaps_of(reading)) {
     known.emplace_back(number_in(body, "first", seq), seq);

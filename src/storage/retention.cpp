@@ -14,7 +14,7 @@ bool has_ended(const RunInfo& run) {
   return run.status != RunStatus::running && run.status != RunStatus::suspended;
 }
 
-// One run's; nothing if it has gone.
+// The size of one run; zero if it is gone.
 Result<StoreSize> size_of_run(CheckpointStore& store, const RunId& run) {
   const auto reading = store.read(run, {});
   if (!reading && reading.error().code != Errc::not_found) return reading.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies beside the journal of a run, and goes with it.
+// Keys stored beside a run's journal and erased with it.
 #include "storage/run_keys.hpp"
 
 #include "triage/checkpoint_store.hpp"
@@ -10,12 +10,12 @@
 namespace triage::inline v0_1 {
 namespace detail {
 
-// A run id has no slash.
+// Unambiguous: a run id contains no slash.
 std::string signal_key(const RunId& run, std::string_view name) {
   return run + "/" + std::string(name);
 }
 
-// An agent's name has none either.
+// Unambiguous: an agent's name contains no slash.
 std::string label_key(std::string_view agent, std::string_view label) {
   return std::string(agent) + "/" + std::string(label);
 }
@@ -42,7 +42,7 @@ namespace {
 using detail::own_space;
 using detail::OwnSpace;
 
-// Removes a key whatever its version; `value`: only if that is what it holds.
+// Removes a key at any version; with `value`, only if it holds that.
 Result<void> remove(KeySpace& keys, std::string_view space, const std::string& key,
                     const std::string* value = nullptr) {
   TRIAGE_TRY(stored, keys.get(space, key));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The keys that the library keeps beside the journal of a run.
+// The keys that the library stores beside a run's journal.
 
 #include "triage/run_id.hpp"
 

@@ -48,7 +48,7 @@ class Compacting final : public CompactingStore {
  private:
   struct Count {
     std::size_t changes = 0;  // Recorded since the last compaction.
-    std::size_t next = 0;     // With so many comes the next one.
+    std::size_t next = 0;     // The next one is due at this many.
   };
 
   void note(const Lease& lease, std::span<const Record> records) {
@@ -74,7 +74,7 @@ class Compacting final : public CompactingStore {
 
   const CompactingOptions options_;
   std::mutex mutex_{};
-  std::map<RunId, Count> counts_{};  // Of runs that are being written.
+  std::map<RunId, Count> counts_{};  // Of runs being written.
   std::string warning_{};
 };
 

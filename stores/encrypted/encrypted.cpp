@@ -18,7 +18,7 @@ void put(std::string& out, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-// What is authenticated with a record's body. A run's id has no zero byte.
+// Authenticated together with a record's body. A run id contains no zero byte.
 std::string place_of(const RunId& run, const Record& record) {
   std::string place = "record";
   place.push_back('\0');
@@ -135,7 +135,7 @@ class Encrypted final : public EncryptedStore {
     return outcome::success(std::move(reading));
   }
 
-  // What the store behind makes of bodies, it cannot: from the opened ones instead.
+  // Reads from decrypted bodies, because the inner store cannot interpret sealed ones.
   Result<JournalReading> read_newest(const RunId& run) override {
     return CheckpointStore::read_newest(run);
   }
@@ -148,7 +148,7 @@ class Encrypted final : public EncryptedStore {
   }
   Result<Checkpoint> latest(const RunId& run) override { return CheckpointStore::latest(run); }
   Result<void> erase(const RunId& run) override {
-    TRIAGE_TRY(reading, read(run, {}));  // It names keys that the store behind cannot see.
+    TRIAGE_TRY(reading, read(run, {}));  // Contains keys that the inner store cannot see.
     TRIAGE_TRYV(inner().erase(run));
     return erase_keys(reading);
   }
@@ -190,7 +190,7 @@ class Encrypted final : public EncryptedStore {
     return sealer_.is_newest(sealed);
   }
 
-  // The part of a run that lies in `range`, under its lease. False: part of it is damaged.
+  // Re-seals the records of a run in `range`, under its lease. False: some are damaged.
   Result<bool> rotate_part(const Lease& lease, SequenceRange range, KeyRotation& done) {
     TRIAGE_TRY(sealed, inner().read(lease.run, range));
     TRIAGE_TRY(opened, read(lease.run, range));
@@ -198,7 +198,7 @@ class Encrypted final : public EncryptedStore {
     std::vector<Record> again;
     for (std::size_t i = 0, at = 0; i < sealed.records.size() && at < opened.records.size(); ++i) {
       const Record& record = sealed.records[i];
-      if (opened.records[at].seq() != record.seq()) continue;  // It cannot be opened.
+      if (opened.records[at].seq() != record.seq()) continue;  // It cannot be decrypted.
       if (!is_newest(record)) {
         ranges.push_back({record.seq(), record.seq()});
         again.push_back(opened.records[at]);
@@ -212,7 +212,7 @@ class Encrypted final : public EncryptedStore {
     return opened.damaged.empty();
   }
 
-  // False: not all of it.
+  // False if some records could not be re-sealed.
   Result<bool> rotate_run(const RunId& run, KeyRotation& done) {
     TRIAGE_TRY(info, inner().run(run));
     bool newest = true;
@@ -254,7 +254,7 @@ class Encrypted final : public EncryptedStore {
     for (const Record& record : records) {
       std::string body;
       record.encode_body(body);
-      // The store behind sees only a text.
+      // To the inner store the body is only text.
       if (!fits_in_memory(body)) {
         return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) +
                                                  " of run \"" + run +

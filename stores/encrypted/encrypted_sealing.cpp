@@ -107,7 +107,7 @@ std::string Sealer::seal(std::string_view bytes, std::string_view place) const {
     const std::scoped_lock here(mutex_);
     keys = &keys_.at(id_);  // Never removed.
   }
-  // Made of the place and the bytes: it comes again only with both of them.
+  // Derived from place and bytes: the same nonce only recurs with the same two.
   std::string whole(place);
   whole.push_back('\0');
   whole.append(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Bytes under a key: sealed, and opened again.
+// Sealing bytes with a key, and opening them.
 
 #include "triage/stores/encrypted.hpp"
 
@@ -32,7 +32,7 @@ class Sealer {
   [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);
 
  private:
-  // The key's own secret is used for nothing but these two.
+  // Derived from the key's secret, which is used for nothing else.
   struct Keys {
     std::string sealing{};
     std::string nonce{};
@@ -42,7 +42,7 @@ class Sealer {
 
   const std::string id_;
   const std::function<Result<StoreKey>(const std::string& id)> find_;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::map<std::string, Keys> keys_{};
 };
 

@@ -15,7 +15,7 @@ namespace triage::inline v0_1 {
 namespace detail {
 namespace {
 
-constexpr std::size_t most_together = 500;  // Records that are appended at once.
+constexpr std::size_t most_together = 500;  // Records per append.
 
 std::string encoded(const Record& record) {
   std::string body;
@@ -45,7 +45,7 @@ Result<void> export_keys(CheckpointStore& from, const JournalReading& reading, E
   return put(OwnSpace::forks, names.label);
 }
 
-// Whether the run is there already with just these records. Errors: Errc::conflict if with others.
+// Whether the run exists with exactly these records. Errors: Errc::conflict if it has others.
 class Comparison {
  public:
   explicit Comparison(JournalReading stored) : stored_(std::move(stored)) {}
@@ -65,7 +65,7 @@ class Comparison {
   bool same_ = true;
 };
 
-// Looks through the whole file, and at what is there already. Nothing is written.
+// Checks the whole file, and what already exists, without writing anything.
 Result<std::set<RunId>> look_through(CheckpointStore& to, std::istream& in,
                                      const ImportOptions& options) {
   ExportReader reader(in);
@@ -119,7 +119,7 @@ Result<std::set<RunId>> look_through(CheckpointStore& to, std::istream& in,
   }
 }
 
-// The second reading: what was found right is written.
+// The second pass: writes what the first pass has checked.
 class Importer {
  public:
   Importer(CheckpointStore& to, const std::set<RunId>& there) : to_(to), there_(there) {}
@@ -156,7 +156,7 @@ class Importer {
     }
   }
 
-  // Starts the run with the first records, and appends the others.
+  // Starts the run with the first records and appends the rest.
   Result<void> append(RunStatus status) {
     done_.records += records_.size();
     if (lease_) {
@@ -165,7 +165,7 @@ class Importer {
       RunInfo info = *run_;
       info.status = status;
       auto lease = to_.start(info, records_);
-      // Perhaps only the answer got lost: whoever starts a run in the same way again has it.
+      // Perhaps only the reply was lost: starting a run again in the same way returns its lease.
       if (!lease && lease.error().code != Errc::conflict) lease = to_.start(info, records_);
       if (!lease) return lease.error();
       lease_ = std::move(lease).value();

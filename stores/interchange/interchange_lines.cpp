@@ -29,7 +29,7 @@ std::string hex_of(std::string_view bytes) {
   return hex;
 }
 
-// Empty: no even number of lower-case hexadecimal digits.
+// Empty unless it is an even number of lower-case hexadecimal digits.
 std::optional<std::string> bytes_of(std::string_view hex) {
   if (hex.size() % 2 != 0) return std::nullopt;
   const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c - '0'; };
@@ -43,7 +43,7 @@ std::optional<std::string> bytes_of(std::string_view hex) {
   return bytes;
 }
 
-// A text, or where it is not UTF-8 (or may be taken for such a one) {"hex": digits}.
+// A JSON string, or {"hex": digits} for text that is not UTF-8 or looks like such an object.
 Json text_json(const std::string& text) {
   try {
     static_cast<void>(Json(text).dump());
@@ -73,7 +73,7 @@ std::optional<T> number_in(const Json& line, const char* name) {
 std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 WallTime to_time(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 
-// The body as JSON, if that gives back the same bytes.
+// The body as JSON, if that encodes to the same bytes.
 std::optional<Json> readable_body(const std::string& bytes) {
   const Result<Json> body = decode_cbor(bytes);
   if (!body) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<Json> readable_body(const std::string& bytes) {
     std::string encoded;
     encode_cbor(again, encoded);
     if (encoded == bytes) return body.value();
-  } catch (const Json::exception&) {  // Bytes that are no UTF-8.
+  } catch (const Json::exception&) {  // The bytes are not UTF-8.
   }
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ struct ExportEnd {
   std::uint64_t records = 0;
 };
 
-// One line, read. At most one is there; none: the head.
+// A parsed line. At most one member is set; none: the head.
 struct ExportLine {
   std::optional<RunInfo> run{};
   std::optional<Record> record{};
@@ -32,7 +32,7 @@ struct ExportLine {
   std::optional<ExportEnd> end{};
 };
 
-// Writes lines and sums them up.
+// Writes lines and computes their totals.
 class ExportWriter {
  public:
   explicit ExportWriter(std::ostream& out) : out_(out) {}
@@ -40,7 +40,7 @@ class ExportWriter {
   void run(const RunInfo& info);
   void record(const Record& record);
   void key(const ExportedKey& key);
-  // The last line. Errors: Errc::io.
+  // Writes the last line. Errors: Errc::io.
   [[nodiscard]] Result<void> end();
   [[nodiscard]] const ExportEnd& sums() const noexcept { return sums_; }
 
@@ -52,12 +52,12 @@ class ExportWriter {
   ExportEnd sums_{};
 };
 
-// Reads lines and holds them against their sum.
+// Reads lines and checks them against the totals.
 class ExportReader {
  public:
   explicit ExportReader(std::istream& in) : in_(in) {}
-  // The next line; the last one is the end, which has been checked. Errors: Errc::corrupt (also
-  // where the file ends without an end), Errc::unsupported.
+  // The next line; the last one is the end, already checked. Errors: Errc::corrupt (also if the
+  // file has no end line), Errc::unsupported.
   [[nodiscard]] Result<ExportLine> next();
 
  private:

@@ -41,7 +41,7 @@ Result<void> write_all(const File& file, const std::string& path, std::uint64_t 
   return outcome::success();
 }
 
-// A new file of no other's name, with these bytes.
+// Writes the bytes to a new file with a unique name.
 Result<std::string> write_aside(const std::string& folder, std::string_view bytes, bool synced) {
   const std::string path = folder + "/new-" + std::to_string(real_random()->next());
   TRIAGE_TRY(file, open_file(path, O_WRONLY | O_CREAT | O_EXCL));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Files and locks of the JSON-file store: every call of the operating system that it makes.
+// Files and locks of the JSON-file store: all of its system calls.
 
 #include "triage/result.hpp"
 
@@ -31,28 +31,28 @@ class File {
   int handle_ = -1;
 };
 
-// What errno says about `path`. Errc::not_found for a file that is not there, else Errc::io.
+// Translates errno for `path`: Errc::not_found if the file does not exist, else Errc::io.
 [[nodiscard]] Error file_error(std::string_view doing, const std::string& path);
 
 [[nodiscard]] Result<File> open_file(const std::string& path, int flags);
 [[nodiscard]] Result<struct stat> status_of(const File& file, const std::string& path);
-// From `from` on, at most `most` bytes; fewer at the end.
+// At most `most` bytes from `from` on; fewer at the end of the file.
 [[nodiscard]] Result<std::string> read_at(const File& file, const std::string& path,
                                           std::uint64_t from, std::uint64_t most);
 [[nodiscard]] Result<std::string> read_whole(const std::string& path);
-// At `at`; what stands behind is cut off first. On failure the file is as long as before, if the
-// system allows that much. `synced`: fdatasync.
+// Truncates the file at `at`, then writes there. On failure the file keeps its length if the system
+// permits that. `synced`: fdatasync.
 [[nodiscard]] Result<void> write_at(const File& file, const std::string& path, std::uint64_t at,
                                     std::string_view bytes, bool synced);
-// A file that is there with all its bytes, or not at all. Errors: Errc::conflict if it is there.
+// Creates a file with all its bytes, or not at all. Errors: Errc::conflict if it exists.
 [[nodiscard]] Result<void> create_whole(const std::string& folder, const std::string& path,
                                         std::string_view bytes, bool synced);
-// The same, in place of what is there.
+// The same, replacing an existing file.
 [[nodiscard]] Result<void> replace_whole(const std::string& folder, const std::string& path,
                                          std::string_view bytes, bool synced);
 [[nodiscard]] Result<void> sync_folder(const std::string& path);
 [[nodiscard]] Result<void> make_folder(const std::string& path);
-// Nothing to remove is not an error.
+// It is not an error if the file does not exist.
 [[nodiscard]] Result<void> remove_file(const std::string& path);
 [[nodiscard]] bool exists(const std::string& path) noexcept;
 

@@ -65,7 +65,7 @@ Result<void> check_identity(const std::string& path) {
   return outcome::success();
 }
 
-// A new folder, or an empty one, becomes a store.
+// Turns a new or empty folder into a store.
 Result<void> prepare(const std::string& folder, const JsonFileOptions& options) {
   const std::string mark = folder + "/store.json";
   if (!options.read_only) {
@@ -74,7 +74,7 @@ Result<void> prepare(const std::string& folder, const JsonFileOptions& options) 
   if (!exists(mark)) {
     TRIAGE_TRY(names, names_in(folder));
     const bool foreign = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-      return name != "store.json" && !name.starts_with("new-");  // Another opening at work.
+      return name != "store.json" && !name.starts_with("new-");  // Another process is opening it.
     });
     if (foreign && !exists(mark)) {
       return Error{Errc::unsupported, folder + " is not empty, and no JSON-file store"};
@@ -100,7 +100,7 @@ bool matches(const RunInfo& info, const RunQuery& query) {
          (!query.started_until || info.started < *query.started_until);
 }
 
-// The runs that have a first segment here.
+// The runs with a first segment in the folder.
 Result<std::vector<RunId>> ids_in(const std::string& folder) {
   auto names = names_in(folder);
   if (!names && names.error().code == Errc::not_found) {
@@ -185,13 +185,13 @@ Result<JournalReading> JsonFileJournals::read(const RunId& run, SequenceRange ra
   TRIAGE_TRY(seen, glance_at_run(runs_folder(), run));
   TRIAGE_TRY(scan, scan_run(runs_folder(), run));
   if ((!scan.damaged.empty() || !scan.head_intact) && !options_.read_only) {
-    // A new owner may have cut off a torn end at this moment: looked at again while nobody writes.
+    // A new owner may have just truncated a torn end: read again while nobody can write.
     auto locked = lock(run, true);
     if (!locked) return locked.error();
     TRIAGE_TRY(again, scan_run(runs_folder(), run));
     scan = std::move(again);
   }
-  seen.stand = scan.stand;  // So that it fits the records.
+  seen.stand = scan.stand;  // Consistent with the records.
   JournalReading reading{.info = info_of(seen)};
   const auto within = [&](Sequence seq) { return seq >= range.first && seq <= range.last; };
   for (Record& record : scan.records) {

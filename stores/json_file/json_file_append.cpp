@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::uint32_t lock_files = 256;  // Runs share them, so that none need be removed.
+constexpr std::uint32_t lock_files = 256;  // Shared by runs, so that none need be removed.
 
 std::string canonical_body(const Record& record) {
   std::string bytes;
@@ -39,7 +39,7 @@ LeaseKey key_of(std::uint64_t birth, std::uint64_t epoch) {
 
 }  // namespace
 
-// Gives the lease out. Who holds it is known from then on: a lease whose answer gets lost is free.
+// Hands the lease out and tracks its holder from then on: a lease whose reply gets lost is free.
 Lease JsonFileJournals::lend(Held& held) {
   std::shared_ptr<const void> holder = held.holder.lock();
   if (!holder) holder = std::make_shared<char>();
@@ -63,7 +63,7 @@ Error JsonFileJournals::fenced(const Lease& lease, const std::string& why) {
 bool JsonFileJournals::owned(const RunStand& stand, std::uint64_t birth,
                              std::int64_t unseen_ms) const {
   if (stand.owner.empty()) return false;
-  if (stand.owner == mark_.text()) {  // Our own: nobody knows better whether a run holds it.
+  if (stand.owner == mark_.text()) {  // Ours: only this object knows whether a run holds it.
     return std::any_of(held_.begin(), held_.end(), [&](const auto& one) {
       return one.second.head.birth == birth && one.second.stand.epoch == stand.epoch &&
              !one.second.holder.expired();
@@ -92,7 +92,7 @@ Result<JsonFileJournals::Held*> JsonFileJournals::check_held(const Lease& lease)
       static_cast<std::uint64_t>(status.st_size) == held.end) {
     return outcome::success(&held);
   }
-  // Somebody else has written, or an append of ours failed half-way.
+  // Another process has written, or our append failed half-way.
   const auto seen = glance_at_run(runs_folder(), lease.run);
   if (!seen && seen.error().code != Errc::not_found) return seen.error();
   const bool ours = seen && seen.value().head.birth == held.head.birth &&
@@ -183,7 +183,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   }
   TRIAGE_TRY(lines, lines_of(run.id, fresh, held.stand));
   const std::string text = head_line(held.head) + lines;
-  // What an erasure left that was cut off.
+  // Remains of an interrupted erasure.
   for (std::uint64_t old = 2; exists(segment_path(runs_folder(), run.id, old)); ++old) {
     TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run.id, old)));
   }
@@ -197,7 +197,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   return outcome::success(std::move(lease));
 }
 
-// The lease of a run that was started just so: the answer got lost.
+// The lease of a run that was already started with the same records: the reply was lost.
 Result<Lease> JsonFileJournals::started_before(const RunId& run, std::span<const Record> records) {
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto held = held_.find(run);
@@ -343,7 +343,7 @@ Result<void> JsonFileJournals::erase(const RunId& run) {
     TRIAGE_TRY(scan, scan_run(runs_folder(), run));
     gone = {.info = scan.head.info, .records = std::move(scan.records)};
     gone.info.id = run;
-    // Without its first segment it is gone; a crash leaves the others to the next of its name.
+    // The first segment first: then the run is gone, and its next namesake removes what is left.
     for (std::uint64_t segment = 1; segment <= scan.segment; ++segment) {
       TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, segment)));
       if (segment == 1 && synced()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The JSON-file store: who may append is said in the journal itself, and compared with its size.
+// The JSON-file store: the journal says who may append, and its size shows whether others have.
 
 #include "key_log.hpp"
 #include "run_file.hpp"
@@ -47,30 +47,30 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   std::string take_warning() override;
 
  private:
-  // A run of which this object holds the lease, and how its newest file stood when it was left.
+  // A run whose lease this object holds, and its newest file as it was left.
   struct Held {
     RunHead head{};
     RunStand stand{};
     std::uint64_t file = 0;
     std::uint64_t end = 0;
-    std::weak_ptr<const void> holder{};  // Nobody has the lease any more when it is gone.
+    std::weak_ptr<const void> holder{};  // Expired once the lease is free.
   };
 
   [[nodiscard]] std::string runs_folder() const { return folder_ + "/runs"; }
   [[nodiscard]] bool synced() const noexcept { return options_.durability == Durability::power; }
   [[nodiscard]] Result<void> usable() const;    // Errc::unsupported after fork().
-  [[nodiscard]] Result<void> writable() const;  // And if it is read_only.
+  [[nodiscard]] Result<void> writable() const;  // Also fails if it is read_only.
   [[nodiscard]] Result<FileLock> lock(const RunId& run, bool shared = false) const;
   [[nodiscard]] static Lease lend(Held& held);
   [[nodiscard]] bool owned(const RunStand& stand, std::uint64_t birth,
                            std::int64_t unseen_ms) const;
   [[nodiscard]] RunInfo info_of(const RunGlance& seen);
   [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
-  // With the run's lock: what is held, as it is on the disk. Errors: Errc::fenced.
+  // With the run's lock: checks the held lease against the disk. Errors: Errc::fenced.
   [[nodiscard]] Result<Held*> check_held(const Lease& lease);
   [[nodiscard]] Result<std::string> lines_of(const RunId& run, std::span<const Record* const> fresh,
                                              const RunStand& stand) const;
-  // Behind what is there; in a new segment if the newest one is large.
+  // Appends; starts a new segment if the newest one is large.
   [[nodiscard]] Result<void> write(Held& held, const std::string& text);
   [[nodiscard]] Result<void> write_stand(Held& held, RunStand stand);
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
@@ -80,7 +80,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   const std::string folder_;
   const JsonFileOptions options_;
   const pid_t pid_;
-  mutable std::mutex mutex_;  // Guards what follows; held while something is written.
+  mutable std::mutex mutex_;  // Guards the members below; held while writing.
   OwnerMark mark_;
   std::map<RunId, Held, std::less<>> held_{};
   std::string warning_{};

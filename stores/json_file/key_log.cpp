@@ -12,7 +12,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::string_view owner_of_lines = "keys";
-// Rewritten when it is larger than this, and several times what is alive in it.
+// Rewritten above this size, if it is several times as large as its live contents.
 constexpr std::uint64_t small_log = 1U << 20U;
 constexpr std::uint64_t most_waste = 4;
 
@@ -45,7 +45,7 @@ Result<void> KeyLog::refresh() {
   if (!file) return file.error();
   TRIAGE_TRY(status, status_of(file.value(), path()));
   if (status.st_ino != file_ || static_cast<std::uint64_t>(status.st_size) < end_) {
-    values_.clear();  // Rewritten since.
+    values_.clear();  // The file was rewritten.
     file_ = status.st_ino;
     end_ = live_bytes_ = 0;
   }
@@ -53,7 +53,7 @@ Result<void> KeyLog::refresh() {
   TRIAGE_TRY(text, read_at(file.value(), path(), end_, std::numeric_limits<std::uint64_t>::max()));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    if (end == text.npos) break;  // Cut off by a crash: never acknowledged.
+    if (end == text.npos) break;  // Cut off by a crash, so never acknowledged.
     TRIAGE_TRYV(take_line(std::string_view(text).substr(at, end - at)));
     end_ += end + 1 - at;
     at = end + 1;
@@ -125,7 +125,7 @@ Result<std::uint64_t> KeyLog::put_if(std::string_view space, std::string_view ke
   const std::uint64_t stored = found == values_.end() ? 0 : found->second.version;
   if (stored != expected) return conflict(key, stored, expected);
   TRIAGE_TRYV(write(line_of(space, key, stored + 1, &bytes)));
-  static_cast<void>(shrink_if_large());  // What was asked for is done.
+  static_cast<void>(shrink_if_large());  // The requested change is already done.
   return outcome::success(stored + 1);
 }
 

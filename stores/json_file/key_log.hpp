@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The keys of the JSON-file store: one file of lines, of which the last about a key counts.
+// The keys of the JSON-file store: one file of lines, in which the last line of a key counts.
 
 #include "files.hpp"
 #include "triage/key_space.hpp"
@@ -37,7 +37,7 @@ class KeyLog {
 
   [[nodiscard]] std::string path() const { return folder_ + "/keys.jsonl"; }
   [[nodiscard]] Result<FileLock> lock(bool shared) const;
-  // Takes what others have written since. Errors: Errc::corrupt if a line is damaged.
+  // Reads what others have written. Errors: Errc::corrupt if a line is damaged.
   [[nodiscard]] Result<void> refresh();
   [[nodiscard]] Result<void> take_line(std::string_view line);
   [[nodiscard]] Result<void> write(const std::string& line);
@@ -48,8 +48,8 @@ class KeyLog {
   const std::chrono::milliseconds timeout_;
   std::mutex mutex_;
   std::map<Place, VersionedValue> values_{};
-  std::uint64_t file_ = 0;  // Inode of what was read …
-  std::uint64_t end_ = 0;   // … up to here.
+  std::uint64_t file_ = 0;  // Inode of the file read …
+  std::uint64_t end_ = 0;   // … up to this position.
   std::uint64_t live_bytes_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view before_crc = "{\"crc\":\"";
 constexpr std::size_t crc_digits = 8;
-constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // With the quote and comma.
+constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // Plus the quote and comma.
 constexpr int deepest_line = max_body_depth + 2;
 
 std::string crc_text(std::string_view owner, std::string_view rest) {
@@ -27,7 +27,7 @@ std::string crc_text(std::string_view owner, std::string_view rest) {
   return text;
 }
 
-// A text that JSON has; false for bytes that are no UTF-8.
+// Appends a JSON string; false for bytes that are not UTF-8.
 bool quote(std::string_view text, std::string& out) {
   try {
     out += Json(std::string(text)).dump();
@@ -59,7 +59,7 @@ std::optional<std::string> from_hex(std::string_view text) {
   return out;
 }
 
-// Deeper text is not given to the parser: what it makes is walked by recursion.
+// Deeper text is not parsed, because the resulting tree is walked recursively.
 bool too_deep(std::string_view line) noexcept {
   int depth = 0;
   bool in_text = false;

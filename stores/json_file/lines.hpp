@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The lines of the JSON-file store: one JSON object each, with a checksum over its bytes.
+// The lines of the JSON-file store: JSON objects with a checksum over their bytes.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -12,30 +12,30 @@
 namespace triage::inline v0_1::detail {
 
 // {"crc":"0a1b2c3d",MEMBERS}\n, where crc is the CRC-32C of `owner` (a run's id), a zero byte and
-// everything behind the comma up to the line's end. `members` is JSON without the outer braces. So
-// a flipped bit anywhere in the line is noticed, and so is a line that was moved to another file.
+// everything after the comma up to the line's end. `members` is JSON without the outer braces. This
+// detects any flipped bit in the line, and a line moved to another file.
 [[nodiscard]] std::string seal_line(std::string_view owner, std::string_view members);
-// `line` without its end.
+// `line` without its newline.
 [[nodiscard]] bool is_sealed(std::string_view owner, std::string_view line) noexcept;
 
-// "name": bytes as text, or where they are no UTF-8 "name_hex": as hexadecimal digits.
+// "name": bytes as text, or "name_hex": as hexadecimal digits if they are not UTF-8.
 [[nodiscard]] std::string bytes_member(std::string_view name, std::string_view bytes);
 // Errors: Errc::corrupt.
 [[nodiscard]] Result<std::string> bytes_of(const Json& line, const std::string& name);
 
-// Who may append to a run, and how it stands: said at the end of every batch, and of every change
-// of hands.
+// Who may append to a run, and its status; written at the end of every batch and with every change
+// of ownership.
 struct RunStand {
   RunStatus status = RunStatus::running;
   std::uint64_t epoch = 0;
-  std::string owner{};  // Text of an OwnerMark; empty: nobody.
+  std::string owner{};  // Text of an OwnerMark; empty: none.
   Sequence last = 0;
   WallTime updated{};
 };
 
 struct RunHead {
-  RunInfo info{};           // What was said when it was started.
-  std::uint64_t birth = 0;  // Random; tells it from an earlier run of its name.
+  RunInfo info{};           // As given when it was started.
+  std::uint64_t birth = 0;  // Random; distinguishes it from an earlier run of the same name.
   std::uint64_t segment = 1;
   // Of all files of the run; grows when fewer records take the place of many. A file of an older
   // one is what was there before.
@@ -49,19 +49,18 @@ void append_record_line(const RunId& run, const Record& record, std::string_view
                         std::size_t more, const RunStand& stand, std::string& out);
 [[nodiscard]] std::string stand_line(const RunId& run, const RunStand& stand);
 
-// A line that was read. Exactly one of head, record and neither; `stand` says how the run stands
-// behind the line, if it ends a batch.
+// A parsed line. At most one of head and record is set; `stand` is set if the line ends a batch.
 struct ParsedLine {
   std::optional<RunHead> head{};
   std::optional<Record> record{};
   std::optional<RunStand> stand{};
 };
-// Errors: Errc::corrupt if it is not sealed, or says what this version cannot read.
+// Errors: Errc::corrupt if it is not sealed, or contains what this version cannot read.
 [[nodiscard]] Result<ParsedLine> parse_line(const RunId& run, std::string_view line);
-// What a damaged line seems to have been. One flipped bit hides neither.
+// What a damaged line probably was. A single flipped bit hides neither field.
 struct LineGuess {
-  bool record = false;  // Else it said how the run stands.
-  Sequence seq = 0;     // 0: not known.
+  bool record = false;  // Otherwise it was a stand.
+  Sequence seq = 0;     // 0: unknown.
 };
 [[nodiscard]] LineGuess guess_line(std::string_view line) noexcept;
 // The sequence of a record's line, without reading all of it; 0 for other lines and damaged ones.

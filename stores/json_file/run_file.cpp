@@ -17,12 +17,12 @@ constexpr std::uint64_t glance_bytes = 16U << 10U;
 constexpr int most_tries = 10;  // Of a reader whom a compaction comes in the way of.
 constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
-// Takes the lines of a run in their order.
+// Reads the lines of a run in order.
 class Scanner {
  public:
   Scanner(const RunId& run, RunScan& out) : run_(run), out_(out) {}
 
-  // `text`: one whole segment. Errors: Errc::unsupported.
+  // `text`: a whole segment. Errors: Errc::unsupported.
   Result<void> take_segment(std::string_view text) {
     std::size_t whole = 0;
     for (std::size_t at = 0; at < text.size();) {
@@ -32,7 +32,7 @@ class Scanner {
       at = end + 1;
       if (ends_batch) whole = at;
     }
-    // Lines that a crash cut off a batch were never acknowledged; damaged ones may have been.
+    // Lines of a batch cut off by a crash were never acknowledged; damaged ones may have been.
     if (!pending_.empty() && !damage_.empty()) {
       settle();
       whole = text.rfind('\n') + 1;
@@ -52,7 +52,7 @@ class Scanner {
   }
 
  private:
-  // True if a whole batch ends here.
+  // True if a batch is complete here.
   Result<bool> take_line(std::string_view line) {
     auto parsed = parse_line(run_, line);
     if (!parsed) {
@@ -75,7 +75,7 @@ class Scanner {
     return outcome::success(true);
   }
 
-  // What was pending is a whole batch.
+  // The pending records are a complete batch.
   void settle() {
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       place_damage(i, pending_[i].seq());
@@ -86,8 +86,8 @@ class Scanner {
     pending_.clear();
   }
 
-  // The first damaged lines, up to those behind `behind` pending records, stand between previous_
-  // and `next`: each gets a sequence that is missing.
+  // Assigns missing sequences between previous_ and `next` to the first damaged lines, up to those
+  // after `behind` pending records.
   void place_damage(std::size_t behind, Sequence next) {
     Sequence free = previous_ + 1;
     std::size_t taken = 0;
@@ -108,12 +108,12 @@ class Scanner {
   struct DamagedLine {
     DamagedRecord record{};
     LineGuess guess{};
-    std::size_t behind = 0;  // How many pending records it stands behind.
+    std::size_t behind = 0;  // The number of pending records before it.
   };
 
   const RunId& run_;
   RunScan& out_;
-  std::vector<Record> pending_{};  // Of a batch whose end has not come yet.
+  std::vector<Record> pending_{};  // Of a batch whose end has not been read.
   std::vector<DamagedLine> damage_{};
   Sequence previous_ = 0;
 };
@@ -171,7 +171,7 @@ std::int64_t unseen_ms(const struct stat& status) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now - seen).count();
 }
 
-// From the first and the last line of a segment; false if they do not say everything.
+// Reads the first and last line of a segment; false if they are not sufficient.
 bool glance(const RunId& run, const Opened& opened, RunGlance& out) {
   const auto size = static_cast<std::uint64_t>(opened.status.st_size);
   const auto first = read_at(opened.file, opened.path, 0, std::min(size, glance_bytes));
@@ -266,7 +266,7 @@ Result<RunGlance> glance_at_run(const std::string& folder, const RunId& run) {
   seen.head.info.id = run;
   seen.damaged = !scan.head_intact;
   seen.stand = std::move(scan.stand);
-  if (scan.stand_lost) ++seen.stand.epoch;  // The lost line may have said one more.
+  if (scan.stand_lost) ++seen.stand.epoch;  // The lost line may have increased it by one.
   seen.segment = scan.segment;
   seen.file = scan.file;
   seen.end = scan.end;

@@ -14,7 +14,7 @@ namespace {
 struct StoredRun {
   RunInfo info{};
   std::uint64_t epoch = 0;
-  std::uint64_t first_epoch = 0;  // That start() gave.
+  std::uint64_t first_epoch = 0;  // Issued by start().
   std::weak_ptr<const void> holder{};
   std::deque<Record> records{};
 
@@ -36,7 +36,7 @@ Error no_such_run(const RunId& run) {
   return {Errc::not_found, "no run \"" + printable(run) + "\" in this memory store"};
 }
 
-// True if the same record is there: its append is tried again because an answer got lost.
+// True if the same record is stored: an append is retried because its reply was lost.
 bool is_stored(const std::deque<Record>& records, const Record& record) {
   const auto at =
       std::lower_bound(records.begin(), records.end(), record.seq(),
@@ -52,7 +52,7 @@ bool is_stored(const std::deque<Record>& records, const Record& record) {
   return stored == given;
 }
 
-// True if this is the start of the same run, whose answer got lost.
+// True if the same run was started and the reply was lost.
 bool started_before(const StoredRun& stored, std::span<const Record> records) {
   return stored.info.owned && stored.epoch == stored.first_epoch && !records.empty() &&
          stored.records.size() == records.size() &&
@@ -65,7 +65,7 @@ bool started_before(const StoredRun& stored, std::span<const Record> records) {
 struct MemoryStore::Data {
   std::mutex mutex;
   std::map<RunId, StoredRun, std::less<>> runs;
-  std::uint64_t last_epoch = 0;  // Of all runs: an erased run's lease fits no later one.
+  std::uint64_t last_epoch = 0;  // Of all runs, so that an erased run's lease fits no later run.
   std::map<std::pair<std::string, std::string>, VersionedValue> values;
 
   Result<StoredRun*> find(const RunId& run) {

@@ -59,7 +59,7 @@ Opened open_redis(const std::string& rest, const OpenStoreOptions& options) {
       "redis://" + rest, {.durability = options.durability, .read_only = options.read_only}));
 }
 Opened open_rediss(const std::string& rest, const OpenStoreOptions&) {
-  return as_store(RedisStore::open("rediss://" + rest));  // Says why there is none.
+  return as_store(RedisStore::open("rediss://" + rest));  // Says why it is not supported.
 }
 #endif
 
@@ -72,7 +72,7 @@ Opened open_postgres(const std::string& rest, const OpenStoreOptions& options) {
 
 struct Kind {
   std::string_view scheme{};
-  std::string_view shown{};  // Empty: not offered.
+  std::string_view shown{};  // Empty: not advertised.
   Opened (*open)(const std::string& rest, const OpenStoreOptions& options) = nullptr;
 };
 constexpr Kind kinds[] = {
@@ -91,7 +91,7 @@ constexpr Kind kinds[] = {
 #endif
 };
 
-// Without the colon; empty for a plain path, such as "a/b:c" or "c:d.db".
+// The scheme without its colon; empty for a plain path such as "a/b:c" or "c:d.db".
 std::string_view scheme_of(std::string_view url) {
   const std::size_t colon = url.find(':');
   if (colon == url.npos || colon < 2) return {};
@@ -130,7 +130,7 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
   for (const Kind& kind : kinds) {
     if (kind.scheme != scheme) continue;
     std::string rest = url.substr(scheme.size() + 1);
-    if (rest.starts_with("//")) rest.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
+    if (rest.starts_with("//")) rest.erase(0, 2);  // As in URLs: sqlite://x.db means x.db.
     return kind.open(rest, options);
   }
   if (!scheme.empty()) {
@@ -160,7 +160,7 @@ std::string without_secrets(std::string_view url) {
   const std::size_t slashes = text.find("://");
   if (slashes == text.npos) return text;
   const std::size_t begin = slashes + 3;
-  // A password may hold any character, "?" and "/" too, so the last "@" of all ends it.
+  // A password may contain any character, even "?" and "/", so the last "@" ends it.
   const std::size_t at = text.rfind('@');
   if (at != text.npos && at >= begin) {
     const std::size_t colon = text.find(':', begin);

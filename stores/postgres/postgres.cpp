@@ -18,7 +18,7 @@ namespace detail {
 namespace {
 
 constexpr const char* format = "1";
-constexpr std::int64_t page = 1'000;  // Records in one answer.
+constexpr std::int64_t page = 1'000;  // Records per answer.
 constexpr std::string_view no_table = "42P01";
 constexpr std::string_view no_schema = "3F000";
 
@@ -29,7 +29,7 @@ std::int64_t largest(Sequence seq) {
       std::min<Sequence>(seq, std::numeric_limits<std::int64_t>::max()));
 }
 
-// The first text behind all that begin with `prefix`; empty: there is none.
+// The first text after all those that begin with `prefix`; empty: there is none.
 std::string behind(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xFF') prefix.pop_back();
   if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
@@ -119,7 +119,7 @@ Result<void> PostgresJournals::make_tables() {
   TRIAGE_TRY(there, ask(postgres_sql::has_schema, PgParameters().text(options_.schema)));
   std::string script = there.empty() ? in_schema(postgres_sql::make_schema) : std::string();
   script += in_schema(postgres_sql::make);
-  // Several processes may do this at once: one wins, and the others find it made.
+  // Several processes may do this at once: one creates it, the others find it there.
   constexpr int tries = 10;
   for (int i = 1;; ++i) {
     std::string state;
@@ -233,7 +233,7 @@ Result<JournalReading> PostgresJournals::read(const RunId& run, SequenceRange ra
   TRIAGE_TRYV(read_page(run, facts.birth, range, {}, reading));
   const bool one_answer = static_cast<std::int64_t>(reading.records.size()) < page;
   if (one_answer && !reading.records.empty()) return outcome::success(std::move(reading));
-  // Nobody has erased it meanwhile.
+  // Verify that it was not erased meanwhile.
   TRIAGE_TRY(again, facts_of(run));
   if (again.birth != facts.birth) {
     return Error{Errc::busy, "run \"" + run + "\" was erased and made anew while it was read"};

@@ -35,12 +35,12 @@ std::string encoded(const Record& record) {
 
 }  // namespace
 
-// Records of one or more batches, a column each.
+// Records of one or more batches, one vector per column.
 struct PostgresJournals::RecordRows {
   std::vector<std::int64_t> batch{}, seq{}, kind{}, time{}, crc{};
   std::vector<std::string> body{};
 
-  // All of them or none.
+  // Adds all of them or none.
   [[nodiscard]] Result<void> add(const Lease& lease, std::span<const Record> records,
                                  std::int64_t number_of_batch) {
     const std::size_t before = seq.size();
@@ -86,7 +86,7 @@ Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record
   RecordRows rows;
   TRIAGE_TRYV(rows.add(lease, records, 1));
   {
-    // Before the server knows it: it must not look given up.
+    // Before the server knows it, so that it never looks given up.
     const std::scoped_lock here(mutex_);
     held_[birth] = 1;
   }
@@ -109,14 +109,14 @@ Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record
                 .numbers(rows.time)
                 .numbers(rows.crc)
                 .byte_strings(rows.body));
-  // With an error nobody knows: the run stays held, so that asking again finds it.
+  // After an error the outcome is unknown: the run stays held, so that a retry finds it.
   if (!there) return there.error();
   if (!there.value().empty()) return outcome::success(lease);
   forget(lease);
   return started_before(run.id, records);
 }
 
-// The lease of a run that was started just so: the answer got lost.
+// The lease of a run that was already started with the same records: the reply was lost.
 Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const Record> records) {
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
@@ -139,7 +139,7 @@ Result<Lease> PostgresJournals::acquire(const RunId& run) {
                                    printable(facts.owner)};
   if (facts.info.owned) return busy;
   TRIAGE_TRY(epoch, take(facts));
-  if (!epoch) {  // Somebody else was faster, or erased it.
+  if (!epoch) {  // Another process was faster, or erased it.
     TRIAGE_TRYV(facts_of(run));
     return busy;
   }
@@ -148,7 +148,7 @@ Result<Lease> PostgresJournals::acquire(const RunId& run) {
   return outcome::success(lease_of(run, facts.birth, *epoch));
 }
 
-// The new epoch; empty: the run does not stand as it was seen.
+// The new epoch; empty if the run is not as it was seen.
 Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen) {
   TRIAGE_TRY(rows, write(postgres_sql::acquire, PgParameters()
                                                     .text(seen.info.id)
@@ -224,7 +224,7 @@ Result<void> PostgresJournals::append(const Lease& lease, std::span<const Record
 void PostgresJournals::append_group(std::span<AppendBatch> batches) {
   std::vector<std::size_t> which(batches.size());
   std::iota(which.begin(), which.end(), std::size_t{0});
-  // A run that comes twice goes into one statement after the other: each sees what is before it.
+  // Batches of the same run go into separate statements, so that each sees the earlier ones.
   for (bool last_try = false; !which.empty();) {
     std::vector<std::size_t> now;
     std::vector<std::size_t> later;
@@ -245,9 +245,9 @@ void PostgresJournals::append_group(std::span<AppendBatch> batches) {
   }
 }
 
-// In one statement. Returns the batches that conflict with what the statement saw, but may not if
-// it is asked again: it does not see the records of another statement that it has waited for, such
-// as itself over a connection that was cut. On the last try these are conflicts.
+// In one statement. Returns the batches that conflict with what the statement saw but may succeed
+// when retried: it does not see the records of a statement it waited for, such as its own earlier
+// execution over a broken connection. On the last try these are conflicts.
 Result<std::vector<std::size_t>> PostgresJournals::append_some(
     std::span<AppendBatch> batches, const std::vector<std::size_t>& which, bool last_try) {
   std::vector<std::string> runs, statuses;
@@ -368,10 +368,10 @@ Result<void> PostgresJournals::erase(const RunId& run) {
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
   if (facts.info.owned) return busy;
-  // Its keys are named by its suspensions.
+  // Its suspensions name its keys.
   JournalReading reading{.info = facts.info};
   TRIAGE_TRYV(read_page(run, facts.birth, {}, RecordKind::suspended, reading));
-  // Taken over first: of several that erase it at once one has it, whatever answers get lost.
+  // Taken over first: of concurrent erasures only one succeeds, whichever replies get lost.
   TRIAGE_TRY(taken, take(facts));
   if (!taken) {
     TRIAGE_TRYV(facts_of(run));

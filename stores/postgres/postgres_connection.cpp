@@ -33,7 +33,7 @@ void put(std::string& out, T value) {
   }
 }
 
-// The head of an array of one dimension: see array_send() of PostgreSQL.
+// The header of a one-dimensional array: see array_send() in PostgreSQL.
 std::string array_head(std::uint32_t type, std::size_t size) {
   std::string out;
   put(out, std::int32_t{size == 0 ? 0 : 1});
@@ -72,7 +72,7 @@ std::string safe_text(const PGconn* connection, const char* text) {
   return printable(said);
 }
 
-// Waits until the connection can be read from (or written to). False: not until `give_up`.
+// Waits until the connection is readable (or writable). False after `give_up`.
 bool wait_for(const PGconn* connection, short what, Point give_up) {
   while (true) {
     const auto left =
@@ -85,7 +85,7 @@ bool wait_for(const PGconn* connection, short what, Point give_up) {
   }
 }
 
-// Sends and receives everything, or says why not. The connection is of no use after a failure.
+// Sends and receives everything, or says why not. After a failure the connection is unusable.
 Result<void> flush(PGconn* connection, Point give_up) {
   while (true) {
     const int left = PQflush(connection);
@@ -112,24 +112,24 @@ Result<PGresult*> receive(PGconn* connection, Point give_up) {
     PGresult* const next = PQgetResult(connection);
     if (next == nullptr) return outcome::success(last);
     const bool failed = last != nullptr && PQresultStatus(last) == PGRES_FATAL_ERROR;
-    PQclear(failed ? next : last);  // The first failure is the one to tell.
+    PQclear(failed ? next : last);  // The first failure is the one to report.
     if (!failed) last = next;
   }
 }
 
-// What the server refused, in our words where they are known.
+// Translates what the server refused, if we know its code.
 Error refused(const PGconn* connection, const PGresult* result, const std::string& state) {
   const char* const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text = "the PostgreSQL server says: " +
                            safe_text(connection, message == nullptr ? "nothing" : message);
-  if (state == "42501") return {Errc::unsupported, text};               // No such right.
-  if (state == "25006") return {Errc::unsupported, text};               // It only reads.
+  if (state == "42501") return {Errc::unsupported, text};               // No such privilege.
+  if (state == "25006") return {Errc::unsupported, text};               // Read-only.
   if (state == "57014" || state == "55P03") return {Errc::busy, text};  // Cancelled, locked.
   if (state == "53300") return {Errc::busy, text};                      // Too many clients.
   return {Errc::io, text};
 }
 
-// Whether the same question may get an answer from the same server a little later.
+// Whether the same server may answer a retry a little later.
 bool worth_waiting(std::string_view state) {
   return state.empty() || state.starts_with("08") || state.starts_with("57P0") ||
          state == "40001" || state == "40P01";
@@ -253,7 +253,7 @@ void PgPool::give_back(Connection connection) {
     idle_.push_back(std::move(connection));
     was_there_ = true;
   } else {
-    idle_.clear();  // What was cut for one is cut for all, most likely.
+    idle_.clear();  // What broke one has probably broken all.
   }
   freed_.notify_one();
 }
@@ -268,7 +268,7 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
     auto connection = take(give_up);
     if (connection) {
       auto rows = ask_once(connection.value().get(), statement, parameters, give_up, code);
-      // In doubt about the connection, it is not used again.
+      // If the connection is in doubt, it is not reused.
       const bool good = rows || (!code.empty() && !code.starts_with("57P") &&
                                  PQstatus(connection.value().get()) == CONNECTION_OK);
       give_back(good ? std::move(connection).value() : nullptr);
@@ -276,7 +276,7 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
       error = rows.error();
     } else {
       error = connection.error();
-      // A server that is there and does not let us in will not do so a moment later.
+      // A running server that refuses us now will still refuse us a moment later.
       const bool refuses = error.detail.find("FATAL") != error.detail.npos &&
                            error.detail.find("starting up") == error.detail.npos &&
                            error.detail.find("shutting down") == error.detail.npos &&
@@ -312,7 +312,7 @@ Result<PgAddress> parse_postgres_url(std::string url, milliseconds timeout) {
                       "[?PARAMETER=VALUE], with %XX for what is special"};
   if (!url.starts_with("postgresql://") && !url.starts_with("postgres://")) return refused;
   PgAddress address;
-  // Ours among libpq's parameters.
+  // Our parameter among libpq's.
   constexpr std::string_view name = "schema=";
   const std::size_t query = url.find('?', std::min(url.rfind('@'), url.size() - 1) + 1);
   for (std::size_t at = query; at < url.size(); at = url.find('&', at + 1)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Connections to a PostgreSQL server: what is asked, what comes back, and a pool of them.
+// Connections to a PostgreSQL server: queries, results, and a pool.
 
 #include "triage/result.hpp"
 #include "triage/stores/postgres.hpp"
@@ -18,8 +18,8 @@ struct pg_result;
 
 namespace triage::inline v0_1::detail {
 
-// The parameters of one statement, in PostgreSQL's binary form. Their types are those that the
-// statement casts them to ($1::bigint).
+// The parameters of a statement in PostgreSQL's binary format. Their types are those the statement
+// casts them to ($1::bigint).
 class PgParameters {
  public:
   PgParameters& number(std::int64_t value);
@@ -38,7 +38,7 @@ class PgParameters {
   std::vector<std::optional<std::string>> values_{};
 };
 
-// The rows of one statement, in binary form.
+// The result rows of a statement, in binary format.
 class PgRows {
  public:
   explicit PgRows(pg_result* result);
@@ -58,14 +58,14 @@ class PgRows {
   int size_ = 0;
 };
 
-// What a statement failed with: the library's error, and the server's own code (SQLSTATE), which is
-// empty if the connection was lost.
+// Why a statement failed: the library's error and the server's code (SQLSTATE), which is empty if
+// the connection was lost.
 struct PgFailure {
   Error error{};
   std::string state{};
 };
 
-// A few connections that threads share.
+// A few connections shared by threads.
 //
 // Thread-safety: all members may be called from several threads at once.
 class PgPool {
@@ -76,15 +76,15 @@ class PgPool {
   PgPool(const PgPool&) = delete;
   PgPool& operator=(const PgPool&) = delete;
 
-  // Asks, and asks again over a new connection if the old one is cut: only for what may be asked
-  // twice. A server that was there before is waited for, since it may be about to restart; twice
-  // the timeout bounds all of it. `failure`: told the server's code, if not null.
+  // Executes a query, and retries over a new connection if the old one breaks: only for queries
+  // that may be repeated. Waits for a server that was reachable before, since it may be restarting;
+  // the total is bounded by twice the timeout. `state`, if not null, receives the server's code.
   [[nodiscard]] Result<PgRows> ask(const std::string& statement, const PgParameters& parameters,
                                    std::string* state = nullptr);
   // Several statements without parameters and rows, in one transaction.
   [[nodiscard]] Result<void> ask_script(const std::string& statements,
                                         std::string* state = nullptr);
-  // A child made by fork() must not say goodbye to its parent's server.
+  // For a child made by fork(), which must not close its parent's connection.
   void abandon() noexcept;
 
  private:
@@ -102,14 +102,14 @@ class PgPool {
   const PostgresStore::Connect connect_;
   const std::chrono::milliseconds timeout_;
   const std::size_t most_;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   std::condition_variable freed_;
   std::vector<Connection> idle_{};
   std::size_t in_use_ = 0;
-  bool was_there_ = false;  // A connection has worked.
+  bool was_there_ = false;  // A connection has succeeded.
 };
 
-// From a URL to a function that connects, and the schema that the URL names (empty: none). Errors:
+// Turns a URL into a connect function and the schema it names (empty: none). Errors:
 // Errc::invalid_argument, which never quotes the URL.
 struct PgAddress {
   PostgresStore::Connect connect{};

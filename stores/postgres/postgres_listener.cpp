@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Readable from the moment a stop is requested.
+// Becomes readable when a stop is requested.
 class StopEvent {
  public:
   explicit StopEvent(const std::stop_token& stop) : callback_(stop, Ring{file_.number}) {}
@@ -39,7 +39,7 @@ class StopEvent {
     }
   };
   const File file_{};
-  const std::stop_callback<Ring> callback_;  // Gone before the file is closed.
+  const std::stop_callback<Ring> callback_;  // Destroyed before the file is closed.
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ bool PgListener::connect() {
 }
 
 PgListener::Heard PgListener::listen(Point until, const std::stop_token& stop) {
-  // After a cut nobody knows what was said meanwhile.
+  // After a reconnect, notifications may have been missed.
   const auto anew = [this] {
     if (connect()) return Heard::something;
     connection_.reset();

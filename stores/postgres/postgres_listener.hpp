@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Hears what other processes notify: a connection of its own, made when somebody first waits.
+// Receives other processes' notifications on a connection of its own, opened on the first wait.
 
 #include "triage/stores/postgres.hpp"
 
@@ -14,20 +14,20 @@
 
 namespace triage::inline v0_1::detail {
 
-// Of the threads that wait one reads the connection, and the others are woken by it.
-// Thread-safety: all members may be called from several threads at once.
+// One of the waiting threads reads the connection and wakes the others. Thread-safety: all members
+// may be called from several threads at once.
 class PgListener {
  public:
-  // channel: as pg_notify() has it.
+  // channel: as passed to pg_notify().
   PgListener(PostgresStore::Connect connect, std::string channel)
       : connect_(std::move(connect)), channel_(std::move(channel)) {}
   PgListener(const PgListener&) = delete;
   PgListener& operator=(const PgListener&) = delete;
 
-  // Until something is heard, it is over, or a stop is requested. The first wait after a connection
-  // was made returns at once: nobody knows what was said before. False: there is no connection.
+  // Waits for a notification, the timeout or a stop. The first wait on a new connection returns at
+  // once, because earlier notifications may have been missed. False: there is no connection.
   [[nodiscard]] bool wait(std::chrono::milliseconds longest, const std::stop_token& stop);
-  // A child made by fork() must not say goodbye to its parent's server.
+  // For a child made by fork(), which must not close its parent's connection.
   void abandon() noexcept { static_cast<void>(connection_.release()); }
 
  private:
@@ -42,11 +42,11 @@ class PgListener {
 
   const PostgresStore::Connect connect_;
   const std::string channel_;
-  std::unique_ptr<pg_conn, Finish> connection_{};  // Whoever reads has it.
-  std::mutex mutex_;                               // Guards what follows.
+  std::unique_ptr<pg_conn, Finish> connection_{};  // Used by the thread that reads.
+  std::mutex mutex_;                               // Guards the members below.
   std::condition_variable_any changed_;
-  bool read_ = false;        // Somebody reads the connection.
-  std::uint64_t heard_ = 0;  // How often something was.
+  bool read_ = false;        // A thread is reading the connection.
+  std::uint64_t heard_ = 0;  // Number of notifications.
 };
 
 }  // namespace triage::inline v0_1::detail

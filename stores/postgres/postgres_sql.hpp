@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is asked of a PostgreSQL server. "@" stands for the schema and a dot. Every write is one
-// statement that notices when it is asked again because its answer got lost.
+// The SQL sent to a PostgreSQL server. "@" stands for the schema and a dot. Each write is one
+// statement that recognises a retry after a lost reply.
 
 namespace triage::inline v0_1::detail::postgres_sql {
 
-// In front of the tables where there is no such schema: it asks for a right that the tables do not.
+// Only if the schema is missing: creating it needs a privilege that the tables do not.
 inline constexpr const char* make_schema = "CREATE SCHEMA IF NOT EXISTS @;\n";
 inline constexpr const char* has_schema = "SELECT 1 FROM pg_namespace WHERE nspname = $1::text";
 
-// One transaction, as the statements of one message are.
+// Sent as one message, so one transaction.
 inline constexpr const char* make = R"(
 CREATE TABLE IF NOT EXISTS @meta (name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE IF NOT EXISTS @runs (
@@ -60,7 +60,7 @@ inline constexpr const char* settings =
 // The server's clock, in milliseconds since 1970.
 #define TRIAGE_PG_NOW "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-// Tells those that wait for work: PgListener. Behind the table's name no letter may follow.
+// Notifies waiting workers: PgListener. The table's name must not be followed by a letter.
 #define TRIAGE_PG_TELL "pg_notify('work of @', '')::text"
 #define TRIAGE_PG_TELL_SIGNAL \
   "CASE WHEN $1 = 'triage/signals'::bytea THEN " TRIAGE_PG_TELL " ELSE '' END"
@@ -71,23 +71,23 @@ inline constexpr const char* settings =
 
 inline constexpr const char* facts = TRIAGE_PG_FACTS "WHERE run_id = $1::text";
 
-// Agent, label, parent, status, since, until (null: any); how many at most (null: all).
+// Agent, label, parent, status, since, until (null: any); limit (null: none).
 inline constexpr const char* list = TRIAGE_PG_FACTS R"(
 WHERE ($1::bytea IS NULL OR agent = $1) AND ($2::bytea IS NULL OR label = $2)
   AND ($3::bytea IS NULL OR parent = $3) AND ($4::text IS NULL OR status = $4)
   AND ($5::bigint IS NULL OR started_ms >= $5) AND ($6::bigint IS NULL OR started_ms < $6)
 ORDER BY started_ms DESC, run_id DESC LIMIT $7::bigint)";
 
-// Birth, first, last, how many at most; kind (null: any).
+// Birth, first, last, limit; kind (null: any).
 inline constexpr const char* read = R"(
 SELECT seq, epoch, kind, time_ms, crc, body FROM @records
 WHERE birth = $1::bigint AND seq BETWEEN $2::bigint AND $3::bigint
   AND ($5::bigint IS NULL OR kind = $5)
 ORDER BY seq LIMIT $4::bigint)";
 
-// 1 run, 2 birth, 3 owner, 4 lease, 5 agent, 6 label, 7 parent, 8 status, 9 started, 10 updated,
-// 11 last; then of each record 12 sequence, 13 kind, 14 time, 15 checksum, 16 body. Answers if the
-// run is there and is the one with this birth.
+// 1 run, 2 birth, 3 owner, 4 lease, 5 agent, 6 label, 7 parent, 8 status, 9 started, 10 updated, 11
+// last; then of each record 12 sequence, 13 kind, 14 time, 15 checksum, 16 body. Returns whether
+// the run exists with this birth.
 inline constexpr const char* start = R"(
 WITH run AS (
   INSERT INTO @runs VALUES ($1::text, $2::bigint, 1, $3::text, 0, )" TRIAGE_PG_NOW
@@ -103,8 +103,8 @@ SELECT 1 FROM run UNION ALL SELECT 1 FROM @runs WHERE run_id = $1 AND birth = $2
 
 // 1 owner, 2 lease; of each batch 3 run, 4 birth, 5 epoch, 6 status, 7 time (0: no records), 8 last
 // sequence; of each record 9 number of its batch (from 1), 10 sequence, 11 kind, 12 time, 13
-// checksum, 14 body. Answers for each batch, in order: is the lease the newest, and the first
-// sequence that is stored with other content (null: none).
+// checksum, 14 body. Returns for each batch, in order: whether the lease is the newest, and the
+// first sequence stored with other content (null: none).
 inline constexpr const char* append = R"(
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
@@ -173,8 +173,8 @@ inline constexpr const char* release =
     "UPDATE @runs SET owner = '' WHERE run_id = $1::text AND birth = $2::bigint AND epoch = "
     "$3::bigint AND owner = $4::text";
 
-// 1 run; 2 birth, 3 epoch, 4 owner that were seen; 5 the new owner, 6 a random word, 7 lease.
-// Answers with the new epoch if it was taken, now or when it was asked before.
+// 1 run; 2 birth, 3 epoch, 4 owner as seen; 5 the new owner, 6 a random word, 7 lease. Returns the
+// new epoch if it was taken, now or by an earlier try.
 inline constexpr const char* acquire = R"(
 WITH taken AS (
   UPDATE @runs SET epoch = epoch + 1, owner = $5::text, word = $6::bigint,
@@ -185,9 +185,9 @@ WITH taken AS (
 SELECT epoch FROM taken
 UNION ALL SELECT epoch FROM @runs WHERE run_id = $1 AND birth = $2 AND word = $6)";
 
-// Of each run 1 run, 2 birth, 3 epoch, 4 owner that were seen; 5 how many at most; 6 the new owner,
-// 7 a random number, 8 lease. Answers with run, birth and epoch of those that were taken, now or
-// when it was asked before. What another statement is taking is left to it.
+// Of each run 1 run, 2 birth, 3 epoch, 4 owner as seen; 5 limit; 6 the new owner, 7 a random
+// number, 8 lease. Returns run, birth and epoch of those that were taken, now or by an earlier try.
+// Skips runs that another statement is taking.
 inline constexpr const char* claim = R"(
 WITH free AS MATERIALIZED (
   SELECT r.run_id FROM @runs r
@@ -212,8 +212,8 @@ inline constexpr const char* erase_records = "DELETE FROM @records WHERE birth =
 inline constexpr const char* get =
     "SELECT value, version FROM @keys WHERE space = $1::bytea AND key = $2::bytea";
 
-// 1 space, 2 key, 3 expected version, 4 a random word, 5 value. Answers with the newest version
-// first, and whether it is ours.
+// 1 space, 2 key, 3 expected version, 4 a random word, 5 value. Returns the newest version first,
+// and whether it is ours.
 inline constexpr const char* put = R"(
 WITH made AS (
   INSERT INTO @keys SELECT $1::bytea, $2::bytea, 1, $4::bigint, $5::bytea WHERE $3::bigint = 0
@@ -227,14 +227,14 @@ UNION ALL SELECT version, true, )" TRIAGE_PG_TELL_SIGNAL R"( FROM changed
 UNION ALL SELECT version, word = $4, '' FROM @keys WHERE space = $1 AND key = $2
 ORDER BY 1 DESC)";
 
-// Space, key, expected version. Answers with the version of what is there with another one.
+// Space, key, expected version. Returns the stored version if it differs.
 inline constexpr const char* remove = R"(
 WITH gone AS (
   DELETE FROM @keys WHERE space = $1::bytea AND key = $2::bytea AND version = $3::bigint
 )
 SELECT version FROM @keys WHERE space = $1 AND key = $2 AND version <> $3)";
 
-// Space, first key, first key behind (null: to the end).
+// Space, first key, end key (exclusive; null: none).
 inline constexpr const char* keys = R"(
 SELECT key FROM @keys WHERE space = $1::bytea AND key >= $2::bytea
   AND ($3::bytea IS NULL OR key < $3) ORDER BY key)";

@@ -22,7 +22,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// Milliseconds since 1970, as the tables keep times.
+// Milliseconds since 1970, the tables' time format.
 inline std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
 class PostgresJournals final : public PostgresStore,
@@ -32,7 +32,7 @@ class PostgresJournals final : public PostgresStore,
  public:
   PostgresJournals(Connect connect, PostgresOptions options);
   ~PostgresJournals() override;
-  // Looks at the server, and at what lies there. Errors: as PostgresStore::open().
+  // Checks the server and what it stores. Errors: as PostgresStore::open().
   [[nodiscard]] Result<void> look();
 
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
@@ -64,7 +64,7 @@ class PostgresJournals final : public PostgresStore,
     std::int64_t birth = 0;
     std::int64_t epoch = 0;
     std::string owner{};
-    std::int64_t until_ms = 0;  // By the server's clock, as `now_ms`.
+    std::int64_t until_ms = 0;  // By the server's clock, like `now_ms`.
     std::int64_t now_ms = 0;
   };
   struct RecordRows;
@@ -96,9 +96,9 @@ class PostgresJournals final : public PostgresStore,
   PgPool pool_;
   PgListener listener_;
   std::mutex acquiring_;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   OwnerMark mark_;
-  // Births of runs whose lease is held here: epochs.
+  // Leases held here: births of runs to epochs.
   std::map<std::int64_t, std::uint64_t> held_{};
 };
 

@@ -14,7 +14,7 @@ namespace triage::inline v0_1 {
 namespace detail {
 namespace {
 
-// What the library itself writes into bodies, and finds again by its value.
+// Fields that the library writes itself and looks up by value.
 constexpr std::array<std::string_view, 19> own_fields{
     "agent",     "version", "fingerprint",     "parts",        "label",          "parent", "key",
     "arguments", "ticket",  "idempotency_key", "compensation", "reconciliation", "signal", "name",
@@ -65,7 +65,7 @@ class Redacting final : public RedactingStore {
       return inner().put_if(space, key, expected, bytes);
     }
     auto value = decode_cbor(bytes);
-    if (!value) return inner().put_if(space, key, expected, bytes);  // No signal of the library's.
+    if (!value) return inner().put_if(space, key, expected, bytes);  // Not a library signal.
     TRIAGE_TRYV(clean(value.value()));
     std::string cleaned;
     encode_cbor(value.value(), cleaned);
@@ -102,7 +102,7 @@ class Redacting final : public RedactingStore {
     TRIAGE_TRY(body, record.body());
     const Json before = body;
     const RecordKind kind = record.kind();
-    // The names of these members are a user's: each is redacted by its own name.
+    // Users choose these members' names, so each value is redacted according to its name.
     const bool users = kind == RecordKind::step || kind == RecordKind::state_changed;
     for (auto& [field, value] : body.items()) {
       if ((!users && is_own(field)) || left_out(kind, field) || kind == RecordKind::state_removed) {

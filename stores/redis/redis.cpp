@@ -20,8 +20,8 @@ namespace detail {
 namespace {
 
 constexpr std::uint64_t format = 1;
-constexpr std::size_t head_of_content = 9;  // Kind and time, in front of the body.
-constexpr std::size_t page = 1'000;         // Records, or runs, in one answer.
+constexpr std::size_t head_of_content = 9;  // Kind and time, before the body.
+constexpr std::size_t page = 1'000;         // Records or runs per answer.
 
 template <class T>
 T number(std::string_view text) {
@@ -159,7 +159,7 @@ Result<void> RedisJournals::look() {
   }
   const auto appendonly = setting("appendonly");
   const auto appendfsync = setting("appendfsync");
-  // Who may not look at the configuration is promised nothing.
+  // Without permission to read the configuration, no durability is promised.
   if (appendonly && appendfsync && appendonly.value() == "yes") {
     durability_ = appendfsync.value() == "always"     ? Durability::power
                   : appendfsync.value() == "everysec" ? Durability::process
@@ -276,7 +276,7 @@ Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range
     more = reply->elements == page;
     if (more) from = "(" + text_of(reply->element[page - 1]->element[0]);
     if (more || pages == 1) continue;
-    // Nobody has put another run in its place meanwhile.
+    // Verify that no other run took its place meanwhile.
     TRIAGE_TRY(again, facts_of(run));
     if (again.birth != facts.birth) {
       return Error{Errc::busy, "run \"" + run + "\" was erased and made anew while it was read"};
@@ -300,7 +300,7 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       TRIAGE_TRY(stored, std::move(answers[i]));
       auto facts = facts_in(ids[i], *stored);
-      if (!facts && facts.error().code == Errc::not_found) continue;  // Erased, or past its time.
+      if (!facts && facts.error().code == Errc::not_found) continue;  // Erased or expired.
       if (!facts) return facts.error();
       if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
     }

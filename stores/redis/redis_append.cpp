@@ -15,7 +15,7 @@ constexpr Sequence largest_sequence = Sequence{1} << 53U;  // The scripts count 
 
 std::string milliseconds(WallTime time) { return std::to_string(time.time_since_epoch().count()); }
 
-// Kind, time and body: what tells a record from another one under its sequence.
+// Kind, time and body: distinguishes records with the same sequence.
 std::string content_of(const Record& record) {
   std::string content(1, static_cast<char>(record.kind()));
   const auto ms = static_cast<std::uint64_t>(record.time().time_since_epoch().count());
@@ -77,8 +77,8 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
                    milliseconds(updated),
                    std::to_string(last)};
   TRIAGE_TRYV(add_records(lease, records, words));
-  // In the list before it is there, so that no run is unlisted; and after, since an erasure of its
-  // name may come in between.
+  // Listed before it exists, so that no run is unlisted; and again afterwards, because a run of the
+  // same name may be erased in between.
   const RedisWords listing{"SADD", options_.prefix + "runs", run.id};
   TRIAGE_TRYV(ask(listing));
   {
@@ -94,7 +94,7 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
   return outcome::success(lease);
 }
 
-// The lease of a run that was started just so: the answer got lost.
+// The lease of a run that was already started with the same records: the reply was lost.
 Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Record> records) {
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
@@ -125,7 +125,7 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   if (answer.word == "gone") {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
-  if (answer.word != "ok") return busy;  // Somebody else was faster.
+  if (answer.word != "ok") return busy;  // Another process was faster.
   const std::scoped_lock here(mutex_);
   held_[facts.birth] = {answer.more, facts.info.last};
   return outcome::success(lease_of(run, facts.birth, std::stoull(answer.more)));

@@ -27,7 +27,7 @@ std::optional<int> whole_number(std::string_view text, int most) {
   return value;
 }
 
-// What a server refused, in our words where they are known.
+// Translates what the server refused, if we know its code.
 Error refused(const redisReply& reply) {
   const std::string text = printable(text_of(&reply));
   if (text.starts_with("NOPERM")) return {Errc::unsupported, "the Redis server says: " + text};
@@ -37,7 +37,7 @@ Error refused(const redisReply& reply) {
   return {Errc::io, "the Redis server says: " + text};
 }
 
-// hiredis writes without MSG_NOSIGNAL: a server that went away must not end the process.
+// hiredis writes without MSG_NOSIGNAL: a broken connection must not end the process.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -70,7 +70,7 @@ bool refuses_us(const Error& error) {
   return error.detail.starts_with("the Redis server says: ") && !is_starting(error);
 }
 
-// Errors: nothing, if a "%" is not followed by two hexadecimal digits.
+// Empty if a "%" is not followed by two hexadecimal digits.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -243,11 +243,11 @@ Result<RedisConnection::Replies> RedisConnection::ask_all(
         if (!starting || steady_clock::now() + pause >= give_up) return replies;
       } else {
         error = replies.error();
-        // What comes in later would be taken for the answer to another question.
+        // Later input would be mistaken for the answer to another query.
         context_.reset();
       }
     }
-    // Whoever has never been there, or refuses us, is not waited for.
+    // A server that was never reachable, or that refuses us, is not waited for.
     if (error && (!was_there_ || refuses_us(*error))) return *std::move(error);
     if (error && steady_clock::now() + pause >= give_up) return *std::move(error);
     std::this_thread::sleep_for(pause);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One connection to a Redis server, made again when it is cut.
+// A connection to a Redis server, reopened when it breaks.
 
 #include "triage/result.hpp"
 
@@ -22,7 +22,7 @@ struct RedisAddress {
   std::string user{};
   std::string password{};
   int database = 0;
-  std::string prefix{};  // "?prefix=", empty: not given.
+  std::string prefix{};  // "?prefix=", empty: none.
 };
 // User, password and prefix may hold %XX. Errors: Errc::invalid_argument, Errc::unsupported
 // (rediss:). Never quotes the password.
@@ -43,15 +43,15 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Asks, and asks again over a new connection if the old one is cut: only for what may be asked
-  // twice. A server that was there before is waited for, since it may be about to restart; the
-  // timeout bounds all of it. A server's error is Errc::io, or what its first word says.
+  // Executes a query, and retries over a new connection if the old one breaks: only for queries
+  // that may be repeated. Waits for a server that was reachable before, since it may be restarting;
+  // the timeout bounds it all. A server's error is Errc::io, or as its first word implies.
   [[nodiscard]] Result<RedisReply> ask(const RedisWords& words);
-  // The same for many questions in one go; a reply each, in their order. Errors of the server to a
-  // single question are its own.
+  // The same for several queries at once; one reply each, in order. A server's error for a single
+  // query only affects its reply.
   using Replies = std::vector<Result<RedisReply>>;
   [[nodiscard]] Result<Replies> ask_all(const std::vector<RedisWords>& questions);
-  // A child made by fork() must not say goodbye to its parent's server.
+  // For a child made by fork(), which must not close its parent's connection.
   void abandon() noexcept { context_.release(); }
 
  private:
@@ -65,7 +65,7 @@ class RedisConnection {
   const RedisAddress address_;
   const std::chrono::milliseconds timeout_;
   std::unique_ptr<redisContext, Close> context_{};
-  bool was_there_ = false;  // A connection has worked.
+  bool was_there_ = false;  // A connection has succeeded.
 };
 
 [[nodiscard]] std::string text_of(const redisReply* reply);

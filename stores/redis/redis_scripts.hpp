@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What happens on the Redis server in one step. KEYS: the run's facts, then its journal; or the
-// hash of a space. Each answers with a word and what belongs to it, and notices when it is asked
-// again because its answer got lost.
+// Atomic operations on the Redis server. KEYS: the run's facts, then its journal; or the hash of a
+// space. Each returns a word and its values, and recognises a retry after a lost reply.
 
 namespace triage::inline v0_1::detail::redis_scripts {
 
-// In front of every script that writes a run: `touch` renews the lease and the time to live.
+// Prepended to every script that writes a run: `touch` renews the lease and the time to live.
 #define TRIAGE_REDIS_TOUCH                                                       \
   "local function touch(lease, ttl)\n"                                           \
   "  local now = redis.call('TIME')\n"                                           \
@@ -33,7 +32,7 @@ touch(ARGV[3], ARGV[4])
 return {'ok'}
 )";
 
-// In front of what only the owner may do: birth, epoch, owner.
+// Prepended to scripts that only the owner may run: birth, epoch, owner.
 #define TRIAGE_REDIS_FENCE                                                              \
   "local run = redis.call('HMGET', KEYS[1], 'birth', 'epoch', 'owner', 'last')\n"       \
   "if run[1] ~= ARGV[1] then return {'fenced', 'the run was erased'} end\n"             \
@@ -116,7 +115,7 @@ redis.call('HSET', KEYS[1], 'owner', '')
 return {'ok'}
 )";
 
-// The birth, epoch and owner that were seen; the new owner, a random word, lease, ttl.
+// Birth, epoch and owner as seen; the new owner, a random word, lease, ttl.
 inline constexpr const char* acquire = TRIAGE_REDIS_TOUCH R"(
 local run = redis.call('HMGET', KEYS[1], 'birth', 'epoch', 'owner', 'word')
 if not run[1] then return {'gone'} end
@@ -128,7 +127,7 @@ touch(ARGV[6], ARGV[7])
 return {'ok', epoch}
 )";
 
-// The birth, epoch and owner that were seen.
+// Birth, epoch and owner as seen.
 inline constexpr const char* erase = R"(
 local run = redis.call('HMGET', KEYS[1], 'birth', 'epoch', 'owner')
 if not run[1] then return {'gone'} end

@@ -22,7 +22,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
  public:
   RedisJournals(RedisAddress address, RedisOptions options);
   ~RedisJournals() override;
-  // Looks at the server, and at what lies there. Errors: as RedisStore::open().
+  // Checks the server and what it stores. Errors: as RedisStore::open().
   [[nodiscard]] Result<void> look();
 
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
@@ -83,7 +83,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   const pid_t pid_;
   Durability durability_ = Durability::none;
   std::mutex acquiring_;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   RedisConnection connection_;
   OwnerMark mark_;
   struct Held {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes a full store of save, load and latest: the journal lives in memory, and what it takes to go
-// on is saved at each drain.
+// Makes a full store from save, load and latest: the journal is kept in memory, and each drain
+// saves what is needed to continue.
 #include "triage/stores/simple.hpp"
 
 #include "triage/detail/try.hpp"
@@ -31,15 +31,15 @@ WallTime to_time(std::int64_t milliseconds) {
   return WallTime(std::chrono::milliseconds(milliseconds));
 }
 
-// A run of this process: its journal, and what of it was saved.
+// A run of this process: its journal and what was saved of it.
 struct OpenRun {
   std::mutex mutex;
   Journal journal;
-  Json facts = Json::array();  // Every record but content: {seq, kind, time, body}; and the
+  Json facts = Json::array();  // Records other than content, as {seq, kind, time, body}, and the
                                // snapshot that a branch begins with.
   RunInfo info{};
   std::set<Sequence> saved_labels{};
-  std::pair<Sequence, std::size_t> saved{0, 0};  // Position and number of facts saved last.
+  std::pair<Sequence, std::size_t> saved{0, 0};  // Position and number of facts last saved.
 };
 
 Result<Json> steps_as_json(const Trajectory& trajectory) {
@@ -80,12 +80,12 @@ class Rebuilder {
     const auto last = data.at("last").get<Sequence>();
     const bool at_start = data.at("at_start").get<bool>();
     add_facts(0, id.sequence);
-    // The beginning of a branch is a fact, and was added with the others.
+    // The beginning of a branch is a fact and was already added.
     const bool begins = next_ == id.sequence + 1 && !out_.empty() &&
                         out_.back().kind() == RecordKind::state_snapshot;
     if (!at_start && !begins) {
-      // One record for all of state and trajectory, so that no checkpoint arises on the way to it
-      // whose state nobody knows.
+      // A single record for all of state and trajectory, so that no intermediate checkpoint with an
+      // unknown state arises.
       const bool has_content =
           !saved_.state.empty() || !saved_.trajectory.empty() || saved_.label.empty();
       const Sequence needed = (has_content ? 1U : 0U) + (saved_.label.empty() ? 0U : 1U);
@@ -121,7 +121,7 @@ class Rebuilder {
   void add(RecordKind kind, WallTime time, Json body) {
     out_.emplace_back(next_++, kind, time, std::make_shared<const Json>(std::move(body)));
   }
-  // Facts behind `after`, up to and including `until`.
+  // Facts after `after`, up to and including `until`.
   void add_facts(Sequence after, Sequence until) {
     for (const Json& fact : saved_.run_data.at("facts")) {
       const auto seq = fact.at("seq").get<Sequence>();
@@ -130,7 +130,7 @@ class Rebuilder {
       add(static_cast<RecordKind>(fact.at("kind").get<int>()), time_, fact.at("body"));
     }
   }
-  // Numbers are never used again, so those of records that were not kept stay free.
+  // Sequences are never reused, so those of dropped records stay unused.
   void skip_to(Sequence seq) {
     if (next_ >= seq) return;
     if (next_ + 1 == seq) {
@@ -148,7 +148,7 @@ class Rebuilder {
   WallTime time_{};
 };
 
-// Exceptions come from user code (the simple store), and from saved data of another shape.
+// Contains exceptions of user code (the simple store) and of malformed saved data.
 template <class F>
 auto contained(const RunId& run, F&& f) -> decltype(f()) {
   try {
@@ -178,7 +178,7 @@ class SimpleAdapter final : public CheckpointStore {
     TRIAGE_TRYV(check_run_id(run.id));
     TRIAGE_TRYV(check_simple());
     const auto known = find(run.id);
-    if (known) return memory_.start(run, records);  // The same one again, or a conflict.
+    if (known) return memory_.start(run, records);  // The same run again, or a conflict.
     if (known.error().code != Errc::not_found) return known.error();
     TRIAGE_TRY(lease, memory_.start(run, records));
     auto open = std::make_shared<OpenRun>();
@@ -189,7 +189,7 @@ class SimpleAdapter final : public CheckpointStore {
       open_[run.id] = open;
     }
     const Result<void> saved = note(*open, records, run.status);
-    if (!saved) {  // A run that is not saved did not start.
+    if (!saved) {  // A run that is not saved has not started.
       static_cast<void>(memory_.release(lease));
       static_cast<void>(memory_.erase(run.id));
       const std::scoped_lock lock(mutex_);
@@ -224,8 +224,8 @@ class SimpleAdapter final : public CheckpointStore {
 
   // Older checkpoints of a run from another process are only known to the simple store.
   Result<Checkpoint> load(const CheckpointId& id) override {
-    // No position of a run from another process arises before the one that was saved last, so what
-    // is found here is right.
+    // A run from another process has no positions before the last saved one, so any found here are
+    // right.
     auto here = CheckpointStore::load(id);
     if (here || here.error().code != Errc::not_found || !simple_) return here;
     return contained(id.run, [&]() -> Result<Checkpoint> {
@@ -268,7 +268,7 @@ class SimpleAdapter final : public CheckpointStore {
     return Error{Errc::invalid_argument, "make_store() was given a null simple store"};
   }
 
-  // The run, fetched from the simple store if this process does not know it yet.
+  // The run, loaded from the simple store if this process does not have it yet.
   Result<std::shared_ptr<OpenRun>> find(const RunId& run) {
     {
       const std::scoped_lock lock(mutex_);
@@ -314,14 +314,14 @@ class SimpleAdapter final : public CheckpointStore {
     return at->second;
   }
 
-  // Folds what was appended, and saves what changed.
+  // Folds the appended records and saves what changed.
   Result<void> note(OpenRun& run, std::span<const Record> records, RunStatus status) {
     const std::scoped_lock lock(run.mutex);
     for (const Record& record : records) {
-      if (record.seq() <= run.journal.last()) continue;  // Tried before, when saving failed.
+      if (record.seq() <= run.journal.last()) continue;  // Retried after saving failed.
       run.journal.apply(record);
       run.info.updated = record.time();
-      // A branch starts over from its first snapshot, so that is no mere content.
+      // A branch starts over from its first snapshot, so that one is a fact.
       const bool begins = record.seq() == run.journal.start_sequence();
       if (is_content(record.kind()) && !begins) continue;
       TRIAGE_TRY(body, record.body());

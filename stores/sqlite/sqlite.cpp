@@ -29,7 +29,7 @@ SqliteJournals::~SqliteJournals() {
     return;
   }
   if (read_only_ || (held_.empty() && mark_.given_up().empty())) return;
-  // Whoever opens the file next need not wait for this process to end.
+  // Spares the next process that opens the file the wait for this one's end.
   try {
     database_->begin_write();
     SQLite::Statement free_run(database_->handle(),
@@ -43,7 +43,7 @@ SqliteJournals::~SqliteJournals() {
     for (const auto& [run, epoch] : mark_.given_up()) free(run);
     database_->commit();
   } catch (const std::exception&) {
-    database_->rollback();  // The leases are free all the same: this object is gone.
+    database_->rollback();  // The leases are free anyway, because this object is gone.
   }
 }
 

@@ -10,7 +10,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t largest_sequence = std::numeric_limits<std::int64_t>::max();
-// Bodies are encoded together up to about this size, so that few large ones need little memory.
+// Bodies are encoded in groups of about this size, so that a few large ones need little memory.
 constexpr std::size_t most_buffered = std::size_t{256} << 10U;
 
 }  // namespace
@@ -30,7 +30,7 @@ void SqliteJournals::append_group(std::span<AppendBatch> batches) {
     Settled all = append_together(batches);
     if (all.committed) return outcome::success();
     if (batches.size() == 1) return *std::move(all.error);
-    // One batch's error must not become the others': each by itself.
+    // An error in one batch must not fail the others, so each is tried by itself.
     for (AppendBatch& batch : batches) {
       Settled one = append_together({&batch, 1});
       if (!one.committed) batch.outcome = *std::move(one.error);
@@ -42,7 +42,7 @@ void SqliteJournals::append_group(std::span<AppendBatch> batches) {
 
 SqliteJournals::Settled SqliteJournals::append_together(std::span<AppendBatch> batches) {
   Settled settled = try_together(batches);
-  // What the log takes may be all that is missing.
+  // The log's space may be enough.
   if (settled.full && database_->make_room()) settled = try_together(batches);
   return settled;
 }
@@ -60,7 +60,7 @@ SqliteJournals::Settled SqliteJournals::try_together(std::span<AppendBatch> batc
       batch.outcome = outcome::success();
       RunStatus stored{};
       if (auto stale = check_lease(batch.lease, stored)) {
-        batch.outcome = *std::move(stale);  // Nothing of this batch is written; the others go on.
+        batch.outcome = *std::move(stale);  // Only this batch is dropped.
         continue;
       }
       if (auto refused = insert(batch.lease, batch.records)) return undone(std::move(refused));
@@ -132,7 +132,7 @@ std::optional<Error> SqliteJournals::encode(const Lease& lease, const Record& re
   return std::nullopt;
 }
 
-// Inserts what was encoded, of all runs.
+// Inserts all encoded rows, of all runs.
 std::optional<Error> SqliteJournals::insert_rows() {
   if (rows_.size() != rows_a_statement || !insert_together()) {
     for (const Row& row : rows_) {
@@ -143,7 +143,7 @@ std::optional<Error> SqliteJournals::insert_rows() {
   return std::nullopt;
 }
 
-// `at`: which of the statement's rows it is.
+// `at`: the row's place in the statement.
 void SqliteJournals::bind_row(SQLite::Statement& insert, const Row& row, std::size_t at) const {
   const int first = 1 + static_cast<int>(at) * parameters_a_row;
   insert.bind(first, row.lease->handle);
@@ -155,7 +155,7 @@ void SqliteJournals::bind_row(SQLite::Statement& insert, const Row& row, std::si
   bind_bytes(insert, first + 6, body_of(row));
 }
 
-// False if one of the rows is stored already; then some of the others are stored now.
+// False if a row is already stored; some of the others may be stored now.
 bool SqliteJournals::insert_together() {
   SQLite::Statement& insert = statements_->insert_records;
   for (std::size_t i = 0; i < rows_.size(); ++i) bind_row(insert, rows_[i], i);
@@ -174,8 +174,7 @@ std::optional<Error> SqliteJournals::insert_one(const Row& row) {
   throw SQLite::Exception(database_->handle().getHandle(), code);
 }
 
-// Empty if what is stored is the same: its commit's answer was lost, or insert_together() stored
-// it.
+// Empty if the stored row is the same: its commit's reply was lost, or insert_together() stored it.
 std::optional<Error> SqliteJournals::settle_duplicate(const Row& row) {
   const Lease& lease = *row.lease;
   const Record& record = *row.record;
@@ -212,7 +211,7 @@ void SqliteJournals::note_commit(const Lease& lease, RunStatus stored, RunStatus
   held.renewed = now;
 }
 
-// What note_commit() remembered was rolled back with the rest: the next commit renews again.
+// The renewals in note_commit() were rolled back too; the next commit renews again.
 void SqliteJournals::forget_renewals(std::span<const AppendBatch> batches) {
   for (const AppendBatch& batch : batches) {
     if (const auto held = held_.find(batch.lease.handle); held != held_.end()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with a store's file beyond single records: all that lookups rely on.
+// Checks a store's file beyond single records: everything that lookups rely on.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* integrity = "PRAGMA integrity_check(100)";
 
-// Runs the query, which may itself stop at the damage that it looks for.
+// Runs the query; the damage it looks for may itself end it early.
 template <class Row>
 void for_each(SQLite::Database& database, const std::string& sql,
               std::vector<std::string>& problems, Row&& row) {
@@ -24,7 +24,7 @@ void for_each(SQLite::Database& database, const std::string& sql,
 
 }  // namespace
 
-// Each run is found by its id, and its row is what was written.
+// Checks that each run is found by its id and that its row is unchanged.
 void SqliteJournals::check_runs(std::vector<std::string>& problems) {
   std::vector<RunRow> rows;
   for_each(database_->handle(), "SELECT run FROM runs NOT INDEXED ORDER BY run", problems,
@@ -52,7 +52,7 @@ void SqliteJournals::check_runs(std::vector<std::string>& problems) {
 }
 
 void SqliteJournals::check_values(std::vector<std::string>& problems) {
-  if (database_->format() < 2) return;  // Their values have no checksums.
+  if (database_->format() < 2) return;  // In these, values have no checksums.
   for_each(database_->handle(),
            std::string("SELECT space, key FROM key_values WHERE crc <> ") + value_checksum,
            problems, [&](SQLite::Statement& query) {

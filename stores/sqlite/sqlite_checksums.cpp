@@ -27,7 +27,7 @@ void checksum(sqlite3_context* context, int count, sqlite3_value** values) {
       crc = add_number(static_cast<std::uint64_t>(sqlite3_value_int64(values[i])), crc);
       continue;
     }
-    // A text in another encoding counts as UTF-8, so it is asked for as text.
+    // Read as text, so that text in any encoding counts as UTF-8.
     const void* bytes = sqlite3_value_type(values[i]) == SQLITE_TEXT
                             ? static_cast<const void*>(sqlite3_value_text(values[i]))
                             : sqlite3_value_blob(values[i]);

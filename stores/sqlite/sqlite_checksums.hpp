@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Checksums over the rows that are no records. See docs/checkpoint_format.md, section 1.
+// Checksums over rows other than records. See docs/checkpoint_format.md, section 1.
 
 #include "sqlite_database.hpp"
 
@@ -9,9 +9,9 @@
 
 namespace triage::inline v0_1::detail {
 
-// SQL for runs.crc with other values for the two columns that change. The number of the run is not
-// covered: it is not known before the row is inserted, and a run under another number is found
-// without its records. Neither are owner and renewed: whatever they say, the epoch fences.
+// SQL for runs.crc with new values for the two columns that change. Excludes the run's number,
+// which is not known before the insertion; under a wrong number a run has no records. Also excludes
+// owner and renewed, because the epoch fences whatever they say.
 [[nodiscard]] inline std::string run_checksum(const std::string& status, const std::string& epoch) {
   return "triage_checksum(run_id, agent, label, parent, " + status + ", started, updated, " +
          epoch + ")";
@@ -19,8 +19,8 @@ namespace triage::inline v0_1::detail {
 inline constexpr const char* run_id_checksum = "triage_checksum(run_id)";
 inline constexpr const char* value_checksum = "triage_checksum(space, key, version, bytes)";
 
-// Makes triage_checksum(VALUE, …) known to the connection: CRC-32C over all values, each a number
-// in 8 bytes, little endian, or the length of a text or blob in the same way, and its bytes.
+// Adds triage_checksum(VALUE, …) to the connection: CRC-32C over all values; a number counts as 8
+// bytes, little endian, a text or blob as its length in the same form, and its bytes.
 void add_checksum_function(SQLite::Database& database);
 
 [[nodiscard]] std::int64_t key_value_checksum(std::string_view space, std::string_view key,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Putting fewer records in the place of many, in one transaction.
+// Replaces many records by few, in one transaction.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds longest_busy_timeout = std::chrono::hours{1};
 constexpr std::chrono::milliseconds shortest_lease = std::chrono::seconds{1};
 constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
-// How often opening is tried again while another process makes or converts the same file.
+// How often opening is retried while another process creates or converts the same file.
 constexpr std::chrono::milliseconds open_retry{5};
-// How often one who only looks tries again to open the file.
+// How often a read-only opening is retried.
 constexpr int most_missed = 3;
 
 Result<void> check_range(const char* option, std::chrono::milliseconds value,
@@ -45,7 +45,7 @@ Error refused(Errc code, const std::string& path, const std::string& why) {
   return {code, "sqlite store " + in_quotes(path) + " " + why};
 }
 
-// Refuses what SQLite would misread, hang on or report without a reason.
+// Refuses files that SQLite would misread, hang on or reject without a reason.
 Result<void> check_file(const std::string& path, bool read_only) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
@@ -54,7 +54,7 @@ Result<void> check_file(const std::string& path, bool read_only) {
     case fs::file_type::directory:
       return refused(Errc::invalid_argument, path, "is a folder; give the name of a file in it");
     case fs::file_type::not_found: break;
-    case fs::file_type::none: return outcome::success();  // Not to be seen: SQLite says why.
+    case fs::file_type::none: return outcome::success();  // Not visible: SQLite says why.
     default:
       return refused(Errc::invalid_argument, path, "is no regular file; give the name of a file");
   }
@@ -67,7 +67,7 @@ Result<void> check_file(const std::string& path, bool read_only) {
   return outcome::success();
 }
 
-// Undoes SQLite's own meanings of names: Debian's build takes "file:…" for a URI.
+// Disables SQLite's special file names: Debian's build takes "file:…" for a URI.
 std::string plain_name(const std::string& path) {
   return path.starts_with("file:") ? "./" + path : path;
 }
@@ -81,21 +81,20 @@ Result<Durability> choose_durability(const SqliteOptions& options, bool in_memor
                      std::string(to_string(*options.durability)) + "; use a file, or ask for none");
 }
 
-// Settings that make a hostile file harmless and our writes fast; before anything is read from it.
+// Settings that make a hostile file harmless and our writes fast; applied before anything is read.
 void restrain(SQLite::Database& database) {
   sqlite3* raw = database.getHandle();
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  // Another program's log must not be checkpointed by our looking at it.
+  // Reading another program's file must not checkpoint its log.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 void use_write_ahead_log(SQLite::Database& database) {
-  // Counts in a new file only. With 4,096 bytes a page holds three steps of 1 KB and a quarter of
-  // it stays empty; with 8,192 the file is an eighth smaller and groups are written a quarter
-  // faster.
+  // Only affects new files. With pages of 4,096 bytes a page holds three steps of 1 KB and wastes a
+  // quarter; with 8,192 the file is an eighth smaller and groups are written a quarter faster.
   database.exec("PRAGMA page_size = 8192");
   // The switch writes the file's header through a rollback journal. EXTRA syncs the folder when
   // that journal is deleted: if it came back after a power cut, it would undo everything written
@@ -145,8 +144,8 @@ void SqliteDatabase::configure(const SqliteOptions& options) {
   database.exec(durability_ == Durability::power     ? "PRAGMA synchronous = FULL"
                 : durability_ == Durability::process ? "PRAGMA synchronous = NORMAL"
                                                      : "PRAGMA synchronous = OFF");
-  // The default of 2 MB of pages in memory is kept: with more, appending touches new memory for
-  // longer and takes a sixth more time.
+  // Keeps the default page cache of 2 MB: with more, appending touches new memory for longer and
+  // takes a sixth more time.
   database.exec("PRAGMA cell_size_check = ON");
   lock_wait_.install(database.getHandle());
   if (in_memory_ || options.read_only) return;
@@ -216,8 +215,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
   TRIAGE_TRYV(check_options(options));
   constexpr std::string_view scheme = "sqlite:";
   std::string file = path.starts_with(scheme) ? path.substr(scheme.size()) : path;
-  if (path.starts_with("sqlite://"))
-    file.erase(0, 2);  // As URLs are written: sqlite://x.db is x.db.
+  if (path.starts_with("sqlite://")) file.erase(0, 2);  // As in URLs: sqlite://x.db means x.db.
   if (file.empty() || file.find('\0') != std::string::npos) {
     return refused(Errc::invalid_argument, path,
                    "is not a file name; allowed are PATH, sqlite:PATH and :memory:");
@@ -248,8 +246,8 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
       opened->looked_at_ = looked_at;
       return outcome::success(std::move(opened));
     } catch (const SQLite::Exception& e) {
-      // Switching to the write-ahead log reports a busy file at once, without the busy timeout.
-      // One who looks may have missed the file's log while its last writer removed it.
+      // Switching to the write-ahead log reports a busy file at once, without the busy timeout. A
+      // reader may miss the log while its last writer removes it.
       const bool again =
           e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED ||
           (options.read_only && e.getErrorCode() == SQLITE_CANTOPEN && !(++missed > most_missed));

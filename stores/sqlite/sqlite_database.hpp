@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A checked connection to a store's file: opening, transactions, keeping the log short, errors.
-// Only stores/sqlite*.cpp see SQLiteCpp and sqlite3.
+// A checked connection to a store's file: opening, transactions, log truncation, errors. Only
+// stores/sqlite*.cpp use SQLiteCpp and sqlite3.
 
 #include "sqlite_files.hpp"
 #include "sqlite_lock_wait.hpp"
@@ -21,12 +21,12 @@
 
 namespace triage::inline v0_1::detail {
 
-// "tria": marks files that are ours alone (PRAGMA application_id).
+// "tria": marks files that contain only our tables (PRAGMA application_id).
 inline constexpr std::int64_t sqlite_application_id = 0x74726961;
 // PRAGMA user_version and meta.triage_format. Grows when older versions could misread a file.
 inline constexpr std::int64_t sqlite_format = 2;
 
-// Thread-safety: none; its owner locks. Members throw SQLite::Exception unless they say otherwise.
+// Thread-safety: none; its owner locks. Members throw SQLite::Exception unless stated otherwise.
 class SqliteDatabase {
  public:
   [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
@@ -44,34 +44,34 @@ class SqliteDatabase {
   // Less than sqlite_format only where the file is opened read-only.
   [[nodiscard]] std::int64_t format() const noexcept { return format_; }
 
-  // Takes the write lock at once, waiting for other processes at most busy_timeout.
+  // Takes the write lock at once, waiting at most busy_timeout for other processes.
   void begin_write();
   void begin_read() { run(begin_read_); }
-  // Throws too if the file is not where it was opened any more: what is written there is lost.
+  // Also throws if the file was moved or removed, because what is written there is lost.
   void commit();
-  // Ends a transaction without effect, if one is open. Never throws.
+  // Rolls back an open transaction, if any. Never throws.
   void rollback() noexcept;
 
-  // The file is still what was looked at: an answer from a file that is read without locks counts
-  // only then. Always true where there are locks.
+  // Whether the file is unchanged since it was looked at: an answer from a file read without locks
+  // only counts then. Always true with locks.
   [[nodiscard]] bool unchanged() const;
-  // Opens the same file again.
+  // Opens the same file once more.
   [[nodiscard]] Result<std::unique_ptr<SqliteDatabase>> reopen() const;
 
   // Executes a statement that returns no row, and resets it.
   void run(SQLite::Statement& statement);
-  // The same, returning SQLite's extended code; throws for none.
+  // The same, returning SQLite's extended code; does not throw.
   [[nodiscard]] int try_run(SQLite::Statement& statement) noexcept;
 
-  // Folds the write-ahead log into the file if it is larger than the options allow. A failure is
-  // not an error: everything committed is in the log, and the next call tries again.
+  // Copies the write-ahead log into the file if it is larger than the options allow. A failure is
+  // harmless: everything committed is in the log, and the next call retries.
   void checkpoint_log_if_large() noexcept;
   void checkpoint_log() noexcept;
-  // For when the disk is full: gives back what the log takes. True if it was cut to nothing.
+  // For a full disk: frees the log's space. True if the log was truncated to nothing.
   [[nodiscard]] bool make_room() noexcept;
-  // Whether take_warning() has something to say; may be asked without the lock.
+  // Whether take_warning() would return anything; may be called without the lock.
   [[nodiscard]] bool has_warning() const noexcept { return has_warning_; }
-  // Why the log stays long; empty if it does not, or if that was told before.
+  // Why the log stays long; empty if it does not, or if this was already reported.
   [[nodiscard]] std::string take_warning() {
     has_warning_ = false;
     return std::exchange(warning_, {});
@@ -85,13 +85,13 @@ class SqliteDatabase {
   SqliteDatabase(std::unique_ptr<SQLite::Database> database, std::string name, bool in_memory,
                  const SqliteOptions& options);
   void configure(const SqliteOptions& options);
-  // Folds all of the log and cuts its file, once writers and readers let it.
+  // Copies the whole log into the file and truncates it, as soon as writers and readers permit.
   bool truncate_log(std::chrono::milliseconds wait) noexcept;
   bool wait_for_short_log() noexcept;
 
-  std::unique_ptr<SQLite::Database> database_;  // Before the statements: it must close after them.
+  std::unique_ptr<SQLite::Database> database_;  // Declared first: closed after the statements.
   std::string name_;                            // For messages.
-  std::string path_;                            // As SQLite opened it; empty in memory.
+  std::string path_;                            // As opened by SQLite; empty if in memory.
   bool in_memory_;
   Durability durability_;
   std::int64_t format_;
@@ -99,29 +99,29 @@ class SqliteDatabase {
   std::chrono::milliseconds busy_timeout_;
   LockWait lock_wait_;
   SqliteOptions options_{};
-  std::optional<FilePrint> looked_at_{};  // Of a file that is read without locks.
+  std::optional<FilePrint> looked_at_{};  // For a file read without locks.
   std::uint64_t page_size_ = 4096;
-  std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, all processes' commits included.
+  std::uint64_t log_pages_ = 0;  // Frames in the write-ahead log, of all processes.
   std::uint64_t checkpoint_at_pages_ = 0;
   std::string warning_;
   std::atomic<bool> has_warning_{false};
-  bool warned_ = false;  // Of the readers that keep the log long now.
+  bool warned_ = false;  // About the readers that currently keep the log long.
   SQLite::Statement begin_write_;
   SQLite::Statement begin_read_;
   SQLite::Statement commit_;
   SQLite::Statement rollback_;
 };
 
-// Of our tables; 0: there are none. Throws SQLite::Exception.
+// Of our tables; 0: none. Throws SQLite::Exception.
 [[nodiscard]] std::int64_t stored_sqlite_format(SQLite::Database& database);
-// Checks what the file is. Returns the format of our tables, or 0 if they can be made in it,
-// `beside` another program's where it has any. Errors: Errc::unsupported, Errc::corrupt. Both throw
-// SQLite::Exception.
+// Identifies the file. Returns the format of our tables, or 0 if they can be created in it,
+// `beside` another program's tables if it has any. Errors: Errc::unsupported, Errc::corrupt. Both
+// functions throw SQLite::Exception.
 [[nodiscard]] Result<std::int64_t> find_sqlite_schema(SQLite::Database& database,
                                                       const std::string& name, bool beside,
                                                       bool read_only);
-// Makes the tables, or brings those of an older format up to date, unless another process was
-// first. Errors: as above.
+// Creates the tables, or migrates those of an older format, unless another process was first.
+// Errors: as above.
 [[nodiscard]] Result<void> make_sqlite_schema(SQLite::Database& database, const std::string& name,
                                               bool beside);
 

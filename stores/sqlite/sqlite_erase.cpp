@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Erasing runs from the SQLite store: in slices, so that nobody who appends waits for long.
+// Erases runs from the SQLite store in slices, so that appending processes never wait long.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -12,9 +12,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// What one transaction may take away, in records and in runs.
+// The most records and runs that one transaction removes.
 constexpr std::size_t rows_a_slice = 1'000;
-// Between two slices others get their turn: SQLite's waiting asks at intervals, not in a queue.
+// Between slices others get their turn: SQLite retries at intervals instead of queueing.
 constexpr std::chrono::milliseconds longest_pause{50};
 
 using std::chrono::steady_clock;
@@ -26,8 +26,8 @@ void let_others_in(steady_clock::time_point began) {
 
 }  // namespace
 
-// Removes the run, and its records if there is room for them in this slice; else they are left over
-// under a mark. `room`: how many rows this transaction may still remove.
+// Removes the run, and its records if this slice has room for them; otherwise marks them for later.
+// `room`: how many rows this transaction may still remove.
 std::optional<Error> SqliteJournals::take_away(const RunId& run, std::size_t& room) {
   const Result<std::optional<RunRow>> found = find_run(run);
   if (!found) return found.error();
@@ -52,7 +52,7 @@ std::optional<Error> SqliteJournals::take_away(const RunId& run, std::size_t& ro
   return std::nullopt;
 }
 
-// One slice of what erased runs left over, also those of a process that died. True if there may be
+// Erases one slice of marked records, including those of processes that died. True if there may be
 // more.
 Result<bool> SqliteJournals::erase_some_left_over() {
   return guarded_write("erasing records", [&]() -> Result<bool> {
@@ -79,7 +79,7 @@ Result<bool> SqliteJournals::erase_some_left_over() {
   });
 }
 
-// The runs are gone already, and marked: what fails here is tried again with the next run.
+// The runs are already gone and marked: after a failure, the next erasure continues.
 void SqliteJournals::erase_left_over() {
   for (;;) {
     const auto began = steady_clock::now();
@@ -113,7 +113,7 @@ Result<std::size_t> SqliteJournals::erase_all(std::span<const RunId> runs) {
       std::size_t gone = 0;
       database_->begin_write();
       for (std::size_t room = rows_a_slice; room > 0 && next < runs.size(); ++next) {
-        if (!take_away(runs[next], room)) ++gone;  // Else it is gone, or somebody works on it.
+        if (!take_away(runs[next], room)) ++gone;  // Otherwise it is gone or in use.
       }
       database_->commit();
       database_->checkpoint_log_if_large();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What SQLite's errors mean to who uses a store.
+// Translates SQLite's errors for users of a store.
 #include "sqlite_database.hpp"
 
 namespace triage::inline v0_1::detail {

@@ -39,17 +39,17 @@ std::string uri_of(const std::string& path, std::string_view parameters) {
 
 }  // namespace
 
-// The file gets its name when it is closed: closing one that SQLite has open already in this
-// process would take all its locks away (POSIX).
+// Created without a name and linked when closed: closing a file that SQLite has open in this
+// process would drop all its locks (POSIX).
 void make_private_file(const std::string& path) noexcept try {
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0) return;
   std::string unnamed = path + ".XXXXXX";
-  const int file = ::mkostemp(unnamed.data(), O_CLOEXEC);  // With 0600.
+  const int file = ::mkostemp(unnamed.data(), O_CLOEXEC);  // Mode 0600.
   if (file < 0) return;
   ::close(file);
   if (::link(unnamed.c_str(), path.c_str()) != 0) {
-    // Another process was faster, or the file system has no links: then SQLite makes the file.
+    // Another process was faster, or links are not supported: then SQLite creates the file.
   }
   ::unlink(unnamed.c_str());
 } catch (...) {}
@@ -62,11 +62,11 @@ FilePrint take_print(const std::string& path) {
 
 Look choose_look(const std::string& path) {
   const FilePrint print = take_print(path);
-  // The shared memory is there: it is used as it is, or read from the log if nobody writes.
+  // Shared memory exists: used as it is, or recovered from the log if nobody writes.
   if (print.log.exists && print.shared) {
     return {.uri = uri_of(path, "mode=ro&readonly_shm=1")};
   }
-  // No log: everything is in the file, and nobody has it open.
+  // No log: everything is in the file, and no process has it open.
   if (!print.log.exists || print.log.size == 0) {
     return {.uri = uri_of(path, "mode=ro&immutable=1"), .print = print};
   }

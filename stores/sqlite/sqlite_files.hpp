@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The files of a store as files: made for their owner alone, and looked at without leaving
-// anything.
+// The files of a store: created for their owner alone, and read without leaving anything behind.
 
 #include <cstdint>
 #include <optional>
@@ -9,11 +8,11 @@
 
 namespace triage::inline v0_1::detail {
 
-// Makes an empty file that only its owner can read and write, if there is none. SQLite gives the
-// files beside it the same permissions. A failure is nobody's: opening the file then says why.
+// Creates an empty file that only its owner can read and write, if there is none. SQLite gives the
+// files beside it the same permissions. Failures are ignored: opening the file will report them.
 void make_private_file(const std::string& path) noexcept;
 
-// What tells whether the files were changed, or others took their place.
+// Tells whether the files were changed or replaced.
 struct FilePrint {
   struct One {
     bool exists = false;
@@ -29,10 +28,10 @@ struct FilePrint {
 };
 [[nodiscard]] FilePrint take_print(const std::string& path);
 
-// How a file is looked at so that nothing is made beside it.
+// How to open a file for reading so that nothing is created beside it.
 struct Look {
   std::string uri{};
-  // Not empty: no locks are taken, so what was read counts only if this did not change.
+  // Set if no locks are taken: what was read only counts if this is unchanged.
   std::optional<FilePrint> print{};
   const char* vfs = nullptr;  // The default one.
   bool exclusive =

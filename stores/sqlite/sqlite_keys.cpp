@@ -102,7 +102,7 @@ Result<std::vector<std::string>> SqliteJournals::list(std::string_view space,
     std::vector<std::string> keys;
     while (list.executeStep()) {
       std::string key = list.getColumn(0).getString();
-      if (!key.starts_with(prefix)) break;  // Ascending by bytes: the prefix's keys come first.
+      if (!key.starts_with(prefix)) break;  // Sorted, so those with the prefix come first.
       keys.push_back(std::move(key));
     }
     return outcome::success(std::move(keys));

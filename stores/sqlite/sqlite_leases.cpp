@@ -15,13 +15,13 @@ Error SqliteJournals::fenced(const Lease& lease, const std::string& why) {
 OwnerLife SqliteJournals::life_of_owner(const RunRow& row) const {
   if (row.owner.empty()) return OwnerLife::gone;
   if (row.owner != mark_.text()) return check_owner(row.owner, mark_.text(), {row.run, row.epoch});
-  const auto held = held_.find(row.run);  // Our own: nobody knows better whether a run holds it.
+  const auto held = held_.find(row.run);  // Ours: only this object knows whether a run holds it.
   const bool is_held =
       held != held_.end() && held->second.epoch == row.epoch && !held->second.holder.expired();
   return is_held ? OwnerLife::alive : OwnerLife::gone;
 }
 
-// Gives a lease out. Who holds it is known from then on: a lease whose answer gets lost is free.
+// Hands a lease out and tracks its holder from then on: a lease whose reply gets lost is free.
 Lease SqliteJournals::lend(Lease lease, std::chrono::steady_clock::time_point renewed) {
   Held& held = held_[lease.handle];
   if (held.epoch == lease.epoch) lease.holder = held.holder.lock();
@@ -45,7 +45,7 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
   TRIAGE_TRYV(check_run_id(run.id));
   return guarded_write("starting run \"" + run.id + "\"", [&]() -> Result<Lease> {
     database_->begin_write();
-    // The index that the insertion asks may be damaged: absence is certain only if all agree.
+    // The index used by the insertion may be damaged: a run is absent only if all lookups agree.
     TRIAGE_TRYV(find_run(run.id));
     SQLite::Statement& insert_run = statements_->insert_run;
     bind_text(insert_run, 1, run.id);
@@ -72,7 +72,7 @@ Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> 
   });
 }
 
-// The lease of a run that was started just so: the answer got lost.
+// The lease of a run that was already started with the same records: the reply was lost.
 Result<Lease> SqliteJournals::started_before(const RunId& run, std::span<const Record> records) {
   TRIAGE_TRY(row, find_run(run));
   const bool same = row && !row->info.damaged && row->owner == mark_.text() && row->epoch == 1 &&
@@ -164,7 +164,7 @@ Result<std::string> SqliteJournals::free_run(const RunId& run, bool force) {
   });
 }
 
-// Writes the releases that failed. Another failure changes nothing: those leases are free anyway.
+// Writes the releases that failed. Another failure is harmless: those leases are free anyway.
 void SqliteJournals::release_again() {
   if (mark_.given_up().empty()) return;
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Waiting for SQLite's write lock.
+// Waits for SQLite's write lock.
 
 #include <sqlite3.h>
 
@@ -9,10 +9,10 @@
 
 namespace triage::inline v0_1::detail {
 
-// SQLite's own wait tries again after up to 100 ms, so that among many writers who waited longest
-// gets the lock last: 5 s are 50 tries, each of which meets somebody else. This one tries again
-// after about a millisecond all the time, at random, so that every waiter has the same chance.
-// Thread-safety: none; it belongs to one connection. It outlives what it is installed in.
+// SQLite's own wait backs off to 100 ms, so among many writers the one that waited longest gets the
+// lock last: 5 s are only 50 tries. This one retries about every millisecond, at random, so that
+// every waiter has the same chance. Thread-safety: none; it belongs to one connection, which it
+// outlives.
 class LockWait {
  public:
   LockWait(std::chrono::milliseconds longest, std::uint64_t seed) noexcept
@@ -20,7 +20,7 @@ class LockWait {
   LockWait(const LockWait&) = delete;
   LockWait& operator=(const LockWait&) = delete;
 
-  // Cheap: called before each wait, since sqlite3_busy_timeout() takes its place.
+  // Cheap: call before each wait, because sqlite3_busy_timeout() replaces it.
   void install(sqlite3* database) noexcept;
 
  private:

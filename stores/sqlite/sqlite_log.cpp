@@ -14,11 +14,11 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// While several processes write, the log never lies still: what one has checkpointed, another has
-// added to, so it is not begun anew. When it is this many times too long, writers are made to wait.
+// While several processes write, the log is never restarted, because one appends while another
+// checkpoints. When it is this many times too long, writers are made to wait.
 constexpr std::uint64_t overgrown = 2;
-// For how long a commit may be held up by that, and how often it looks whether it is done: while
-// one process checkpoints, the others are told at once that they cannot.
+// How long a commit may be delayed by that, and how often it checks: while one process checkpoints,
+// the others are refused at once.
 constexpr std::chrono::milliseconds patience{250};
 constexpr std::chrono::milliseconds between_tries{5};
 
@@ -46,9 +46,9 @@ bool SqliteDatabase::truncate_log(std::chrono::milliseconds wait) noexcept {
   return code == SQLITE_OK;
 }
 
-// Nobody writes on before the log is cut, by whoever is first: so it is cut however many write.
+// Writers wait until some process has truncated the log, so it is truncated however many write.
 bool SqliteDatabase::wait_for_short_log() noexcept {
-  // Who reads for long is known already, and must not hold up one commit after the other.
+  // Long readers are already known and must not delay one commit after another.
   const auto most = warned_ ? std::chrono::milliseconds{0} : std::min(patience, busy_timeout_);
   const auto deadline = std::chrono::steady_clock::now() + most;
   for (;;) {
@@ -61,14 +61,14 @@ bool SqliteDatabase::wait_for_short_log() noexcept {
 void SqliteDatabase::checkpoint_log_if_large() noexcept {
   if (in_memory_) return;
   const std::uint64_t most = std::max<std::uint64_t>(wal_checkpoint_bytes_ / page_size_, 1);
-  if (log_pages_ <= most) {  // It was begun anew since.
+  if (log_pages_ <= most) {  // It was restarted meanwhile.
     checkpoint_at_pages_ = most;
     return;
   }
   if (log_pages_ <= checkpoint_at_pages_) return;
   const std::uint64_t before = log_pages_;
   checkpoint_at_pages_ =
-      before + most / 4;  // Not with every commit: a checkpoint of the log waits for the disk.
+      before + most / 4;  // Not at every commit: a checkpoint waits for the disk.
   if (before <= overgrown * most) return checkpoint_log();
   try {
     const std::vector<std::int64_t> early = log_readers(path_);
@@ -78,19 +78,19 @@ void SqliteDatabase::checkpoint_log_if_large() noexcept {
       return;
     }
     if (std::exchange(warned_, true)) return;
-    // Who writes holds the same lock for a moment; who held it all the time reads.
+    // A writer holds the same lock only briefly; whoever held it all the time is a reader.
     std::vector<std::int64_t> readers;
     const std::vector<std::int64_t> late = log_readers(path_);
     std::set_intersection(early.begin(), early.end(), late.begin(), late.end(),
                           std::back_inserter(readers));
     if (readers.empty()) {
-      warned_ = false;  // Another process was at it, or the writers were faster.
+      warned_ = false;  // Another process checkpointed, or the writers were faster.
     } else {
       warning_ = warning_text(name_, before * page_size_, readers);
       has_warning_ = true;
     }
   } catch (const std::exception&) {
-    warned_ = false;  // It is tried again, and so is saying why it fails.
+    warned_ = false;  // Checkpointing is retried, and so is the warning.
   }
 }
 

@@ -11,16 +11,16 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Bytes of NAME-shm that SQLite locks: 120 + 3 + i for the i-th mark up to which somebody reads the
-// log. The mark 0 is for readers that need nothing of the log.
-// Source: "WAL-mode File Format", section 2.3, sqlite.org/walformat.html.
+// Bytes of NAME-shm that SQLite locks: 120 + 3 + i for the i-th read mark. Mark 0 is for readers
+// that need nothing from the log. Source: "WAL-mode File Format", section 2.3,
+// sqlite.org/walformat.html.
 constexpr std::int64_t first_read_lock = 124;
 constexpr std::int64_t last_read_lock = 127;
 
 }  // namespace
 
-// From the system's own list: to open the file and ask would, when it is closed, drop all locks
-// that this process has on it.
+// Read from the system's list of locks: closing the file after asking it directly would drop all
+// locks that this process has on it.
 std::vector<std::int64_t> log_readers(const std::string& path) {
   std::vector<std::int64_t> found;
   struct stat shared {};
@@ -34,7 +34,7 @@ std::vector<std::int64_t> log_readers(const std::string& path) {
     unsigned long long inode = 0;
     long long first = 0;
     long long last = 0;
-    // "1: POSIX  ADVISORY  READ 4711 08:01:131 124 124"; what waits for a lock begins with "->".
+    // "1: POSIX  ADVISORY  READ 4711 08:01:131 124 124"; waiting lockers begin with "->".
     if (std::sscanf(line.c_str(), "%*d: POSIX %*s %15s %lld %x:%x:%llu %lld %lld", type, &pid,
                     &major_number, &minor_number, &inode, &first, &last) != 7 ||
         std::string_view(type) != "READ" || inode != shared.st_ino ||

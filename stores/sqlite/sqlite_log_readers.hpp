@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which processes read from the write-ahead log of a file.
+// Which processes are reading a file's write-ahead log.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace triage::inline v0_1::detail {
 
-// Their numbers, ascending, without doubles; empty where the system does not tell. `path` is the
-// database's file. Throws std::bad_alloc only.
+// Their process ids, ascending and distinct; empty if the system does not tell. `path` is the
+// database file. Throws only std::bad_alloc.
 [[nodiscard]] std::vector<std::int64_t> log_readers(const std::string& path);
 
 }  // namespace triage::inline v0_1::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading what it takes to go on with a run: the state from its newest snapshot on, facts and steps
+// Reads what is needed to continue a run: the state from its newest snapshot on, facts and steps
 // from the start.
 #include "triage/stores/sqlite.hpp"
 
@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Damage and holes are judged by the fold of all records.
+// Damage and holes are left to the fold of all records.
 bool is_whole(const JournalReading& reading) {
   Sequence found = reading.records.size();
   for (const SupersededChanges& some : reading.superseded) found += some.last - some.first + 1;

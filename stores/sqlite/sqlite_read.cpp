@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading journals and runs back from the SQLite store.
+// Reads journals and runs from the SQLite store.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -16,8 +16,8 @@ namespace {
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
 };
-// Rows by the thousand are read through SQLite itself: SQLiteCpp makes an object with a counted
-// reference for every column of every row, which doubles the time of a scan.
+// Scans use SQLite directly: SQLiteCpp creates a reference-counted object per column of every row,
+// which doubles their time.
 using RawStatement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 RawStatement prepare(sqlite3* database, const char* sql) {
@@ -56,7 +56,7 @@ Error damaged(const std::string& run, Sequence seq, const std::string& why) {
   return {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run + "\" " + why};
 }
 
-// Whether a record before JournalReading::state_from need not be kept as it is.
+// Whether a record before JournalReading::state_from can be dropped or shortened.
 bool leave_out(Sequence seq, RecordKind kind, WallTime time, std::string_view body,
                JournalReading& out) {
   if (kind == RecordKind::state_changed) {
@@ -70,8 +70,8 @@ bool leave_out(Sequence seq, RecordKind kind, WallTime time, std::string_view bo
     return true;
   }
   if (kind != RecordKind::state_snapshot) return false;
-  // Of a snapshot without steps, only that it was there counts. Keys are stored in their order, so
-  // the map of two begins like this: {"replaced": true or false, "state": …
+  // Of a snapshot without steps, only its existence counts. Keys are sorted, so a map of the two
+  // begins like this: {"replaced": true or false, "state": …
   constexpr std::string_view replaced = "\xa2\x68replaced";
   constexpr std::string_view state = "\x65state";
   const std::size_t head = replaced.size() + 1 + state.size();
@@ -85,7 +85,7 @@ bool leave_out(Sequence seq, RecordKind kind, WallTime time, std::string_view bo
   return true;
 }
 
-// Columns: seq, epoch, kind, time, crc, body; the body is null if it is larger than allowed.
+// Columns: seq, epoch, kind, time, crc, body; the body is null if it is too large.
 void take_record(sqlite3_stmt* row, const std::string& run, JournalReading& out) {
   const auto seq = static_cast<Sequence>(sqlite3_column_int64(row, 0));
   const std::int64_t number = sqlite3_column_int64(row, 2);
@@ -178,7 +178,7 @@ Result<std::optional<RunRow>> SqliteJournals::find_run(const RunId& run) {
   return outcome::success(std::move(row));
 }
 
-// For whoever changes the run, or relies on its status.
+// For callers that change the run or rely on its status.
 Result<RunRow> SqliteJournals::intact_run(const RunId& run) {
   TRIAGE_TRY(row, find_run(run));
   if (!row) return no_such_run(run);
@@ -201,13 +201,13 @@ Result<JournalReading> SqliteJournals::read(const RunId& run, SequenceRange rang
   });
 }
 
-// False if the file is damaged on the way; `out` is then incomplete.
+// False if damage ends the scan; `out` is then incomplete.
 bool SqliteJournals::scan(const RunRow& row, SequenceRange range, JournalReading& out) {
   sqlite3* database = database_->handle().getHandle();
   const RawStatement query = prepare(database, scan_query);
   bind_range(query.get(), row.run, range);
   if (out.state_from == 0 && range.last >= row.info.last && range.first <= row.info.last) {
-    // Not trusted beyond what is plausible: the number comes from the file.
+    // Bounded, because the number comes from the file.
     out.records.reserve(std::min<Sequence>(row.info.last - range.first + 1, 1U << 16U));
   }
   for (;;) {
@@ -221,8 +221,8 @@ bool SqliteJournals::scan(const RunRow& row, SequenceRange range, JournalReading
   }
 }
 
-// Reads one record at a time, so that a damaged page costs only the records on it. What the index
-// lists and the table does not give is damaged.
+// Reads one record at a time, so that a damaged page costs only its own records. What the index
+// lists and the table lacks is damaged.
 void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalReading& out) {
   out.records.clear();
   out.damaged.clear();
@@ -251,9 +251,8 @@ void SqliteJournals::salvage(const RunRow& row, SequenceRange range, JournalRead
   }
 }
 
-// A damaged index can hide records without a trace, also the newest ones, and with them the intent
-// of an effect. All but steps are in a second index, and one that the first does not list is
-// damaged.
+// A damaged index can silently hide records, even the newest ones, and with them the intent of an
+// effect. All records but steps are in a second index; one that the first does not list is damaged.
 void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, JournalReading& out) {
   SQLite::Statement& list = statements_->list_facts;
   const StatementUse use(list);

@@ -20,7 +20,7 @@ constexpr const char* ended_early =
     "the effect's function ended the transaction that it runs in, so its rows may be there without "
     "a result; look for them, then delete the row of triage_receipts or give it a result";
 
-// Rolls back what is not committed when the scope ends.
+// Rolls back uncommitted work at the end of the scope.
 class OpenTransaction {
  public:
   explicit OpenTransaction(SQLite::Database& database) : database_(database) {
@@ -30,7 +30,7 @@ class OpenTransaction {
   OpenTransaction(const OpenTransaction&) = delete;
   OpenTransaction& operator=(const OpenTransaction&) = delete;
 
-  // False if nothing was open any more.
+  // False if the transaction had already ended.
   bool roll_back() noexcept {
     return in_transaction(database_) && database_.tryExec("ROLLBACK") == SQLITE_OK;
   }
@@ -73,22 +73,22 @@ void SqliteReceipts::keep(const EffectCall& call, const std::string* encoded) {
   keep.exec();
 }
 
-// True if surely nothing is there: what was open is rolled back, and no receipt was committed
-// before. The function may have written something if it was at work when its transaction went.
+// True if certainly nothing was written: what was open was rolled back, and no receipt committed. A
+// function that was running when its transaction ended may have written something.
 bool SqliteReceipts::is_undone(bool rolled_back, bool at_work, const EffectCall& call) {
   if (!rolled_back && at_work) keep(call, nullptr);
   return rolled_back && !find(call);
 }
 
-// The receipt is there before the function's rows, without a result: should the function commit by
-// itself, it commits that too, and nobody will take its rows for not done.
+// The receipt is inserted before the function's rows, without a result. If the function commits by
+// itself, it commits the receipt too, so its rows never count as not done.
 Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& work) {
   std::optional<OpenTransaction> transaction;
   bool at_work = false;
   try {
     transaction.emplace(database_);
     if (auto known = find(call)) {
-      if (known->result) return *std::move(known->result);  // A twin was faster.
+      if (known->result) return *std::move(known->result);  // A concurrent call was faster.
       throw std::logic_error(ended_early);
     }
     keep(call, nullptr);
@@ -96,7 +96,7 @@ Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& wo
     Json result = work();
     if (!in_transaction(database_)) throw std::logic_error(ended_early);
     at_work = false;
-    // Before the commit: a receipt that cannot be read back would never let the run go on.
+    // Before the commit: with an unreadable receipt the run could never continue.
     if (const auto storable = check_json(result, "the effect's result"); !storable) {
       throw std::invalid_argument(storable.error().detail);
     }
@@ -110,7 +110,7 @@ Json SqliteReceipts::run(const EffectCall& call, const std::function<Json()>& wo
       throw std::logic_error(ended_early);
     throw;
   } catch (const std::exception& e) {
-    // Without an open transaction nobody knows: it may have been the commit that failed.
+    // Without an open transaction the outcome is unknown: the commit itself may have failed.
     if (transaction && !is_undone(transaction->roll_back(), at_work, call)) throw;
     std::throw_with_nested(EffectNotDone(std::string("rolled back: ") + e.what()));
   }

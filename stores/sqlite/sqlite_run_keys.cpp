@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies in the library's own spaces for a run goes with it, in the same transaction.
+// Removes a run's keys from the library's own spaces, in the same transaction.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_store.hpp"
@@ -31,7 +31,7 @@ void SqliteJournals::forget_keys(const RunRow& row) {
     if (!ticket.empty()) remove(OwnSpace::suspensions, ticket, "key = ?2 AND ?3 = ?3", {});
   }
   const RunKeys keys = keys_of(row.info);
-  std::string behind = keys.signals;  // The first key that does not begin so.
+  std::string behind = keys.signals;  // The first key without this prefix.
   ++behind.back();
   remove(OwnSpace::signals, keys.signals, "key >= ?2 AND key < ?3", behind);
   if (!keys.label.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of a store, and telling our files from others'. See docs/checkpoint_format.md.
+// The tables of a store, and recognising our files. See docs/checkpoint_format.md.
 #include "sqlite_checksums.hpp"
 #include "sqlite_database.hpp"
 
@@ -14,7 +14,7 @@ std::int64_t stored_sqlite_format(SQLite::Database& database) {
     return query.executeStep() ? query.getColumn(0).getInt64() : 0;
   } catch (const SQLite::Exception& e) {
     if (e.getErrorCode() != SQLITE_ERROR) throw;
-    return 0;  // Another program's table of this name.
+    return 0;  // Another program's table.
   }
 }
 
@@ -76,8 +76,8 @@ UPDATE meta SET value = 2 WHERE key = 'triage_format';
 struct Identity {
   std::int64_t application_id = 0;
   std::int64_t user_version = 0;
-  std::int64_t objects = 0;  // Tables, indexes, views and triggers of anyone.
-  std::int64_t format = 0;   // Of our tables; 0: there are none.
+  std::int64_t objects = 0;  // Tables, indexes, views and triggers of any program.
+  std::int64_t format = 0;   // Of our tables; 0: none.
 };
 
 std::int64_t ask(SQLite::Database& database, const char* query) {
@@ -101,7 +101,7 @@ bool exists(SQLite::Database& database, const char* name) {
   return query.executeStep();
 }
 
-// The format of our tables, 0 if they can be made.
+// The format of our tables; 0 if they can be created.
 Result<std::int64_t> judge(SQLite::Database& database, const std::string& name, bool beside) {
   const Identity found = identify(database);
   const bool marked = found.application_id == sqlite_application_id;

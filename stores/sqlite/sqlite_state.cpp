@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state at a position, without reading the run: back to the newest record that sets all of it.
+// The state at a position, without reading the whole run: goes back to the newest full state.
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -12,7 +12,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// How many records behind a position are looked at to see whether a checkpoint ends there.
+// How many records after a position are searched for the end of a checkpoint.
 constexpr int most_followers = 64;
 
 bool replaces(const FoundRecord& record) {
@@ -73,7 +73,7 @@ bool SqliteJournals::is_position(std::int64_t run, const RunId& id, Sequence at)
   return from.isDone() && expected - at + 1 < most_followers;
 }
 
-// Empty: in doubt, and the whole fold must decide.
+// Empty if in doubt: then the full fold must decide.
 Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id) {
   const auto in_doubt = [] { return outcome::success(std::optional<State>()); };
   TRIAGE_TRY(row, find_run(id.run));
@@ -84,7 +84,7 @@ Result<std::optional<State>> SqliteJournals::quick_state(const CheckpointId& id)
   }
   const auto walk = walk_back(database_->handle(), row->run, id.run, id.sequence);
   if (!walk) return in_doubt();
-  // A record that was lost without a trace would go unnoticed, since steps are not read.
+  // Steps are not read, so a missing record must be noticed by counting.
   for (const SequenceRange& part : walk->parts) {
     SQLite::Statement count(
         database_->handle(),

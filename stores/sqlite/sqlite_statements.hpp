@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::detail {
 
 struct SqliteJournals::Statements {
-  // What can only be read may have an older format.
+  // A read-only file may have an older format.
   Statements(SQLite::Database& database, bool can_write, bool with_checksums)
       : db(database), writable(can_write), checksums(with_checksums) {}
 
@@ -18,7 +18,7 @@ struct SqliteJournals::Statements {
     return writable ? sql : "SELECT 1";
   }
 
-  // The database's own clock, in milliseconds since 1970: the only one that all hosts share.
+  // The database's clock in milliseconds since 1970: the only one shared by all hosts.
   static std::string now() {
     return "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)";
   }
@@ -32,8 +32,8 @@ struct SqliteJournals::Statements {
            (checksums ? "crc = " + run_checksum("status", "epoch") : "1") + " FROM runs ";
   }
 
-  // OR FAIL: a row that is stored already ends the statement and leaves the rows before it, which
-  // spares SQLite a journal of the statement.
+  // OR FAIL: an existing row ends the statement but keeps the rows before it, which spares SQLite a
+  // statement journal.
   static std::string insert_rows(std::size_t count) {
     std::string sql = "INSERT OR FAIL INTO records(run, epoch, seq, kind, time, crc, body) VALUES";
     for (std::size_t i = 0; i < count; ++i) sql += i == 0 ? "(?,?,?,?,?,?,?)" : ",(?,?,?,?,?,?,?)";
@@ -64,7 +64,7 @@ struct SqliteJournals::Statements {
                   " WHERE run = ?1 AND epoch = ?2 AND run_id = ?3 AND owner IS NOT NULL")};
   SQLite::Statement release{
       db, writing("UPDATE runs SET owner = NULL WHERE run = ?1 AND epoch = ?2 AND run_id = ?3")};
-  // A run is looked up in an index and then read from the table: neither is believed alone.
+  // A run is looked up in an index and then read from the table; neither is trusted alone.
   SQLite::Statement find_number{db, "SELECT run FROM runs WHERE run_id = ?1"};
   SQLite::Statement find_hidden{db, checksums ? "SELECT run FROM runs INDEXED BY runs_by_id_crc "
                                                 "WHERE id_crc = triage_checksum(?1)"
@@ -85,7 +85,7 @@ struct SqliteJournals::Statements {
       "WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 AND kind <> 3 ORDER BY seq"};
   SQLite::Statement erase_records{db, "DELETE FROM records WHERE run = ?1"};
   SQLite::Statement erase_run{db, "DELETE FROM runs WHERE run = ?1"};
-  // Runs whose records are still to be erased: numbers of runs, which are never used again.
+  // Numbers of runs whose records are still to be erased; numbers are never reused.
   SQLite::Statement leave_over{
       db, "INSERT OR IGNORE INTO meta(key, value) VALUES('erasing/' || ?1, ?1)"};
   SQLite::Statement find_left_over{

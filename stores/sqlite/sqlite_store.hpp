@@ -23,21 +23,21 @@
 
 namespace triage::inline v0_1::detail {
 
-// The largest body that is written or read: more is damage, or a mistake.
+// The largest body that is written or read; anything larger is damaged or a mistake.
 inline constexpr std::size_t largest_record_body = std::size_t{256} << 20U;
 
-// A lease's time in the file is renewed by a commit when this part of lease_timeout has passed:
-// an UPDATE in every commit would cost a third of its time.
+// A commit renews its lease in the file after this fraction of lease_timeout: an UPDATE in every
+// commit would take a third of its time.
 inline constexpr int renewals_a_timeout = 4;
 
-// Groups are inserted this many rows a statement, which takes half as long a row as single ones.
+// Groups are inserted this many rows at a time, which halves the time per row.
 inline constexpr std::size_t rows_a_statement = 16;
 inline constexpr int parameters_a_row = 7;
 
-// How often a file that is read without locks is read again because somebody wrote it meanwhile.
+// How often a file read without locks is re-read because it was written meanwhile.
 inline constexpr int most_looks = 3;
 
-// Resets a statement at the end of a scope, whatever happens in it.
+// Resets a statement at the end of a scope.
 class StatementUse {
  public:
   explicit StatementUse(SQLite::Statement& statement) noexcept : statement_(statement) {}
@@ -49,7 +49,7 @@ class StatementUse {
   SQLite::Statement& statement_;
 };
 
-// Binds bytes without copying them; they outlive the statement's next reset.
+// Binds bytes without copying; they must outlive the statement's next reset.
 inline void bind_bytes(SQLite::Statement& statement, int index, std::string_view bytes) {
   statement.bindNoCopy(index, static_cast<const void*>(bytes.empty() ? "" : bytes.data()),
                        static_cast<int>(bytes.size()));
@@ -62,11 +62,11 @@ inline void bind_text(SQLite::Statement& statement, int index, const std::string
 
 inline std::int64_t milliseconds(WallTime time) { return time.time_since_epoch().count(); }
 
-// A row of the table `runs`, and what its records add to it.
+// A row of the table `runs`, with what its records add.
 struct RunRow {
   std::int64_t run = 0;
   std::uint64_t epoch = 0;
-  std::string owner{};         // Empty: no one.
+  std::string owner{};         // Empty: none.
   std::int64_t unseen_ms = 0;  // Since the lease's last renewal, by the database's clock.
   RunInfo info{};              // `damaged`: the row does not match its checksum.
 };
@@ -107,32 +107,32 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
 
  private:
   struct Statements;
-  struct Row {  // A record that is about to be inserted; its body is a part of buffer_.
+  struct Row {  // A record to be inserted; its body is part of buffer_.
     const Lease* lease;
     const Record* record;
     std::size_t begin;
     std::size_t size;
     std::uint32_t crc;
   };
-  struct Held {  // A lease of this object. Nobody has it any more when its holder is gone.
+  struct Held {  // A lease of this object; free once its holder is gone.
     std::uint64_t epoch = 0;
     std::chrono::steady_clock::time_point renewed{};  // When it was last renewed in the file.
     std::weak_ptr<const void> holder{};
   };
-  struct Settled {  // What append_together() did with its batches.
+  struct Settled {  // The result of append_together().
     bool committed = false;
     std::optional<Error> error{};  // Why nothing was written.
-    bool full = false;             // For want of room.
+    bool full = false;             // Because the disk is full.
   };
 
   void forget_keys(const RunRow& row);
-  // The version that a key has, 0 if it does not exist; and that it is not the expected one.
+  // The version of a key, 0 if it does not exist; and the error if it is not the expected one.
   [[nodiscard]] Result<std::uint64_t> key_version(std::string_view space, std::string_view key);
   [[nodiscard]] Error damaged_key(std::string_view key) const;
   [[nodiscard]] Error other_version(std::string_view key, std::uint64_t stored,
                                     std::uint64_t expected);
 
-  // Runs `f` under the lock; no exception leaves, and no transaction stays open after one.
+  // Runs `f` under the lock; no exception escapes, and none leaves a transaction open.
   template <class F>
   auto guarded(std::string_view doing, F&& f) -> decltype(f()) {
     if (auto usable = check_process(); !usable) return std::move(usable).error();
@@ -141,7 +141,7 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
       try {
         if (auto current = look_again(); !current) return std::move(current).error();
         auto result = f();
-        database_->rollback();  // Does nothing after a commit.
+        database_->rollback();  // No effect after a commit.
         if (database_->unchanged()) return result;
         ++look;
       } catch (const SQLite::Exception& e) {
@@ -156,7 +156,7 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
     return database_->error(Errc::busy,
                             std::string(doing) + ": somebody writes the file just now; try again");
   }
-  // The same for what changes the file.
+  // The same for operations that write.
   template <class F>
   auto guarded_write(std::string_view doing, F&& f) -> decltype(f()) {
     if (read_only_) {
@@ -173,14 +173,14 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
   [[nodiscard]] Error no_such_run(const RunId& run) const;
   [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
 
-  // Opens a file that is read without locks again if it was changed since.
+  // Reopens a file that is read without locks if it has changed.
   [[nodiscard]] Result<void> look_again();
 
-  // The members below are called under the lock, inside a transaction where they write.
-  // Empty: there certainly is no such run. Errors: Errc::corrupt, if the file contradicts itself.
+  // Call the members below under the lock, and inside a transaction if they write. Empty: the run
+  // certainly does not exist. Errors: Errc::corrupt if the file contradicts itself.
   [[nodiscard]] Result<std::optional<RunRow>> find_run(const RunId& run);
   [[nodiscard]] std::optional<RunRow> row_at(std::int64_t number);
-  // Why a run that the index of run ids does not list may exist all the same.
+  // Why a run may exist although the index of run ids does not list it.
   [[nodiscard]] std::optional<Error> find_hidden(const RunId& run);
   [[nodiscard]] Error damaged_run(const RunId& run, const std::string& why) const;
   [[nodiscard]] Result<RunRow> intact_run(const RunId& run);
@@ -221,11 +221,11 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
   const std::chrono::milliseconds lease_timeout_;
   std::mutex mutex_;
   OwnerMark mark_;                            // This process and store object.
-  std::unique_ptr<SqliteDatabase> database_;  // Before the statements: it must close after them.
+  std::unique_ptr<SqliteDatabase> database_;  // Before the statements, which must be closed first.
   std::unique_ptr<Statements> statements_;
-  std::vector<Row> rows_;                        // Of one statement.
+  std::vector<Row> rows_;                        // For one statement.
   std::string buffer_;                           // Their bodies, encoded.
-  std::unordered_map<std::int64_t, Held> held_;  // The leases of this object, by number of run.
+  std::unordered_map<std::int64_t, Held> held_;  // The leases of this object, by run number.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -11,14 +11,14 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Beyond this many changes the whole fold is no worse.
+// Beyond this many changes a full fold is as fast.
 constexpr std::size_t most_changes = 100'000;
 // A run that was continued more often than this since its base is read as a whole.
 constexpr int most_rewinds = 1'000;
 
 enum class Base : std::uint8_t { none, here, elsewhere, unclear };
 
-// Whether everything before this record is irrelevant to the state behind it.
+// Whether the state after this record is independent of everything before it.
 Base base_of(const FoundRecord& record) {
   switch (rule_of(record.kind).state) {
     case OnState::begins: return Base::here;
@@ -35,7 +35,7 @@ Base base_of(const FoundRecord& record) {
           kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan;
       return empties ? Base::here : Base::none;
     }
-    case OnState::returns:  // Behind a rollback a snapshot follows, unless it broke off.
+    case OnState::returns:  // A snapshot follows a rollback, unless it was interrupted.
       return record.kind == RecordKind::resumed ? Base::elsewhere : Base::unclear;
     case OnState::unclear: return Base::unclear;
     case OnState::none:
@@ -44,7 +44,7 @@ Base base_of(const FoundRecord& record) {
   return Base::none;
 }
 
-// The numbers of the kinds for which this holds, as a list in SQL.
+// The numbers of the kinds that satisfy the predicate, as an SQL list.
 template <class Holds>
 std::string kinds_where(Holds holds) {
   std::string list;
@@ -56,7 +56,7 @@ std::string kinds_where(Holds holds) {
   return "(" + list + ")";
 }
 
-// changes: those too of which each tells a part of it.
+// changes: include the kinds that change only part of the state.
 std::string kinds_about_state(bool changes) {
   return kinds_where([changes](OnState state) {
     return state != OnState::none && (changes || state != OnState::changes);
@@ -67,7 +67,7 @@ std::string kinds_that_return() {
   return kinds_where([](OnState state) { return state == OnState::returns; });
 }
 
-// The position that `resumed` or `rolled_back` went to, 0 for none; empty if it makes no sense.
+// The position that `resumed` or `rolled_back` returned to, 0 for none; empty if it is invalid.
 std::optional<Sequence> target_of(const FoundRecord& record) {
   const auto to = record.body.find("to");
   if (to == record.body.end()) return 0;
@@ -75,13 +75,13 @@ std::optional<Sequence> target_of(const FoundRecord& record) {
   return to->get<Sequence>();
 }
 
-// Whether a body is a map that begins with {"replaced": true or false, "state": a map; keys are
-// stored in their order.
+// Whether a body is a map that begins with {"replaced": true or false, "state": a map}; keys are
+// sorted.
 bool begins_with_state(std::string_view body) {
   constexpr std::string_view replaced = "\x68replaced";
   constexpr std::string_view state = "\x65state";
   const auto is_map = [](char byte) { return (static_cast<unsigned char>(byte) & 0xe0U) == 0xa0U; };
-  constexpr std::size_t value = 1 + replaced.size();  // Where the boolean is.
+  constexpr std::size_t value = 1 + replaced.size();  // Position of the boolean.
   constexpr std::size_t map = value + 1 + state.size();
   return body.size() > map && is_map(body[0]) && body.substr(1, replaced.size()) == replaced &&
          body.substr(value + 1, state.size()) == state && is_map(body[map]);
@@ -118,7 +118,7 @@ std::optional<FoundRecord> verified_record(SQLite::Statement& row, const RunId& 
   return found;
 }
 
-// Whether the run is, or may be, a branch of another one: it does not start over from nothing.
+// Whether the run is or may be a branch, which does not start over from nothing.
 static bool may_be_branch(SQLite::Database& database, std::int64_t run, const RunId& id) {
   SQLite::Statement second(database, std::string(record_columns) + "WHERE run = ?1 AND seq = 2");
   second.bind(1, run);
@@ -135,7 +135,7 @@ std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run,
   back.bind(1, run);
   back.bind(2, static_cast<std::int64_t>(from));
   StateWalk walk;
-  Sequence newest = from;  // Of the part that is being walked.
+  Sequence newest = from;  // Of the part being walked.
   for (std::size_t seen = 0; seen < most_changes && back.executeStep(); ++seen) {
     auto record = verified_record(back, id, with_state);
     if (!record) return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<StateWalk> walk_back(SQLite::Database& database, std::int64_t run,
     if (base == Base::elsewhere) {
       const auto to = target_of(*record);
       if (!to) return std::nullopt;
-      if (*to == 0) continue;  // The run went on where it stood.
+      if (*to == 0) continue;  // The run continued from its current state.
       walk.parts.push_back({record->seq, newest});
       newest = *to;
       back.reset();
@@ -170,7 +170,7 @@ Sequence find_state_from(SQLite::Database& database, std::int64_t run, const Run
   auto walk = walk_back(database, run, id, last, false);
   if (!walk) return 0;
   Sequence from = walk->base();
-  if (from <= 1) return 0;  // Nothing lies before it.
+  if (from <= 1) return 0;  // Nothing precedes it.
   SQLite::Statement rewinds(database, std::string(record_columns) +
                                           "WHERE run = ?1 AND seq > ?2 AND seq <= ?3 AND kind <> 3 "
                                           "AND kind IN " +
@@ -178,7 +178,7 @@ Sequence find_state_from(SQLite::Database& database, std::int64_t run, const Run
   rewinds.bind(1, run);
   rewinds.bind(2, static_cast<std::int64_t>(from));
   rewinds.bind(3, static_cast<std::int64_t>(last));
-  // A position behind `from` may continue one that lies before it: then that one's base counts.
+  // A position after `from` may continue one before it, whose base is then the one that counts.
   for (int looked = 0; rewinds.executeStep(); ++looked) {
     const auto record = verified_record(rewinds, id);
     const auto to = record && looked < most_rewinds ? target_of(*record) : std::nullopt;

@@ -50,7 +50,7 @@ AdaptedAttempt::AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Atte
 
 bool AdaptedAttempt::goes_on(const Recovery& recovery) const {
   if (!adapter_.resume || spec_.session == "fresh") return false;
-  // Its conversation would not fit to what a rollback has brought back.
+  // Its conversation would not match the restored state.
   if (recovery.action == RecoveryAction::Kind::rollback) return false;
   if (spec_.session == "resume") return true;
   const auto& after = adapter_.resume->after;
@@ -89,7 +89,7 @@ Result<Words> AdaptedAttempt::command() {
       words = *line;
       resumed_ = session;
     } else {
-      // What comes now has nothing to do with that session any more.
+      // The attempt starts a new session.
       TRIAGE_TRYV(attempt_.checkpoint(session_label(adapter_.name, "")));
     }
   }
@@ -105,7 +105,7 @@ void AdaptedAttempt::note_session(const std::string& session) {
     return trouble("the session \"" + printable(session.substr(0, 40)) +
                    "\" cannot be gone on with: it has no name that is safe on a command line");
   }
-  if (session == resumed_) return;  // The journal has it.
+  if (session == resumed_) return;  // Already in the journal.
   if (const auto noted = attempt_.checkpoint(session_label(adapter_.name, session)); !noted) {
     trouble("the session " + session + " could not be noted: " + noted.error().detail);
   }
@@ -129,7 +129,7 @@ Failure AdaptedAttempt::failure(const ChildEnd& end, const std::string& name) co
   Failure plain = failure_of(own, name);
   const bool by_time =
       end.cause == ChildEnd::Cause::timeout || end.cause == ChildEnd::Cause::idle_timeout;
-  // A death by a signal is a fact, unless the program had said its last word before.
+  // A death by a signal is a fact, unless the program had already ended its stream.
   if (!told || (plain.type && reader_.end() != StreamEnd::failed && !by_time)) return plain;
   Failure failure = told->failure;
   if (failure.text.empty()) failure.text = plain.text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One attempt of a program that an adapter knows: its command line, its events, what they mean.
+// One attempt of a program with an adapter: its command line, its events, and what they mean.
 
 #include "supervise/adapters/command_line.hpp"
 #include "supervise/adapters/stream_reader.hpp"
@@ -16,10 +16,10 @@
 
 namespace triage::inline v0_1::supervise {
 
-// The reason of a failure of a session that is not there any more.
+// The reason if the session to resume no longer exists.
 inline constexpr const char* lost_session_reason = "session_lost";
 
-// What a policy says to the next attempt: a first line "model: NAME" asks for another model.
+// A policy's hint to the next attempt; a first line "model: NAME" selects another model.
 struct Hint {
   std::string model{};
   std::string text{};
@@ -32,33 +32,33 @@ class AdaptedAttempt {
     CheckpointStore* store = nullptr;
     std::shared_ptr<Clock> clock{};
     std::function<void(Step&)> on_step{};                  // Before it is recorded.
-    std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
+    std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
   };
 
   // spec, adapter and attempt outlive this object.
   AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Attempt& attempt, Options options);
 
-  // What is to be executed in this attempt. Errors: the store's.
+  // The command line of this attempt. Errors: the store's.
   [[nodiscard]] Result<Words> command();
 
-  // Its events are read: what it does is known without its help.
+  // Its events are read, so what it does is known without its cooperation.
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   [[nodiscard]] const std::string& adapter_name() const noexcept { return adapter_.name; }
 
-  // What comes on standard output. on_end is called when the program has said its last word and
-  // may only live so much longer.
+  // Takes standard output. on_end is called when the program has printed its final event, with the
+  // time it may still live.
   void add(std::string_view bytes, const std::function<void(Duration)>& on_end);
   // The child has ended.
   void finish() { reader_.finish(); }
 
-  // The program has said that its work is done. How it ended afterwards says nothing more.
+  // The program reported that its work is done. How it ended afterwards is irrelevant.
   [[nodiscard]] bool finished() const noexcept { return reader_.end() == StreamEnd::finished; }
-  // It told of what it does, but not that it was done.
+  // It reported events, but not that it was done.
   [[nodiscard]] bool unfinished() const noexcept {
     return reader_.events() > 0 && reader_.end() != StreamEnd::finished;
   }
-  // What is to be classified: what the provider said, else how the child ended. Never what a tool
-  // printed.
+  // The failure to classify: what the provider reported, else how the child ended. Never what a
+  // tool printed.
   [[nodiscard]] Failure failure(const ChildEnd& end, const std::string& name) const;
 
  private:
@@ -75,7 +75,7 @@ class AdaptedAttempt {
   Options options_;
   CommandLine line_;
   bool reads_ = false;     // Its stream is read.
-  std::string resumed_{};  // The session that this attempt goes on with.
+  std::string resumed_{};  // The session that this attempt resumes.
   StreamReader reader_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is known of a program that speaks in events: how to read them, and how to go on with it.
+// Describes a program that prints events: how to read them, and how to resume it.
 
 #include "supervise/adapters/condition.hpp"
 #include "triage/clock.hpp"
@@ -18,24 +18,24 @@ struct Source {
   std::string literal{};
 
   [[nodiscard]] bool empty() const noexcept { return path.empty() && literal.empty(); }
-  // The value; null where there is none.
+  // The value; null if there is none.
   [[nodiscard]] Json in(const Json& event) const;
 };
 
-// A call of a tool, its result, or both. What a tool printed is kept, and never classified.
+// A tool call, its result, or both. What a tool printed is kept, but never classified.
 struct StepRule {
-  Source id{};  // By which a result finds its call.
+  Source id{};  // Links a result to its call.
   Source tool{};
   Source input{};
   Source output{};
-  Source said{};  // What the model said.
+  Source said{};  // The model's output.
   std::vector<Condition> failed{};
 };
 
-// An event with which the provider, or the program itself, says what went wrong.
+// An event in which the provider or the program itself reports a failure.
 struct FailureRule {
   Source text{};
-  Source code{};         // "rate_limit": read like the name of an exception.
+  Source code{};         // Such as "rate_limit"; read like an exception's name.
   Source http_status{};  // 100 to 599.
   Source resets_at{};    // Seconds or milliseconds since 1970.
   Source retry_after{};  // Seconds.
@@ -43,7 +43,7 @@ struct FailureRule {
   std::string reason{};
 };
 
-// Paths of numbers, which are added up.
+// Paths of numbers to be added up.
 struct UsageRule {
   std::vector<Path> input_tokens{};
   std::vector<Path> output_tokens{};
@@ -53,11 +53,11 @@ struct UsageRule {
 
 enum class StreamEnd : std::uint8_t { none, finished, failed };
 
-// What one kind of event means. All rules that fit an event apply, in their order.
+// The meaning of one kind of event. All rules that match an event apply, in order.
 struct EventRule {
   std::vector<Condition> when{};
-  Path each{};                     // The elements of this array are looked at one by one…
-  std::vector<Condition> where{};  // …those that fit.
+  Path each{};                     // Looks at each element of this array …
+  std::vector<Condition> where{};  // … that matches.
   Source session{};
   std::optional<StepRule> call{};    // Kept until its result comes.
   std::optional<StepRule> result{};  // Completes the call with the same id.
@@ -67,35 +67,35 @@ struct EventRule {
   StreamEnd end = StreamEnd::none;
 };
 
-// How the program reads its command line, as far as it must be known to change it.
+// How the program parses its command line, as far as needed to change it.
 struct CommandRule {
-  std::vector<std::string> needs{};         // One of them, else the program is not read at all.
-  std::vector<std::string> subcommands{};   // One of them comes first; empty: there is none.
-  std::string nested{};                     // Comes after the subcommand where a session goes on.
-  std::vector<std::string> values{};        // Options that are followed by one value…
-  std::vector<std::string> lists{};         // …and by values up to the next option.
-  std::vector<std::string> prompt_after{};  // The prompt follows one of these, if anything does.
+  std::vector<std::string> needs{};         // At least one, or the program is not read at all.
+  std::vector<std::string> subcommands{};   // One of them comes first; empty: none.
+  std::string nested{};                     // After the subcommand when a session is resumed.
+  std::vector<std::string> values{};        // Options with one value …
+  std::vector<std::string> lists{};         // … and options with values up to the next option.
+  std::vector<std::string> prompt_after{};  // The prompt follows one of these, if any.
 };
 
 struct ResumeRule {
-  std::vector<FailureType> after{};      // The session goes on after these, else it begins anew.
-  std::vector<std::string> without{};    // Options that are left out, with their values.
-  std::vector<std::string> arguments{};  // Come behind what is left; {session} and {prompt}.
-  std::string prompt{};                  // May have {hint}.
-  std::vector<std::string> lost{};       // Texts that say that there is no such session any more.
+  std::vector<FailureType> after{};      // Failures after which the session resumes.
+  std::vector<std::string> without{};    // Options to leave out, with their values.
+  std::vector<std::string> arguments{};  // Appended to the rest; {session} and {prompt}.
+  std::string prompt{};                  // May contain {hint}.
+  std::vector<std::string> lost{};       // Texts that mean that the session no longer exists.
 };
 
 struct Adapter {
   std::string name{};
-  std::vector<std::string> programs{};     // File names of the program.
-  std::vector<std::string> events_with{};  // Options without which it prints no events.
-  std::vector<std::string> stays_with{};   // Options with which it lives on after its final event.
-  std::vector<EventRule> events{};         // Empty: its stream is not read.
+  std::vector<std::string> programs{};        // File names of the program.
+  std::vector<std::string> events_with{};     // Options without which it prints no events.
+  std::vector<std::string> stays_with{};      // Options that keep it alive after its final event.
+  std::vector<EventRule> events{};            // Empty: its stream is not read.
   Duration linger{std::chrono::seconds(10)};  // How long it may live after its final event.
   CommandRule command{};
   std::optional<ResumeRule> resume{};
-  std::string again{};                      // The prompt of a new beginning; {prompt} and {hint}.
-  std::vector<std::string> model_option{};  // {model}: how another model is asked for.
+  std::string again{};                      // The prompt of a restart; {prompt} and {hint}.
+  std::vector<std::string> model_option{};  // {model}: how to select another model.
 };
 
 }  // namespace triage::inline v0_1::supervise

@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-// Thrown while reading, caught in the function that began it.
+// Thrown while reading and caught by the function that started it.
 struct BadDocument {
   std::string why;
 };
@@ -25,7 +25,7 @@ std::string below(const std::string& path, const std::string& key) {
 
 using Readers = std::map<std::string, std::function<void(const Json&, const std::string& path)>>;
 
-// Hands each value to the reader of its key; other keys are refused.
+// Passes each value to its key's reader; refuses other keys.
 void read_object(const Json& object, const std::string& path, const Readers& readers) {
   if (!object.is_object()) refuse(path, "is not an object");
   for (const auto& [key, value] : object.items()) {
@@ -78,7 +78,7 @@ auto into(Source& source) {
   };
 }
 
-// A path, or several.
+// One or more paths.
 auto into(std::vector<Path>& paths) {
   return [&paths](const Json& value, const std::string& path) {
     if (value.is_string()) {

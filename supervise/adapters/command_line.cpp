@@ -12,7 +12,7 @@ bool is_one_of(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Where the program stands behind others that start it; 0 if its name does not occur.
+// The program's position after others that start it; 0 if its name does not occur.
 std::size_t place_of_program(const Adapter& adapter, const Words& command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (is_one_of(adapter.programs, std::filesystem::path(command[i]).filename().string())) {
@@ -43,7 +43,7 @@ void CommandLine::take_apart(std::size_t program, const Words& command) {
   const CommandRule& rule = adapter_.command;
   std::string open;      // The option whose values are being read.
   bool many = false;     // It takes more than one.
-  bool literal = false;  // Behind "--".
+  bool literal = false;  // After "--".
   for (std::size_t i = 0; i < command.size(); ++i) {
     const std::string& text = command[i];
     if (i <= program) {
@@ -79,7 +79,7 @@ void CommandLine::find_prompt() {
     words_[places.front()].kind = Word::Kind::program;
     places.erase(places.begin());
     if (!rule.nested.empty() && !places.empty() && words_[places.front()].text == rule.nested) {
-      // "resume SESSION PROMPT": the session goes with the word that asks for it.
+      // "resume SESSION PROMPT": the session argument belongs to the subcommand.
       while (places.size() > 1) places.erase(places.begin());
     }
   }
@@ -144,7 +144,7 @@ std::optional<Words> CommandLine::with_prompt(const std::string& text) const {
 Words CommandLine::with_options(const Words& options, const std::string& name,
                                 const std::string& value) const {
   Words words;
-  std::size_t place = 0;  // Behind the program and its subcommand.
+  std::size_t place = 0;  // After the program and its subcommand.
   for (const Word& word : words_) {
     if (!word.option.empty() && is_one_of(options, word.option)) continue;
     words.push_back(word.text);

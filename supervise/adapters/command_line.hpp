@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The command line of a program that an adapter knows: what it asks for, and how it goes on.
+// The command line of a program with an adapter: what it requests, and how to resume it.
 
 #include "supervise/adapters/adapter.hpp"
 
@@ -12,27 +12,27 @@ namespace triage::inline v0_1::supervise {
 
 using Words = std::vector<std::string>;
 
-// A command line, taken apart as its program would do it.
+// A command line, parsed as its program would.
 class CommandLine {
  public:
-  // adapter: outlives this object. command: the program, perhaps behind another one that starts it
-  // ("env", "npx").
+  // adapter: must outlive this object. command: the program, possibly after another one that starts
+  // it ("env", "npx").
   CommandLine(const Adapter& adapter, Words command);
 
   // One of these options is given: "--name", or "--name value" with that value.
   [[nodiscard]] bool has_any(const std::vector<std::string>& options) const;
   // The adapter's `needs` and `subcommands` are met: the program will read a prompt and end.
   [[nodiscard]] bool fits() const;
-  // The prompt, if it is an argument and it is certain which one.
+  // The prompt, if it is certain which argument it is.
   [[nodiscard]] std::optional<std::string> prompt() const;
 
-  // To go on with a session; empty if it is not certain where the prompt stands. text: instead of
+  // The command that resumes a session; empty if the prompt's position is uncertain. text: replaces
   // the prompt.
   [[nodiscard]] std::optional<Words> resumed(const std::string& session,
                                              const std::string& text) const;
-  // The same with another prompt. Empty as above, or if the prompt is no argument.
+  // The same with another prompt. Empty as above, or if the prompt is not an argument.
   [[nodiscard]] std::optional<Words> with_prompt(const std::string& text) const;
-  // The same with these options, instead of those of the same names. {name} in them becomes value.
+  // The same with these options replacing those of the same names. {name} in them becomes value.
   [[nodiscard]] Words with_options(const Words& options, const std::string& name,
                                    const std::string& value) const;
 
@@ -41,7 +41,7 @@ class CommandLine {
     enum class Kind : std::uint8_t { program, option, value, positional };
     Kind kind = Kind::program;
     std::string text{};
-    std::string option{};  // That it belongs to.
+    std::string option{};  // The option it belongs to.
   };
   void take_apart(std::size_t program, const Words& command);
   void find_prompt();
@@ -49,7 +49,7 @@ class CommandLine {
   const Adapter& adapter_;
   std::vector<Word> words_{};
   bool fits_ = true;
-  bool certain_ = true;                  // It is clear where the prompt stands, or that it is none.
+  bool certain_ = true;                  // The prompt's position, or lack of one, is certain.
   std::optional<std::size_t> prompt_{};  // Its place.
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Places in a JSON value, and what has to stand there.
+// Places in a JSON value, and conditions on them.
 
 #include "triage/json.hpp"
 
@@ -11,12 +11,12 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Keys of objects and numbers of elements, outermost first.
+// Object keys and array indexes, outermost first.
 using Path = std::vector<std::string>;
 
-// "message.content.0" as a path.
+// Parses a path such as "message.content.0".
 [[nodiscard]] Path parse_path(std::string_view text);
-// What stands there; null where there is nothing.
+// The value at a path; null if there is none.
 [[nodiscard]] const Json* find(const Json& value, const Path& path);
 
 struct Condition {

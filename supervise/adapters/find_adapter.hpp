@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where adapters are: those that were installed with the command, by name, and own ones.
+// Finds adapters: those installed with the command, by name, and the user's own.
 
 #include "supervise/adapters/adapter_document.hpp"
 
@@ -11,22 +11,22 @@
 
 namespace triage::inline v0_1::supervise {
 
-// The name that stands for no adapter at all: exit status, signals and tails of the streams.
+// The name for no adapter: only exit status, signals and the tails of the streams are used.
 inline constexpr const char* generic_adapter = "generic";
 
-// The folder of the installed ones: share/triage/adapters beside the folder that this program lies
-// in. It need not exist.
+// The folder of installed adapters: share/triage/adapters beside this program's folder. It may not
+// exist.
 [[nodiscard]] std::string adapter_folder();
 
-// From the text of a document. Errors: Errc::invalid_argument.
+// Parses a document. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<Adapter> adapter_from_text(std::string_view text, ReadDocument read);
 
-// The names of those in the folder, sorted.
+// The names of the adapters in the folder, sorted.
 [[nodiscard]] std::vector<std::string> adapter_names(const std::string& folder);
 
-// The one that a run asks for: by name, by the text of a document, or, if it asks for none, by the
-// file name of its program. Null: none, which is what "generic" means, too. Errors:
-// Errc::not_found, naming those there are; Errc::invalid_argument for a broken document.
+// The adapter a run asks for: by name, as the text of a document or, by default, by the file name
+// of its program. Null: none, as for "generic". Errors: Errc::not_found, listing the existing ones;
+// Errc::invalid_argument for an invalid document.
 [[nodiscard]] Result<std::shared_ptr<const Adapter>> find_adapter(const std::string& asked,
                                                                   const std::string& program,
                                                                   const std::string& folder,

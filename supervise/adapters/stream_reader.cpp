@@ -8,11 +8,11 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr std::size_t most_calls = 1'000;              // At once.
-constexpr std::size_t longest_output = 16U << 10U;     // Of a tool, as it is kept.
-constexpr double first_millisecond = 100'000'000'000;  // Seconds reach this in the year 5138.
+constexpr std::size_t most_calls = 1'000;              // Open at the same time.
+constexpr std::size_t longest_output = 16U << 10U;     // Of a tool, as stored.
+constexpr double first_millisecond = 100'000'000'000;  // As seconds, this is the year 5138.
 
-// Texts and lists of texts as one text; anything else as JSON.
+// Joins strings and lists of strings; other values become JSON.
 std::string as_text(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
@@ -53,7 +53,7 @@ void note_call(const StepRule& rule, const Json& event, Step& step) {
   }
 }
 
-// What a tool printed is evidence of nothing but the tool: it is kept where no classifier reads.
+// A tool's output is not evidence about the run, so it is stored where no classifier reads it.
 void note_result(const StepRule& rule, const Json& event, Step& step) {
   if (!step.metadata.is_object()) step.metadata = Json::object();
   if (!rule.output.empty()) {
@@ -116,7 +116,7 @@ void StreamReader::take_line(std::string_view line) {
   const std::size_t begin = line.find('{');
   if (begin == std::string_view::npos || line.find_first_not_of(" \t\r") != begin) return;
   const Json event = Json::parse(line.begin(), line.end(), nullptr, false);
-  // Deeper ones could not be recorded.
+  // Deeper ones cannot be recorded.
   if (event.is_object() && check_json(event, "the event", NonFinite::allowed)) take_event(event);
 }
 
@@ -139,7 +139,7 @@ void StreamReader::take_event(const Json& event) {
   }
   if (known) ++events_;
   if (!works || fails) return;
-  failure_.reset();  // It goes on: whatever went wrong was got over.
+  failure_.reset();  // The program continues, so it has recovered.
   end_ = StreamEnd::none;
 }
 
@@ -179,7 +179,7 @@ bool StreamReader::apply(const EventRule& rule, const Json& event) {
   return rule.call || rule.result || (rule.step && rule.step->said.empty());
 }
 
-// What a later event does not say stays as an earlier one has said it.
+// Fields missing in a later event keep their earlier values.
 void StreamReader::note_failure(const FailureRule& rule, const Json& event) {
   if (!failure_) failure_.emplace();
   Failure& failure = failure_->failure;

@@ -15,7 +15,7 @@
 
 namespace triage::inline v0_1::supervise {
 
-// What the reader has found, as soon as it is known. All may be left out.
+// Receives what the reader finds, as soon as it is known. All members are optional.
 struct StreamListener {
   std::function<void(const std::string& session)> on_session{};
   std::function<void(Step step)> on_step{};
@@ -23,25 +23,25 @@ struct StreamListener {
   std::function<void(StreamEnd end)> on_end{};
 };
 
-// The newest failure that the provider or the program itself has told of.
+// The newest failure reported by the provider or the program itself.
 struct ToldFailure {
   Failure failure{};
   std::optional<double> resets_at{};  // Seconds since 1970.
 };
 
-// Lines that are no JSON objects, are too long or fit no rule are passed over. Thread-safety: none.
+// Skips lines that are not JSON objects, are too long or match no rule. Thread-safety: none.
 class StreamReader {
  public:
   static constexpr std::size_t longest_line = 16U << 20U;
 
-  // adapter: outlives this object.
+  // adapter: must outlive this object.
   StreamReader(const Adapter& adapter, StreamListener listener);
 
   void add(std::string_view bytes);
-  // The stream has ended: reads its last line, and tells of calls that were never answered.
+  // At the end of the stream: reads its last line, and reports calls without a result.
   void finish();
 
-  // How many events fitted a rule.
+  // The number of events that matched a rule.
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] StreamEnd end() const noexcept { return end_; }
   [[nodiscard]] const std::optional<ToldFailure>& failure() const noexcept { return failure_; }
@@ -49,7 +49,7 @@ class StreamReader {
  private:
   void take_line(std::string_view line);
   void take_event(const Json& event);
-  // True: it told of work that goes on.
+  // True if the event shows that work continues.
   bool apply(const EventRule& rule, const Json& event);
   void note_failure(const FailureRule& rule, const Json& event);
   void note_usage(const UsageRule& rule, const Json& event);
@@ -58,7 +58,7 @@ class StreamReader {
   StreamListener listener_;
   std::string line_{};  // The beginning of a line.
   bool skipping_ = false;
-  std::map<std::string, Step> calls_{};  // Not answered yet.
+  std::map<std::string, Step> calls_{};  // Without a result so far.
   std::string session_{};
   std::optional<ToldFailure> failure_{};
   StreamEnd end_ = StreamEnd::none;

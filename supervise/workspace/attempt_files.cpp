@@ -14,7 +14,7 @@ constexpr const char* metadata_key = "files";
 // Recovery::reason of a branch's first attempt.
 constexpr const char* branch_reason = "forked";
 
-// A label may be any text, the name of a reference may not. Source: FNV-1a.
+// Any text can be a label, but not a reference name. Source: FNV-1a.
 std::string reference_of(const std::string& label) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : label) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -67,10 +67,10 @@ Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const 
   return outcome::success(std::string());
 }
 
-// The files at the checkpoint that was restored: its label's, else its newest step's, else those
-// that the run began with.
+// The files of the restored checkpoint: its label's, else its newest step's, else those the run
+// began with.
 Result<std::optional<FilesId>> AttemptFiles::located() const {
-  std::string run;  // A branch finds its origin's names, a rollback its own.
+  std::string run;  // A branch looks up its origin's names, a rollback its own.
   if (const Recovery* recovery = attempt_.recovery(); recovery != nullptr) {
     run = recovery->checkpoint_id.substr(0, recovery->checkpoint_id.rfind('@'));
     TRIAGE_TRY(label, label_of(recovery->checkpoint_id));

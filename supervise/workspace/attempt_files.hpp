@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The files of a run's workspace in the course of its attempts.
+// The files of a run's workspace throughout its attempts.
 
 #include "supervise/workspace/workspace.hpp"
 #include "triage/attempt.hpp"
@@ -12,28 +12,28 @@
 
 namespace triage::inline v0_1::supervise {
 
-// One attempt. Every step says in its metadata how the files were behind it ("files"), every label
-// has a name of its own in the workspace's repository. Without a workspace nothing happens.
+// One attempt. Each step's metadata records the files after it ("files"), and each label names a
+// state in the workspace's repository. Does nothing without a workspace.
 class AttemptFiles {
  public:
   struct Options {
-    WorkspaceOptions workspace{};  // No folder: no workspace.
+    WorkspaceOptions workspace{};  // No folder: none.
     CheckpointStore* store = nullptr;
-    std::function<void(const std::string&)> on_trouble{};  // Sentences for the operator.
+    std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
   };
 
-  // attempt: outlives this object.
+  // attempt: must outlive this object.
   AttemptFiles(Attempt& attempt, Options options)
       : attempt_(attempt), options_(std::move(options)) {}
 
-  // Before the program runs: after a rollback, and in a branch, the files come back as they were at
-  // the located checkpoint. Errors: those of the workspace; nothing must run then.
+  // Before the program runs: after a rollback and in a branch, restores the files of the located
+  // checkpoint. Errors: the workspace's; then nothing may run.
   [[nodiscard]] Result<void> begin();
-  // Before a step is recorded.
+  // Call before a step is recorded.
   void note_step(Step& step);
-  // Behind a checkpoint with a name.
+  // Call after a named checkpoint.
   void note_label(const std::string& label);
-  // When the program has ended.
+  // Call when the program has ended.
   void end();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t longest_complaint = 500;
 
-// What could make bytes come back as others is switched off, wherever it is set.
+// Disables everything that could change bytes, wherever it is configured.
 constexpr std::array settings{"core.autocrlf=false",
                               "core.eol=lf",
                               "core.safecrlf=false",
@@ -36,7 +36,7 @@ constexpr std::array settings{"core.autocrlf=false",
                               "core.looseCompression=1",
                               "maintenance.auto=false"};
 
-// The date is always the same: a commit's name says what its files are, and nothing else.
+// The date is constant, so that a commit's name depends only on its files.
 std::vector<std::string> environment_of(const GitPlace& place) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
@@ -58,7 +58,7 @@ std::vector<std::string> environment_of(const GitPlace& place) {
   return all;
 }
 
-// Writes and reads at once, so that neither side waits for the other for ever.
+// Writes and reads concurrently, so that neither side blocks the other.
 void exchange(int in, int out, int error, std::string_view input, std::string& printed,
               std::string& complaint, FileDescriptor& in_file) {
   std::array<char, 65536> block{};

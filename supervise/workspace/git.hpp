@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The `git` command on a shadow repository: its own folder and index, nobody's configuration.
+// Runs `git` on a shadow repository with its own folder and index, ignoring all configuration.
 
 #include "triage/result.hpp"
 
@@ -11,14 +11,14 @@
 namespace triage::inline v0_1::supervise {
 
 struct GitPlace {
-  std::string repository{};  // Outside of the tree.
+  std::string repository{};  // Outside the tree.
   std::string index{};
-  std::string tree{};  // Whose files it holds; empty where there is none yet.
+  std::string tree{};  // The folder whose files it holds; empty if there is none yet.
 };
 
-// Runs it with `input` as standard input and returns what it printed. Nothing of the user's is
-// read or changed: no configuration, hooks, filters, credentials, nor the repository of the tree.
-// Errors: Errc::unsupported if there is no git; Errc::io with what it complained about.
+// Runs git with `input` as standard input and returns its output. Neither reads nor changes
+// anything of the user's: configuration, hooks, filters, credentials, the tree's own repository.
+// Errors: Errc::unsupported if git is missing; Errc::io with git's message.
 [[nodiscard]] Result<std::string> run_git(const GitPlace& place,
                                           const std::vector<std::string>& arguments,
                                           std::string_view input = {});

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t all_bits = 07777;
-// What git gives back by itself.
+// The modes that git restores by itself.
 constexpr mode_t plain_mode = 0644;
 constexpr mode_t executable_mode = 0755;
 
@@ -160,11 +160,11 @@ Result<void> Workspace::prepare() {
     const GitPlace place{.repository = git_.repository, .index = git_.index};
     TRIAGE_TRYV(run_git(place, words));
   }
-  // No attribute of the tree's changes a byte: this file comes before all others.
+  // Takes precedence over the tree's own attributes, so that none changes a byte.
   fs::create_directories(git_.repository + "/info", problem);
   TRIAGE_TRYV(write_whole(git_.repository + "/info/attributes",
                           "* -text !eol -filter -ident !working-tree-encoding -merge -diff\n"));
-  fs::remove(git_.index + ".lock", problem);  // Of one that was killed: a run has one supervisor.
+  fs::remove(git_.index + ".lock", problem);  // Left by a killed one: a run has one supervisor.
   return outcome::success();
 }
 
@@ -183,7 +183,7 @@ Result<std::vector<std::string>> Workspace::paths_of(
   return outcome::success(split(printed));
 }
 
-// What differs from the index, each path ended by a null.
+// Paths that differ from the index, separated by null bytes.
 Result<std::string> Workspace::wanted_paths() {
   std::vector<std::string> arguments{"ls-files",  "-z",
                                      "--others",  "--modified",
@@ -194,7 +194,7 @@ Result<std::string> Workspace::wanted_paths() {
   TRIAGE_TRY(paths, paths_of(arguments));
   std::string wanted;
   for (const std::string& path : paths) {
-    if (path.back() == '/' || left_out(path)) continue;  // A repository within it.
+    if (path.back() == '/' || left_out(path)) continue;  // A nested repository.
     struct stat found {};
     const bool there = ::lstat((options_.folder + "/" + path).c_str(), &found) == 0;
     if (there && !S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode)) continue;
@@ -207,7 +207,7 @@ Result<std::string> Workspace::wanted_paths() {
   return outcome::success(std::move(wanted));
 }
 
-// Permissions that git would not give back, as JSON.
+// Permissions that git does not restore, as JSON.
 Result<void> Workspace::keep_modes(std::string& message) const {
   TRIAGE_TRY(all, paths("ls-files", "-z"));
   Json modes = Json::object();
@@ -256,7 +256,7 @@ std::optional<FilesId> Workspace::named(const std::string& name, const std::stri
   return is_id(id) ? std::optional(std::move(id)) : std::nullopt;
 }
 
-// What somebody has changed between two states is copied, unless it is what comes anyway.
+// Copies what others changed between two states, unless the target has the same content.
 Result<void> Workspace::put_aside(const FilesId& before, const FilesId& now, const FilesId& target,
                                   Restored& restored) const {
   const auto differing = [this](const FilesId& one, const FilesId& other) {
@@ -273,7 +273,7 @@ Result<void> Workspace::put_aside(const FilesId& before, const FilesId& now, con
     TRIAGE_TRY(beside, copy_beside(whole));
     restored.conflicts.push_back(beside);
   }
-  // What is too large to be kept must not be lost either.
+  // A file too large to be kept must not be lost.
   for (const std::string& path : too_large_) {
     if (!git("cat-file", "-e", target + ":" + path)) continue;
     TRIAGE_TRY(beside, copy_beside(options_.folder + "/" + path));
@@ -299,7 +299,7 @@ Result<Restored> Workspace::restore(const FilesId& files) {
   return outcome::success(std::move(restored));
 }
 
-// Doing it twice, or after a part of it, leads to the same.
+// Idempotent, even after a partial restoration.
 Result<void> Workspace::bring_back(const FilesId& files) {
   TRIAGE_TRYV(git("read-tree", "--reset", "-u", files));
   TRIAGE_TRYV(set_modes(files));

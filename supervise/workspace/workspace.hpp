@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The files of a folder, kept with a run's checkpoints in a repository of their own.
+// The files of a folder, kept with a run's checkpoints in a separate repository.
 
 #include "supervise/workspace/git.hpp"
 
@@ -13,25 +13,25 @@
 
 namespace triage::inline v0_1::supervise {
 
-// A state of all files: the name of a commit of the shadow repository.
+// Identifies a state of all files: a commit of the shadow repository.
 using FilesId = std::string;
 
 struct WorkspaceOptions {
   std::string folder{};   // An existing folder; see check_workspace.
-  std::string shadows{};  // Where shadow repositories lie; made if it is not there.
-  std::string run{};      // Whose index and references are used.
-  // Absolute paths that are not part of it: files with their SQLite companions, and folders.
+  std::string shadows{};  // Folder of shadow repositories; created if missing.
+  std::string run{};      // Selects the index and references.
+  // Excluded absolute paths: files (with their SQLite companions) and folders.
   std::vector<std::string> left_out{};
   std::uint64_t largest_file = 100U << 20U;  // Bytes; larger files are left out.
 };
 
 struct Restored {
-  std::vector<std::string> conflicts{};  // Where changes of somebody else are kept.
+  std::vector<std::string> conflicts{};  // Copies of others' changes.
 };
 
-// Why this folder cannot be a workspace: it is `/`, a home folder or above it, or none at all; or
-// there is no git. Returns its real path. Errors: Errc::invalid_argument, Errc::not_found,
-// Errc::unsupported.
+// Checks that a folder can be a workspace, and returns its real path: it must exist and not be `/`,
+// a home folder or above one, and git must be installed. Errors: Errc::invalid_argument,
+// Errc::not_found, Errc::unsupported.
 [[nodiscard]] Result<std::string> check_workspace(const std::string& folder);
 
 // Where the files of a folder are kept. folder: as check_workspace returns it.
@@ -42,23 +42,23 @@ struct Restored {
 // repositories within it, and what is too large. Thread-safety: none; one object a run.
 class Workspace {
  public:
-  // Finishes a restoration that was cut off. Errors: Errc::unsupported without git; Errc::io.
+  // Completes an interrupted restoration. Errors: Errc::unsupported without git; Errc::io.
   [[nodiscard]] static Result<Workspace> open(WorkspaceOptions options);
 
-  // Keeps the files as they are. The same id as before if nothing has changed.
+  // Keeps the current files. The id is the same as before if nothing has changed.
   [[nodiscard]] Result<FilesId> keep();
-  // Brings them back as they were. What somebody has changed since the newest keep() is kept
-  // beside it first, as NAME.triage-conflict or NAME.triage-conflict-2. Errors: Errc::not_found
-  // for an id that is not there; Errc::io.
+  // Restores the files. First keeps what others changed since the newest keep() beside them, as
+  // NAME.triage-conflict or NAME.triage-conflict-2. Errors: Errc::not_found for an unknown id;
+  // Errc::io.
   [[nodiscard]] Result<Restored> restore(const FilesId& files);
 
-  // Gives a state a name, "start" for one. Errors: Errc::io.
+  // Names a state, such as "start". Errors: Errc::io.
   [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
-  // Empty if there is none of that name. run: whose; empty: this one's.
+  // Empty if the name is unknown. run: whose name; empty: this run's.
   [[nodiscard]] std::optional<FilesId> named(const std::string& name,
                                              const std::string& run = {}) const;
 
-  // Files that are left out because they are too large, as far as keep() has seen them.
+  // Files that keep() left out because they are too large.
   [[nodiscard]] const std::set<std::string>& too_large() const noexcept { return too_large_; }
 
  private:

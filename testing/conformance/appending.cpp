@@ -61,7 +61,7 @@ void partly_stored(Trial& trial) {
   }
 }
 
-// A story like `story`, whose third record says something else.
+// A story like `story` whose third record differs.
 std::vector<Record> clashing(const RunId& run) {
   Story other(run);
   static_cast<void>(other.started());
@@ -91,7 +91,7 @@ void conflict_changes_nothing(Trial& trial) {
          "the refused status is kept");
 }
 
-// The second record, but for one property.
+// The second record, with one property changed.
 void differs_by(Trial& trial, RecordKind kind, std::int64_t time_ms, const char* what) {
   Story story("run-1");
   const Lease lease = story.start(trial.store());

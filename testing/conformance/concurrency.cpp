@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// concurrency: threads, and several openings, at once.
+// concurrency: several threads and openings at the same time.
 #include "trial.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Runs body(0) … body(count - 1), each in a thread, at once; what one of them finds wrong is wrong.
+// Runs body(0) … body(count - 1) in concurrent threads; any problem one of them finds is reported.
 template <class F>
 void together(int count, F body) {
   std::mutex mutex;
@@ -82,7 +82,7 @@ void one_of_many(Trial& trial) {
   });
   expect_equal(acquired.load(), 1, "acquisitions that succeeded");
 }
-// Takes the run again and again, appends and checks that nobody else did; gives how often.
+// Repeatedly acquires the run, appends and checks that it was alone; returns how often it did.
 int race_for(CheckpointStore& store, std::atomic<int>& inside, int rounds) {
   int owned = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// corruption: a flipped bit is found, said, and costs no more than it must.
+// corruption: a flipped bit is found and reported, and damages no more than it must.
 #include "trial.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// crash: what was acknowledged is there after kill -9, and nothing else is half there.
+// crash: acknowledged records survive kill -9, and no others are there in part.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -119,7 +119,7 @@ void restores_after_kill(Trial& trial) {
                "page");
 }
 
-// Kills a writer at `kills` moments; `batch` records an append.
+// Kills a writer at `kills` moments; it appends `batch` records at a time.
 void killed_while_appending(Trial& trial, int kills, int batch) {
   Sequence known = 0;
   for (int kill = 0; kill < kills; ++kill) {

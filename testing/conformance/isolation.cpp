@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// isolation: what one run, key or reader does is nobody else's business.
+// isolation: a run, key or reader does not affect any other.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

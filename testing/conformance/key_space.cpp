@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// key_space: small versioned values beside the journals.
+// key_space: small versioned values stored beside the journals.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// functional: lists of runs.
+// functional: listing runs.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -7,7 +7,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Six runs, a to f, a second apart; even ones of agent "even", the last one the first one's child.
+// Six runs, a to f, a second apart; even ones of agent "even", the last a child of the first.
 void tell_six(CheckpointStore& store) {
   for (int i = 0; i < 6; ++i) {
     Story story(std::string(1, static_cast<char>('a' + i)), 1'000 * (i + 1));

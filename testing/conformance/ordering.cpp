@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordering: records keep their order, whatever the clocks and batches do.
+// ordering: records keep their order, whatever the clocks and batches.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -40,7 +40,7 @@ void across_owners(Trial& trial) {
   expect_ascending(trial.store(), "run-1", 16);
 }
 
-// Records at these times, each in an append of its own.
+// Records with these times, each in its own append.
 void with_times(Trial& trial, std::initializer_list<std::int64_t> times_ms) {
   Story story("run-1", 10'000'000);
   const Lease lease = story.start(trial.store());

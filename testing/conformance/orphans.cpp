@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Claiming what nobody works on any more: parts of ownership, concurrency and crash.
+// Claiming orphaned runs: parts of ownership, concurrency and crash.
 #include "orphans.hpp"
 
 #include "triage/orphans.hpp"
@@ -19,7 +19,7 @@ std::vector<Lease> claim(CheckpointStore& store, std::size_t most = 100,
   return must(claim_orphans(store, agent, most), "claim_orphans()");
 }
 
-// A run that is running and that nobody owns.
+// A running run without an owner.
 void leave(CheckpointStore& store, const RunId& id, const std::string& agent = "worker") {
   Story story(id);
   story.info().agent = agent;
@@ -77,7 +77,7 @@ void claimed_by_agent(Trial& trial) {
 }
 void claims_as_many(Trial& trial) {
   for (int i = 0; i < 7; ++i) leave(trial.store(), "run-" + std::to_string(i));
-  // Kept: a run whose lease nobody has any more may be free again.
+  // Kept, because dropping the lease may free the run again.
   const auto none = claim(trial.store(), 0);
   expect_equal(none.size(), 0U, "number of runs when none is asked for");
   const auto some = claim(trial.store(), 3);
@@ -89,7 +89,7 @@ void claims_nothing(Trial& trial) {
   expect_equal(claim(trial.store()).size(), 0U, "number of runs in an empty store");
 }
 
-// Everything that is left is claimed once, by whomever.
+// All remaining runs are claimed exactly once, by any store.
 void shared_out(const std::vector<CheckpointStore*>& stores, std::size_t runs) {
   for (std::size_t i = 0; i < runs; ++i) leave(*stores[0], "run-" + std::to_string(i));
   std::mutex mutex;
@@ -99,7 +99,7 @@ void shared_out(const std::vector<CheckpointStore*>& stores, std::size_t runs) {
   std::vector<std::thread> threads;
   for (CheckpointStore* store : stores) {
     threads.emplace_back([&, store] {
-      for (int tries = 0; tries < 5'000; ++tries) {  // Bounded, whatever the store does.
+      for (int tries = 0; tries < 5'000; ++tries) {  // Bounds the loop, whatever the store does.
         const auto some = claim_orphans(*store, "worker", 3);
         const std::scoped_lock lock(mutex);
         if (!some && some.error().code != Errc::busy) wrong = some.error().detail;

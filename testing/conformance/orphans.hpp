@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The clauses about claiming what nobody works on any more.
+// The clauses about claiming orphaned runs.
 
 #include "trial.hpp"
 

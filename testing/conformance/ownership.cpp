@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ownership: one writer a run, and an old one changes nothing.
+// ownership: one writer per run; a former one changes nothing.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -7,7 +7,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// A run that has changed hands: its first lease is stale.
+// A run that changed hands, so its first lease is stale.
 struct Handed {
   Story story;
   Lease stale{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// functional: what comes back, record by record and as checkpoints.
+// functional: reading records and checkpoints back.
 #include "trial.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// What a run with one record of `body` behind its start reads back.
+// Reads back a run that has one record with this body after its start.
 void round_trip(Trial& trial, Json body, const char* what) {
   Story story("run-1");
   const Lease lease = story.start(trial.store());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the conformance kit found, as text and as JSON.
+// The conformance kit's results as text and as JSON.
 #include "triage/testing/conformance.hpp"
 
 #include <algorithm>

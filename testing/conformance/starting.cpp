@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// functional: how a run begins in a store.
+// functional: starting a run in a store.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The runs that clauses tell to a store, and how what comes back is compared.
+// The runs that clauses write to a store, and how results are compared.
 #include "trial.hpp"
 
 #include <algorithm>

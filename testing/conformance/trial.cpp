@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::testing::kit {
 namespace {
 
-constexpr unsigned longest_child_s = 60;  // A child that hangs dies by itself.
+constexpr unsigned longest_child_s = 60;  // A hanging child ends by itself.
 constexpr std::uint64_t body_returned = ~std::uint64_t{0};
 constexpr std::uint64_t body_broken = body_returned - 1;
 
@@ -144,7 +144,7 @@ std::vector<std::uint64_t> Trial::killed_child_after(std::uint64_t reports, cons
       seen.push_back(*value);
     }
   }
-  // What it still reported before it died was acknowledged, too.
+  // What it reported before it died counts as acknowledged too.
   while (const auto value = next_report(pipe[0])) {
     if (*value >= body_broken) break;
     seen.push_back(*value);

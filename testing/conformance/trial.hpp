@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the clauses of the conformance kit are made of.
+// Building blocks of the conformance kit's clauses.
 
 #include "triage/journal.hpp"
 #include "triage/testing/conformance.hpp"
@@ -17,7 +17,7 @@
 
 namespace triage::inline v0_1::testing::kit {
 
-// Ends a clause: something is not as promised. Never leaves the kit.
+// Ends a clause because a promise is broken. Never leaves the kit.
 struct Broken {
   std::string what{};
 };
@@ -55,7 +55,7 @@ inline WallTime at_ms(std::int64_t milliseconds) {
   return WallTime(std::chrono::milliseconds(milliseconds));
 }
 
-// A run being told to a store: its records are made here, in the order in which they are asked for.
+// A run to be written to a store; it creates the records in the order in which they are asked for.
 class Story {
  public:
   explicit Story(RunId id, std::int64_t started_ms = 1'000);
@@ -70,7 +70,7 @@ class Story {
   Record note(RecordKind kind, Json body);
   Record label(std::string label);
   std::vector<Record> steps(int count, const std::string& name = "step");
-  // Starts the run with run_started and `steps` steps in it.
+  // Starts the run with run_started and `steps` steps.
   Lease start(CheckpointStore& store, int steps = 0);
 
   WallTime time{};  // Of the next record; a second later each time.
@@ -88,30 +88,30 @@ void expect_same(std::span<const Record> seen, std::span<const Record> expected,
                  std::string_view what);
 [[nodiscard]] std::vector<Record> all_records(CheckpointStore& store, const RunId& run);
 [[nodiscard]] std::vector<Record> later_records(CheckpointStore& store,
-                                                const RunId& run);  // But the first.
+                                                const RunId& run);  // All but the first.
 [[nodiscard]] std::string ids(const std::vector<RunInfo>& runs);    // "c b a"
-// A journal with steps, state, labels, effects, retries and rollbacks in it.
+// A journal with steps, state, labels, effects, retries and rollbacks.
 [[nodiscard]] std::vector<Record> random_run(Story& story, std::uint64_t seed, int operations);
 
-// One clause's surroundings: a folder, and what is opened in it.
+// The environment of one clause: a folder, and the stores opened in it.
 class Trial {
  public:
   Trial(const StoreFactory& factory, const ConformanceOptions& options,
         std::filesystem::path folder)
       : factory_(factory), options_(options), folder_(std::move(folder)) {}
 
-  [[nodiscard]] CheckpointStore& store();                 // Opened at first use.
-  [[nodiscard]] std::shared_ptr<CheckpointStore> open();  // One more opening of the same data.
+  [[nodiscard]] CheckpointStore& store();                 // Opened on first use.
+  [[nodiscard]] std::shared_ptr<CheckpointStore> open();  // Opens the same data once more.
   void close() { store_.reset(); }
-  // Closes what store() gave and opens it again.
+  // Closes the store() and opens it again.
   CheckpointStore& reopen();
-  // Runs `body` in a child process that is killed with SIGKILL when it returns. What it reports
-  // is returned, in order. Nothing may be open here meanwhile, unless `meanwhile` opens it: it is
-  // called when the child has returned from its body and lives on until `meanwhile` has.
+  // Runs `body` in a child process that is killed with SIGKILL when it returns, and returns its
+  // reports in order. Nothing may be open here meanwhile, except by `meanwhile`, which is called
+  // after the child returned from its body; the child lives until `meanwhile` is done.
   std::vector<std::uint64_t> killed_child(
       const std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>& body,
       const std::function<void()>& meanwhile = {});
-  // The same, killed after `reports` reports, in the middle of whatever it does then.
+  // The same, killed after `reports` reports, wherever it is then.
   std::vector<std::uint64_t> killed_child_after(
       std::uint64_t reports,
       const std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>& body);
@@ -130,12 +130,12 @@ class Trial {
   std::shared_ptr<CheckpointStore> store_{};
 };
 
-// What a clause requires of a store, as bits.
+// A clause's requirements, as bits.
 enum Need : unsigned {
   nothing = 0,
   erasing = 1U << 0U,
   keys = 1U << 1U,
-  reopening = 1U << 2U,  // What is stored outlives its process: Durability::process at least.
+  reopening = 1U << 2U,  // Data outlives the process: at least Durability::process.
   processes = 1U << 3U,  // shared_by_processes
   whole = 1U << 4U,      // keeps_every_record
   damaging = 1U << 5U,   // A way to damage a record is given.

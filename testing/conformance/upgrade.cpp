@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// upgrade: what other versions have written, or will.
+// upgrade: data written by older and newer versions.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

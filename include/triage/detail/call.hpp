@@ -225,7 +225,7 @@ struct CallTraits {
     } else if constexpr (std::is_convertible_v<const Task&, std::string>) {
       return *frame.task;
     } else if constexpr (std::integral<Task> && !std::same_as<Task, bool> && JsonWritable<Task>) {
-      return std::to_string(*frame.task);  // As JSON has it, without making any.
+      return std::to_string(*frame.task);  // As in JSON, but without building a value.
     } else if constexpr (JsonWritable<Task>) {
       return show(Json(*frame.task));
     } else {
@@ -269,7 +269,7 @@ struct CallTraits {
       return false;
     }
   }
-  // A substitute result that somebody decided on.
+  // Checks a substitute result that was decided on.
   static Result<void> check_fallback(const RecoveryAction& action) {
     if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
     const auto refused = [](const std::string& why) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A journal's part about checkpoints: the positions of a run, which of them lie on its current
-// branch, and every way back that it took.
+// The checkpoint part of a journal: a run's positions, which of them are on its current branch, and
+// every return to an earlier one.
 
 #include "triage/clock.hpp"
 #include "triage/record.hpp"
@@ -22,22 +22,22 @@ namespace triage::inline v0_1::detail {
 // Thread-safety: none; its owner locks.
 class CheckpointLine {
  public:
-  // A place that can be restored.
+  // A restorable position.
   struct Position {
     Sequence seq = 0;  // Of the last record that belongs to it.
     std::uint32_t state_version = 0;
     std::uint32_t attempt = 0;
     std::size_t steps = 0;
     std::shared_ptr<StepChunk> tail{};
-    bool failed = false;  // It contains the step that carries a failure.
+    bool failed = false;  // It contains the step to blame for a failure.
     WallTime time{};
-    std::int32_t previous = -1;    // Index of the one before it on its branch; -1: none.
-    std::int32_t cut = -1;         // Which way back led to what it continues; -1: none.
+    std::int32_t previous = -1;    // Index of the previous one on its branch; -1: none.
+    std::int32_t cut = -1;         // The return that led to what it continues; -1: none.
     std::uint32_t delta_cost = 0;  // Rough bytes of the state changes since the last snapshot.
   };
 
   // --- Reading.
-  // All that ended, oldest first, abandoned branches included.
+  // All ended checkpoints, oldest first, including abandoned branches.
   [[nodiscard]] const std::vector<Position>& positions() const noexcept { return positions_; }
   // Indexes of those on the current branch, oldest first.
   [[nodiscard]] const std::vector<std::uint32_t>& branch() const noexcept { return branch_; }
@@ -55,42 +55,42 @@ class CheckpointLine {
   [[nodiscard]] std::optional<std::size_t> begin() const noexcept { return begin_; }
   // Targets that default rollbacks of this run have used.
   [[nodiscard]] const std::set<Sequence>& used_targets() const noexcept { return used_targets_; }
-  // What is between an effect's `intent` and its undoing claims it, by whatever way the run came
-  // there: every attempt is given the recorded result. True if a way back, from the `newest` one
-  // on, led to before the intent since.
+  // A state between an effect's `intent` and its undoing claims the effect, however the run got
+  // there: every attempt is given the recorded result. True if, since it was undone, one of the
+  // returns from `newest` back led to before the intent.
   [[nodiscard]] bool left_behind(Sequence intent, Sequence undone, std::int32_t newest) const;
-  // The newest way back on the way to the current state; -1: none.
+  // The newest return that led to the current state; -1: none.
   [[nodiscard]] std::int32_t newest_cut() const noexcept { return cut_; }
 
   // --- Recording.
   // The record `seq` belongs to the open checkpoint.
   void touch(Sequence seq, WallTime time) noexcept;
-  // Ends it, as a position that holds what `place` says of state, attempt and steps; as none where
-  // the state is not known.
+  // Ends it as a position with the state, attempt and steps of `place`; not as a position if the
+  // state is unknown.
   void push(Position place);
-  // The state is not known before this record: changes were taken together.
+  // The state before this record is unknown, because changes were merged.
   void forget_until(Sequence seq) noexcept { known_from_ = seq; }
   // As the first position of a branch.
   void push_begin(Position place);
-  void label(std::string label);  // The position that was pushed last.
-  // The store could not keep it: the one before counts again.
+  void label(std::string label);  // Labels the newest position.
+  // The store could not keep the label: the previous one with that name counts again.
   void withdraw_label(const std::string& label);
   void begin_attempt() noexcept { attempt_first_ = positions_.size(); }
-  // Those of this attempt with more steps contain the one that carries the failure.
+  // Positions of this attempt with more steps contain the step to blame.
   void mark_failed(std::size_t critical_step);
   void mark_used(Sequence target) { used_targets_.insert(target); }
-  // The run goes back to a position, or to where it began, at the record `at`.
+  // Record `at` returns the run to a position, or to its beginning.
   void return_to(std::size_t position, Sequence at);
   void return_to_begin(Sequence at);
-  // It goes back to a position that nobody knows.
+  // It returns to an unknown position.
   void cut_back(Sequence to, Sequence at) { cut_back(to, at, cut_); }
 
  private:
-  // A way back: the records behind `to`, up to `at`, are no part of what came after it.
+  // A return: the records after `to`, up to `at`, do not belong to what follows.
   struct Cut {
     Sequence to = 0;
     Sequence at = 0;
-    std::int32_t before = -1;  // Index of the one that `to` itself came behind; -1: none.
+    std::int32_t before = -1;  // Index of the return that led to `to`; -1: none.
   };
   void cut_back(Sequence to, Sequence at, std::int32_t before);
 

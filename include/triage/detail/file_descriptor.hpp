@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An open file that is closed with its owner.
+// An open file that closes with its owner.
 
 #include <utility>
 

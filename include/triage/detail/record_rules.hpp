@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What each kind of record does to the checkpoints and the state of its run: one table for whoever
-// folds a journal, and for stores that look a state up without folding all of it.
+// How each kind of record affects the checkpoints and the state of its run: one table for folding
+// journals, and for stores that look up a state without a full fold.
 
 #include "triage/record.hpp"
 
@@ -11,23 +11,23 @@
 
 namespace triage::inline v0_1::detail {
 
-// What a record does to the checkpoint that is open when it comes.
+// What a record does to the open checkpoint.
 enum class OnCheckpoint : std::uint8_t {
   none,
-  joins,   // Belongs to it, and opens one where none is open.
+  joins,   // Belongs to it; opens one if none is open.
   begins,  // Ends it and opens the next one.
   ends,
 };
 
-// What it means to somebody who looks for the state at a later record.
+// What it implies for the state at later records.
 enum class OnState : std::uint8_t {
   none,
-  begins,    // It was empty here.
+  begins,    // The state was empty here.
   changes,   // Some keys were set or removed.
-  replaces,  // It is all here.
-  may_end,   // It was emptied, if the action was to start over.
-  returns,   // It was that of an earlier position.
-  unclear,   // It may have changed in records that are not there: only a whole fold tells.
+  replaces,  // It contains the full state.
+  may_end,   // The state was emptied if the action was to start over.
+  returns,   // The state returned to that of an earlier position.
+  unclear,   // Missing records may have changed the state: only a full fold tells.
 };
 
 struct RecordRule {
@@ -36,8 +36,8 @@ struct RecordRule {
   OnState state = OnState::none;
 };
 
-// In the order of their numbers, from 1. A state_snapshot that only repeats the state (not
-// `replaced`) joins a checkpoint but opens none.
+// In numerical order, from 1. A state_snapshot that only repeats the state (not `replaced`) joins a
+// checkpoint but opens none.
 inline constexpr std::array<RecordRule, 25> record_rules{{
     {RecordKind::run_started, OnCheckpoint::none, OnState::begins},
     {RecordKind::attempt_started, OnCheckpoint::ends, OnState::none},
@@ -66,7 +66,7 @@ inline constexpr std::array<RecordRule, 25> record_rules{{
     {RecordKind::sleep_begun, OnCheckpoint::none, OnState::none},
 }};
 
-// A kind that is not known does nothing.
+// An unknown kind has no effect.
 [[nodiscard]] constexpr RecordRule rule_of(RecordKind kind) noexcept {
   const auto number = static_cast<std::size_t>(kind);
   return number >= 1 && number <= record_rules.size() ? record_rules[number - 1]

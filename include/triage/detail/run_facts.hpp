@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A journal's part about the run itself: how it began and ended, what was decided and awaited.
+// The part of a journal about the run itself: how it began and ended, and its decisions and waits.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
@@ -19,19 +19,19 @@
 
 namespace triage::inline v0_1 {
 
-// A nested run for which this one was suspended.
+// A nested run that this one was suspended for.
 struct AwaitedRun {
-  std::string agent{};   // The agent it is a run of …
-  std::string task{};    // … the hash of its task; empty: not known …
-  std::string ticket{};  // … and the hash of its token.
-  Json decision{};       // The action that was decided on for it; null: none.
+  std::string agent{};   // Its agent …
+  std::string task{};    // … its task's hash; empty: unknown …
+  std::string ticket{};  // … and its token's hash.
+  Json decision{};       // The action decided on for it; null: none.
   std::string by{};      // Who decided.
 };
 
 namespace detail {
 
-// What the accessors of Journal say. Nothing of it is rewound by a rollback.
-// Thread-safety: none; its owner locks.
+// What the accessors of Journal return. Rollbacks rewind none of it. Thread-safety: none; its owner
+// locks.
 struct RunFacts {
   Json start{};
   Json finished{};
@@ -54,7 +54,7 @@ struct RunFacts {
   std::map<std::string, WallTime::duration, std::less<>> served_waits{};
 
   void apply(RecordKind kind, const Json& body, WallTime time);
-  // A failure has been dealt with.
+  // A failure has been handled.
   void take_action(HistoryEntry entry);
 
  private:

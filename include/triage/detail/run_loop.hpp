@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The compiled core behind TriageAgent<F>: all that does not depend on F. Not public API.
+// The compiled core behind TriageAgent<F>: everything independent of F. Not public API.
 
 #include "triage/agent_options.hpp"
 #include "triage/attempt.hpp"
@@ -21,7 +21,7 @@ struct CallTable {
   std::string (*task_text)(const void* frame);
   bool (*task_json)(const void* frame, Json& out);      // False: the task has no conversion.
   bool (*result_json)(const void* frame, Json& out);    // False: the result has no conversion.
-  bool (*put_result)(void* frame, const Json& result);  // A stored one, into the frame.
+  bool (*put_result)(void* frame, const Json& result);  // Puts a stored result into the frame.
 };
 struct Call {
   void* frame;
@@ -54,10 +54,10 @@ using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 // escalated (Errc::escalated).
 [[nodiscard]] Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& id,
                                                           const ResumeOptions& options);
-// The agent's runs that are due before `now + within`, in the order of becoming due.
+// The agent's runs that are due before `now + within`, earliest first.
 [[nodiscard]] Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& options,
                                                    Duration within);
-// Waits until the run is due. *gone is set if somebody else has continued it.
+// Waits until the run is due. *gone is set if another owner has continued it.
 [[nodiscard]] Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
                                                const DueOptions& options, bool* gone);
 [[nodiscard]] Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkpoint,

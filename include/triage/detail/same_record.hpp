@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whether a store already holds what it is given: the answer to the first try may have got lost.
+// Whether a store already holds given records, because the reply to an earlier try was lost.
 
 #include "triage/record.hpp"
 

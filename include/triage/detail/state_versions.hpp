@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A journal's part about state: every version of it, by key.
+// The state part of a journal: all of its versions, by key.
 
 #include "triage/json.hpp"
 #include "triage/state.hpp"
@@ -15,7 +15,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// Each change makes a version; any of them can be looked up again, in O(keys · log versions).
+// Each change makes a version, which can be looked up again in O(keys · log versions).
 // Thread-safety: none; its owner locks.
 class StateVersions {
  public:
@@ -26,13 +26,13 @@ class StateVersions {
   // Sets the keys of `patch`, an object, whose values are shared.
   void set(const std::shared_ptr<const Json>& patch);
   void erase(const std::string& key);
-  // All of it; values that are the same objects as now cost nothing.
+  // Replaces the whole state; values that are the same objects as now cost nothing.
   void replace(const State::Values& values);
 
-  // Rough bytes that a reader has to replay since the last snapshot.
+  // Approximate bytes to replay since the last snapshot.
   [[nodiscard]] std::size_t delta_cost() const noexcept { return delta_cost_; }
   void note_snapshot() noexcept { delta_cost_ = 0; }
-  // The state was set back to one that was `delta_cost` away from its snapshot.
+  // The state was reset to one that is `delta_cost` after its snapshot.
   void note_return(std::size_t delta_cost) noexcept;
   // True when replaying the changes would cost more than reading a snapshot.
   [[nodiscard]] bool wants_snapshot() const noexcept;
@@ -47,7 +47,7 @@ class StateVersions {
 
   std::map<std::string, std::vector<Version>, std::less<>> versions_{};
   std::uint32_t version_ = 0;
-  std::size_t state_cost_ = 0;  // Rough bytes of all current values.
+  std::size_t state_cost_ = 0;  // Approximate bytes of all current values.
   std::size_t delta_cost_ = 0;
   mutable std::optional<State> current_{};
 };

@@ -18,8 +18,7 @@ namespace triage::inline v0_1::detail {
 // that starts with stored bytes holds only such, and decodes itself on first access.
 class StepChunk {
  public:
-  static constexpr std::uint32_t smallest = 4;  // Most runs are short, and 10,000 of them may be
-                                                // open.
+  static constexpr std::uint32_t smallest = 4;  // Most runs are short, and 10,000 may be open.
   static constexpr std::uint32_t largest = 64;
 
   // An empty chunk after `previous` whose first step has index `first`.

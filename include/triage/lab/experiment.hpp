@@ -19,7 +19,7 @@ namespace triage::inline v0_1::lab {
 
 struct Factor {
   std::string name{};
-  std::vector<std::string> levels{};  // One or more, all different.
+  std::vector<std::string> levels{};  // At least one; no duplicates.
 };
 
 // One combination: a level of each factor, in the order of the factors.
@@ -41,7 +41,7 @@ class Condition {
   std::vector<std::pair<std::string, std::string>> levels_;
 };
 
-// What one seed came to under one condition.
+// The result of one seed under one condition.
 struct Sample {
   bool success = false;
   std::map<std::string, double, std::less<>> figures{};  // "attempts", "tokens", …; finite.
@@ -52,8 +52,8 @@ struct Interval {
   double high = 0.0;
 };
 
-// Of a rate: with 95 % confidence it lies within. trials: 1 or more.
-// Source: E. Wilson, "Probable inference", JASA 22, 1927.
+// For a rate: contains it with 95 % confidence. trials: 1 or more. Source: E. Wilson, "Probable
+// inference", JASA 22, 1927.
 [[nodiscard]] Interval wilson_interval(std::uint64_t successes, std::uint64_t trials);
 // Of the difference of two rates that were measured with the same seeds. gained, lost: seeds on
 // which only the second, or only the first, succeeds; trials: all of them, 1 or more.
@@ -63,7 +63,7 @@ struct Interval {
 
 struct Mean {
   double value = 0.0;
-  Interval interval{};  // 95 %, from the standard error; of one value it is that value.
+  Interval interval{};  // 95 %, from the standard error; for a single value, that value.
 };
 
 struct ConditionReport {
@@ -75,50 +75,50 @@ struct ConditionReport {
   std::map<std::string, Mean, std::less<>> figures{};  // Over the samples that have the figure.
 };
 
-// A condition against another one, seed by seed.
+// One condition compared with another, seed by seed.
 struct Difference {
   std::size_t from = 0;  // Indexes of conditions.
   std::size_t to = 0;
   double rate = 0.0;  // Of `to` minus that of `from`.
   Interval interval{};
-  std::map<std::string, Mean, std::less<>> figures{};  // Of seeds where both have the figure.
+  std::map<std::string, Mean, std::less<>> figures{};  // Over seeds where both have the figure.
 };
 
 struct ExperimentReport {
   std::vector<ConditionReport> conditions{};
-  // Every other level of the first factor against its first level, all other factors being equal.
+  // Each other level of the first factor compared with its first level, all else being equal.
   std::vector<Difference> differences{};
-  std::uint64_t resumed = 0;  // Samples that were in the store already.
+  std::uint64_t resumed = 0;  // Samples already in the store.
 
   [[nodiscard]] std::string text() const;  // A table for people.
-  // A line a condition: its levels, then trials, successes, rate, interval, means.
+  // One line per condition: its levels, then trials, successes, rate, interval, means.
   [[nodiscard]] std::string csv() const;
   [[nodiscard]] Json json() const;
 };
 
 struct ExperimentOptions {
-  std::vector<Factor> factors{};  // The first one is what is compared; its first level: with what.
+  std::vector<Factor> factors{};  // The first one is compared, relative to its first level.
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 1000;  // 1 or more.
-  int threads = 0;             // 0: as many as the machine has cores.
-  // The experiment is a run in this store, with a step for each block of seeds: if its process
-  // dies, the next call goes on behind the last one; if it has finished, its result is there. Null:
-  // nothing is kept.
+  int threads = 0;             // 0: the number of cores.
+  // The experiment is a run in this store, with a step per block of seeds: if its process dies, the
+  // next call continues after the last step; if it has finished, its result is returned. Null:
+  // nothing is stored.
   std::shared_ptr<CheckpointStore> store{};
   // Both are for the store, and part of the run's id. name: 1 to 100 of A-Z a-z 0-9 . _ : -
   std::string name = "experiment";
-  std::string trial{};  // Says what the trial does: change it, and an old run does not count.
-  // Called after the samples of a seed, on one thread at a time: how many are done, of how many.
+  std::string trial{};  // Identifies the trial: change it to invalidate stored results.
+  // Called after each seed, by one thread at a time, with the number done and the total.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress{};
 };
 
 // The run of this experiment in a store: its name and a hash of factors, seeds and `trial`.
 [[nodiscard]] RunId experiment_run(const ExperimentOptions& options);
 
-// trial: depends on its arguments alone, and is called on several threads at once.
-// Errors: Errc::invalid_argument (no factor, a factor without levels or with one twice, no seeds, a
-// figure that is not finite, a bad name); Errc::aborted (a trial threw); those of
-// TriageAgent::run_or_resume: Errc::busy if another process is at it.
+// trial: depends only on its arguments, and is called from several threads at once. Errors:
+// Errc::invalid_argument (no factor, a factor without levels or with a duplicate, no seeds, a
+// figure that is not finite, an invalid name); Errc::aborted (a trial threw); those of
+// TriageAgent::run_or_resume: Errc::busy if another process is running it.
 [[nodiscard]] Result<ExperimentReport> run_experiment(
     const std::function<Sample(const Condition&, std::uint64_t seed)>& trial,
     const ExperimentOptions& options);

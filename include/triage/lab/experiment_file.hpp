@@ -15,17 +15,17 @@
 
 namespace triage::inline v0_1::lab {
 
-// A part of one simulated run: an attempt.
+// An attempt, as part of a simulated run.
 struct TimelineSpan {
-  std::uint64_t job = 0;  // 0 for the first, in the order of starting.
-  int attempt = 1;        // Of its job, counted through all lives of its process.
-  Duration from{0};       // Since the beginning of the world.
+  std::uint64_t job = 0;  // In order of starting, from 0.
+  int attempt = 1;        // Within its job, counted across all lives of its process.
+  Duration from{0};       // Since the world's start.
   Duration to{0};
-  std::string end{};  // "done", "killed", "budget spent", or the type of failure it really was.
+  std::string end{};  // "done", "killed", "budget spent", or the real failure type.
 };
 
-// What a file describes. A handle: copies share everything.
-// Thread-safety: all members may be called from several threads at once.
+// The contents of a file. A handle: copies share everything. Thread-safety: all members may be
+// called from several threads at once.
 class ScriptedExperiment {
  public:
   struct Parts;
@@ -33,17 +33,17 @@ class ScriptedExperiment {
 
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] const std::string& about() const noexcept;
-  // Its factors and seeds: the rest is for the caller. The first factor is the one to compare.
+  // Its factors and seeds; the caller sets the rest. The first factor is the one compared.
   [[nodiscard]] const ExperimentOptions& options() const noexcept;
-  // All that decides what comes out, seeds aside: for telling two experiments apart.
+  // Covers everything that affects the results except seeds, to tell experiments apart.
   [[nodiscard]] const std::string& fingerprint() const noexcept;
 
-  // For run_experiment. Throws std::runtime_error where the simulated world does not end.
-  // Figures: attempts, steps, wasted (steps that no result came of), seconds (simulated), tokens,
-  // usd, correct (the share of jobs with the right result), doubled (effects that happened again);
-  // with several jobs also finished (their share).
+  // For run_experiment. Throws std::runtime_error if the simulated world does not end. Figures:
+  // attempts, steps, wasted (steps without a result), seconds (simulated), tokens, usd, correct
+  // (share of jobs with the right result), doubled (effects that happened again); with several jobs
+  // also finished (their share).
   [[nodiscard]] Sample trial(const Condition& condition, std::uint64_t seed) const;
-  // The attempts of the same trial, in the order of their ends.
+  // The attempts of the same trial, in order of ending.
   [[nodiscard]] std::vector<TimelineSpan> timeline(const Condition& condition,
                                                    std::uint64_t seed) const;
 
@@ -51,16 +51,16 @@ class ScriptedExperiment {
   std::shared_ptr<Parts> parts_;
 };
 
-// Reads a policy document that an experiment names, as JSON. Its errors are passed on as they are.
+// Reads a policy document named by an experiment, as JSON. Its errors are passed on unchanged.
 using ReadPolicyFile = std::function<Result<Json>(const std::string& file)>;
 
-// Makes an empty store for one trial: kind is "sqlite" or "file". It, and all that it has written,
-// is gone when nobody holds it any more. Called on several threads at once.
+// Makes an empty store for one trial: kind is "sqlite" or "file". The store and its files are
+// removed with the last reference. Called from several threads at once.
 using MakeStore = std::function<Result<std::shared_ptr<CheckpointStore>>(std::string_view kind)>;
 
-// docs/experiments.md lists the keys. Errors: Errc::invalid_argument: the path of the key
-// ("faults.flaky[0].rate"), its value and what is allowed; one line a problem. make_store: null
-// refuses the stores that are real.
+// docs/experiments.md lists the keys. Errors: Errc::invalid_argument, one line per problem: the
+// key's path ("faults.flaky[0].rate"), its value and what is allowed. make_store: null refuses real
+// stores.
 [[nodiscard]] Result<ScriptedExperiment> experiment_from_json(const Json& json,
                                                               const ReadPolicyFile& read_policy,
                                                               const MakeStore& make_store = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Pictures of an experiment's report: SVG, and a page that needs no network.
+// Plots of an experiment's report: SVG, and a self-contained page.
 
 #include "triage/lab/experiment.hpp"
 #include "triage/lab/experiment_file.hpp"
@@ -11,8 +11,8 @@
 
 namespace triage::inline v0_1::lab {
 
-// Success with its intervals as SVG: the levels of the last factor from left to right, those of the
-// first in colours, and a panel for each combination of the others. Empty without conditions.
+// Success rates with their intervals as SVG: the last factor's levels from left to right, the first
+// one's as colours, and a panel for each combination of the others. Empty without conditions.
 [[nodiscard]] std::string success_svg(const ExperimentReport& report);
 
 // One trial, for a timeline.
@@ -20,14 +20,14 @@ struct ShownTrial {
   std::string title{};
   std::vector<TimelineSpan> spans{};
 };
-// Trials of the first seed, under at most `most` conditions, evenly among all of them.
+// Trials of the first seed, under at most `most` conditions spread evenly.
 [[nodiscard]] std::vector<ShownTrial> shown_trials(const ScriptedExperiment& experiment,
                                                    const ExperimentReport& report,
                                                    std::size_t most = 12);
 
-// One HTML file that refers to no other: success with intervals, cost against success, a table of
-// all conditions and timelines. Its charts are drawn by Chart.js if the build has it, which
-// has_chart_library() says; else the page says so, and has the SVG and tables instead.
+// A self-contained HTML file: success with intervals, cost against success, a table of all
+// conditions, and timelines. Uses Chart.js if the build includes it (has_chart_library());
+// otherwise the page says so and shows the SVG and tables.
 [[nodiscard]] std::string html_report(const ScriptedExperiment& experiment,
                                       const ExperimentReport& report,
                                       const std::vector<ShownTrial>& trials);

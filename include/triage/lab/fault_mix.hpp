@@ -25,11 +25,11 @@ enum class Fault : std::uint8_t {
   hang,         // The call does not return until it is stopped or its deadline passes.
   wrong_value,  // The call's value, changed: FaultRule::value, or another value of the same shape.
   stale_value,  // The value of the same place's previous visit; no effect at the first.
-  partial_value,       // The call's value, cut off.
-  duplicate,           // The call is made twice, like a message that is redelivered.
-  corrupt_checkpoint,  // A stored record cannot be read. Stores only.
-  store_outage,        // The store fails and does nothing. Stores only.
-  lost_answer,         // The store does it, but reports a failure. Stores only.
+  partial_value,       // The call's value is truncated.
+  duplicate,           // The call is made twice, like a redelivered message.
+  corrupt_checkpoint,  // A stored record becomes unreadable. Stores only.
+  store_outage,        // The store fails without doing anything. Stores only.
+  lost_answer,         // The store succeeds but reports a failure. Stores only.
   clock_jump,          // Calendar time jumps by FaultRule::length. Clocks only.
   kill,                // The process dies.
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A proxy on the loopback interface that meets faults: chaos for programs in any language.
+// A fault-injecting proxy on the loopback interface: chaos for programs in any language.
 
 #include "triage/lab/chaos.hpp"
 #include "triage/result.hpp"
@@ -13,25 +13,25 @@
 namespace triage::inline v0_1::lab {
 
 struct HttpProxyOptions {
-  // "http://HOST:PORT": every request goes there, and programs use url() as the base of theirs.
-  // Empty: a forward proxy, for programs that honour HTTP_PROXY; https is passed through unread.
+  // "http://HOST:PORT": all requests go there, and programs use url() as their base. Empty: a
+  // forward proxy for programs that honour HTTP_PROXY; https passes through unread.
   std::string upstream{};
-  Duration timeout = std::chrono::seconds(60);  // Of each side's silence. Above 0.
+  Duration timeout = std::chrono::seconds(60);  // Of either side's silence. Above 0.
 };
 
-// Speaks HTTP/1.1 to both sides, with a connection for each request. A site is the host, its tool
-// "METHOD /path" without the query. What faults do here:
-//   fails          an answer with an error's status and text: 429 or 503, 504, 401, 402, …
+// Speaks HTTP/1.1 to both sides, with a connection per request. A site is the host, its tool
+// "METHOD /path" without the query. The faults:
+//   fails          an error status and text: 429 or 503, 504, 401, 402, …
 //   throws         the connection is reset
-//   latency, hang  the request is forwarded later; there is no answer until the client gives up
-//   partial_value  the answer breaks off in the middle
-//   wrong_value    the name of a tool that the answer calls is another one: FaultRule::value, or
-//                  with "_v2" behind it; other answers stay as they are
-//   stale_value    the answer that this place gave before
-//   duplicate      the request is forwarded twice, and the second answer is given
+//   latency, hang  the request is forwarded later; or not until the client gives up
+//   partial_value  the answer is truncated
+//   wrong_value    the name in the answer's first tool call is replaced: by FaultRule::value, or
+//                  with "_v2" appended; other answers are unchanged
+//   stale_value    this place's previous answer
+//   duplicate      the request is forwarded twice, and the second answer is returned
 //   kill           ChaosOptions::kill, and the connection is reset
-// Answers are read whole before they are passed on: at most 64 MB, and streams arrive at their end.
-// Of https, only fails, throws, latency, hang and kill can happen, when a connection is made.
+// Answers are read completely before they are passed on: at most 64 MB, and streams arrive when
+// they end. For https, only fails, throws, latency, hang and kill are possible, when connecting.
 class HttpProxy {
  public:
   // Listens on a free port of 127.0.0.1. Errors: Errc::invalid_argument (upstream), Errc::io.

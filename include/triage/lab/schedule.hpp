@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The list of injected faults: a failing seed is shortened to it, and it can be replayed.
+// The list of injected faults, to which a failing seed is reduced, and which can be replayed.
 
 #include "triage/lab/fault_mix.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace triage::inline v0_1::lab {
 
-// One fault at one visit of one place, with all that is needed to inject it again.
+// One fault at one visit to one place, with everything needed to inject it again.
 struct Injection {
   std::string place{};  // "SITE", "SITE/TOOL" or "SITE/TOOL/STEP"; in a branch "BRANCH:SITE…".
   std::uint64_t visit = 1;

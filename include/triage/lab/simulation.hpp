@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Many agents, stores, clocks and faults in one thread on simulated time: seeds are tried until an
-// invariant is violated, and the faults that led there are shortened to a few.
+// Many agents, stores, clocks and faults in one thread on simulated time: tries seeds until an
+// invariant is violated, then reduces the faults to a few.
 
 #include "triage/lab/schedule.hpp"
 #include "triage/lab/world.hpp"
@@ -16,15 +16,15 @@
 
 namespace triage::inline v0_1::lab {
 
-// Invariants that need no user: "no acknowledged record is lost", "no effect is doubled", "the
-// outcome is what the journal says", "the world ends", "no body throws".
+// Built-in invariants: "no acknowledged record is lost", "no effect is doubled", "the outcome is
+// what the journal says", "the world ends", "no body throws".
 struct Violation {
   std::string invariant{};
   std::string detail{};
-  Duration at{0};  // Since the beginning of the world.
+  Duration at{0};  // Since the world's start.
 };
 
-// What one seed came to.
+// The result of one seed.
 struct SeedReport {
   std::uint64_t seed = 0;
   std::uint64_t trace_hash = 0;  // Over everything that happened, with its time.
@@ -39,19 +39,19 @@ struct SeedReport {
 
 struct SimulationOptions {
   FaultMix faults{};
-  bool swarm = true;  // Each seed meets a random part of the faults: see swarm().
+  bool swarm = true;  // Each seed gets a random subset of the faults: see swarm().
   bool audit =
       true;  // Compares what was acknowledged with what is stored, at the end of the world.
   bool keep_trace = false;
-  Duration longest = std::chrono::hours(24 * 365);  // Simulated. A world that goes on is a
+  Duration longest = std::chrono::hours(24 * 365);  // Simulated. A world that exceeds these is a
   std::uint64_t most_events = 1'000'000;            // violation. Both above 0.
   std::size_t stack_bytes = 256 * 1024;             // Of each process.
-  // Makes the store of this name for one world; it dies with the world. Null: a store in memory. It
-  // works in real time. Throw what keeps it from being made.
+  // Makes the store of this name for one world, with which it is destroyed. Null: a store in
+  // memory. It runs in real time. Throw if it cannot be made.
   std::function<std::shared_ptr<CheckpointStore>(std::string_view name)> make_store{};
 };
 
-// A seed that violates, with as few faults as were found to do so.
+// A violating seed with as few faults as could be found.
 struct ShortSeed {
   SeedReport report{};  // Of the shortened schedule.
   Schedule schedule{};
@@ -67,13 +67,12 @@ struct SearchReport {
   std::optional<ShortSeed> found{};  // The first violation, shortened.
 };
 
-// set_up fills one world; it is called for each seed and each try of shortening, and must depend on
-// the world alone. The driver of the runs, the classifier, policies, gates and stores are those
-// that ship: only time, randomness and faults are made up. Each process has a stack of its own, and
-// a wait on the world's clock lets another one run; so everything happens in the calling thread, in
-// one order for each seed. Waits of other kinds (mutexes, condition variables) between processes
-// are deadlocks.
-// Thread-safety: none; several objects may be used by several threads.
+// set_up fills one world; it is called for each seed and each reduction step, and must depend only
+// on the world. Runs use the real driver, classifier, policies, gates and stores: only time,
+// randomness and faults are simulated. Each process has its own stack, and a wait on the world's
+// clock lets another one run, so everything happens in the calling thread, in one order per seed.
+// Other waits between processes (mutexes, condition variables) deadlock. Thread-safety: none;
+// several objects may be used by several threads.
 class Simulation {
  public:
   explicit Simulation(std::function<void(World&)> set_up, SimulationOptions options = {});
@@ -81,13 +80,13 @@ class Simulation {
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  // Errors of the mix are a violation of every seed, "the fault mix is sound".
+  // An invalid mix is a violation of every seed, "the fault mix is sound".
   [[nodiscard]] SeedReport run(std::uint64_t seed);
   // The same world with exactly these faults.
   [[nodiscard]] SeedReport replay(std::uint64_t seed, const Schedule& schedule);
-  // A schedule of which no fault can be left out any more without losing the violation of this
-  // invariant, in at most `tries` worlds. Source: delta debugging (ddmin), A. Zeller and R.
-  // Hildebrandt, 2002.
+  // A schedule from which no fault can be removed without losing the violation of this invariant,
+  // tried in at most `tries` worlds. Source: delta debugging (ddmin), A. Zeller and R. Hildebrandt,
+  // 2002.
   [[nodiscard]] ShortSeed shrink(const SeedReport& violating, int tries = 1000);
   // Seeds first, first + 1, … until one violates. on_seed is called after each.
   [[nodiscard]] SearchReport search(std::uint64_t first, std::uint64_t count,
@@ -98,7 +97,7 @@ class Simulation {
   std::unique_ptr<Parts> parts_;
 };
 
-// For people: seed, invariant, detail and the faults, one a line.
+// As text: seed, invariant, detail and the faults, one per line.
 [[nodiscard]] std::string describe(const ShortSeed& found);
 
 }  // namespace triage::inline v0_1::lab

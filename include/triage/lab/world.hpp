@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a simulation consists of: processes that come and go, stores that outlive them, one time.
+// The contents of a simulation: processes that start and die, stores that outlive them, one time.
 
 #include "triage/agent.hpp"
 #include "triage/lab/chaos.hpp"
@@ -24,10 +24,9 @@ class WorldState;
 struct Incarnation;
 }  // namespace detail
 
-// One life of a simulated process. Its stores, clock and faults are its own; when it is killed, its
-// stores refuse, its waits end, and its runs are cancelled, so that nothing of it goes on.
-// What an agent does to the world belongs into perform() or behind chaos(): no other code can be
-// stopped in its middle.
+// One life of a simulated process, with its own stores, clock and faults. When it is killed, its
+// stores refuse, its waits end and its runs are cancelled, so that nothing continues. What an agent
+// does to the world belongs in perform() or chaos(): other code cannot be interrupted.
 class Process {
  public:
   explicit Process(detail::Incarnation& incarnation) : self_(incarnation) {}
@@ -35,35 +34,35 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept;
-  [[nodiscard]] int start() const noexcept;  // 1 in its first life.
+  [[nodiscard]] int start() const noexcept;  // 1 for its first life.
   [[nodiscard]] bool alive() const noexcept;
 
-  // Time of the world. A wait lets others run.
+  // The world's time. A wait lets other processes run.
   [[nodiscard]] const std::shared_ptr<Clock>& clock() const noexcept;
   [[nodiscard]] const std::shared_ptr<Random>& random() const noexcept;
   [[nodiscard]] const Chaos& chaos() const noexcept;
-  [[nodiscard]] std::stop_token stop_token() const noexcept;  // Triggered when it dies.
-  // The world's store of this name as this life sees it: with faults, audited.
+  [[nodiscard]] std::stop_token stop_token() const noexcept;  // Triggered by its death.
+  // The world's store of this name, as seen by this life: with faults, audited.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::string_view name = "store");
-  // Completed: clock, random, observer (beside the given one) and the write mode `deferred` in the
-  // place of `background`. The store stays as it is given.
+  // Completes options: clock, random, observer (beside the given one) and write mode `deferred`
+  // instead of `background`. Leaves the store unchanged.
   [[nodiscard]] AgentOptions options(AgentOptions options = {});
-  // Completed: the stop token, if none is given.
+  // Adds the stop token if none is given.
   [[nodiscard]] RunOptions run_options(RunOptions options = {}) const;
 
-  // Takes simulated time. Throws ProcessKilled if the process is dead.
+  // Simulates work of this length. Throws ProcessKilled if the process is dead.
   void work(Duration length);
   // An effect on the outside world, for the function of an effect or a compensation: counted by
   // idempotency
   // key. Returns how often it has happened. Throws ProcessKilled if the process is dead.
   int perform(const EffectCall& call, EffectSemantics semantics = EffectSemantics::at_most_once);
-  // What the outside world knows of it, for EffectOptions::reconcile.
+  // Whether the act happened, for EffectOptions::reconcile.
   [[nodiscard]] Reconciled reconcile(const EffectCall& call) const;
-  // Dies at once. The body goes on until it notices: let ProcessKilled pass.
+  // Dies at once. The body continues until it notices: let ProcessKilled pass.
   void kill();
 
-  // As the agent's own members, and compares what they return with the journal. Throws
-  // ProcessKilled if the process died meanwhile. options.run_id must be given.
+  // Like the agent's own members, and compares their results with the journal. Throws ProcessKilled
+  // if the process died meanwhile. options.run_id is required.
   template <class Agent, class Task>
   auto run(const Agent& agent, const Task& task, RunOptions options) {
     options = run_options(std::move(options));
@@ -87,12 +86,12 @@ class Process {
 };
 
 struct StartOptions {
-  Duration after{0};                        // After the beginning of the world.
-  std::optional<Duration> restart_after{};  // After its death; empty: it stays dead.
-  int max_starts = 20;                      // With those after deaths; 1 or more.
+  Duration after{0};                        // After the world's start.
+  std::optional<Duration> restart_after{};  // After its death; empty: never.
+  int max_starts = 20;                      // Including restarts; 1 or more.
 };
 
-// Made anew for each seed, and set up by the simulation's function. What it refers to must live as
+// Created for each seed and filled by the simulation's function. Objects it refers to must live as
 // long as the world: use make().
 class World {
  public:
@@ -102,17 +101,17 @@ class World {
 
   [[nodiscard]] std::uint64_t seed() const noexcept;
   [[nodiscard]] Duration elapsed() const noexcept;
-  // A source of numbers of its own for each name.
+  // A separate source of numbers for each name.
   [[nodiscard]] std::shared_ptr<Random> random(std::string_view name) const;
-  // Without faults and audit: for what is looked at from outside.
+  // Without faults and audit: for inspection from outside.
   [[nodiscard]] const std::shared_ptr<CheckpointStore>& stored(std::string_view name = "store");
 
-  // A process: `body` is called in each of its lives, and returns when there is nothing left to do.
-  // An exception from it, ProcessKilled aside, is a violation.
+  // Starts a process: `body` is called in each of its lives, and returns when nothing is left to
+  // do. An exception from it, other than ProcessKilled, is a violation.
   void start(std::string name, std::function<void(Process&)> body, StartOptions options = {});
 
-  // Must hold whenever time moves, or at the end. A check returns bool, or a text: what is wrong,
-  // empty if nothing is.
+  // Must hold whenever time moves, or at the end. A check returns a bool, or a text that describes
+  // the problem, empty if there is none.
   template <class Check>
   void always(std::string name, Check check) {
     add_invariant(std::move(name), as_text(std::move(check)), false);
@@ -121,9 +120,9 @@ class World {
   void finally(std::string name, Check check) {
     add_invariant(std::move(name), as_text(std::move(check)), true);
   }
-  // A violation found elsewhere. The first one ends the world.
+  // Reports a violation found elsewhere. The first one ends the world.
   void violated(std::string invariant, std::string detail);
-  // Into the trace.
+  // Adds a line to the trace.
   void note(std::string_view text);
   // Adds to a figure of the world's report, such as "attempts" or "tokens".
   void count(std::string_view name, double amount = 1.0);

@@ -36,7 +36,7 @@ struct LlmOptions {
   Duration timeout = std::chrono::seconds(15);
   std::stop_token stop_token{};       // Ends a call in progress, like ClassifierInput::stop_token.
   std::size_t max_text_bytes = 4096;  // Of each quoted text; 256 to 65,536.
-  std::size_t max_response_bytes = 256U * 1024;  // 1,024 to 4 MiB. A longer response is no answer.
+  std::size_t max_response_bytes = 256U * 1024;  // 1,024 to 4 MiB. A longer response is ignored.
   std::uint32_t max_output_tokens = 300;         // 16 to 65,536.
   // Every call first reserves from it: calls, tokens, and money at the prices below. Null: no
   // limit. A budget requires a price for the model.

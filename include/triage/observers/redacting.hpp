@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An observer that is told no secrets.
+// An observer that receives no secrets.
 
 #include "triage/observer.hpp"
 #include "triage/redaction.hpp"
@@ -9,9 +9,9 @@
 
 namespace triage::inline v0_1 {
 
-// Passes every event on without the secrets that the redactor knows: in its texts, its step, its
-// error, its action, and its failure with the trajectory. A redactor that throws keeps the event
-// back. redactor and inner: not null.
+// Passes every event on without the secrets that the redactor recognises: in its texts, step,
+// error, action, and its failure with the trajectory. If the redactor throws, the event is dropped.
+// redactor and inner: not null.
 [[nodiscard]] std::shared_ptr<Observer> redacted(std::shared_ptr<Observer> inner,
                                                  std::shared_ptr<const Redactor> redactor);
 

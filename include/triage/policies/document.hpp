@@ -27,7 +27,7 @@ struct PolicyDocument {
   FailurePolicy policy{};
   std::vector<std::shared_ptr<Gate>> gates{};  // In the order of asking.
   std::shared_ptr<Budget> budget{};            // Null if the document has none …
-  BudgetLimits budget_limits{};                // … and what it was made of.
+  BudgetLimits budget_limits{};                // … and its limits.
   Duration attempt_timeout{0};                 // For AgentOptions; 0 if the document has none.
 };
 

@@ -20,11 +20,11 @@ namespace triage::inline v0_1 {
                                                         const StrategyRegistry& registry,
                                                         std::shared_ptr<KeySpace> shared = {});
 
-// The same text as JSON, whatever it is about. what: names the document in errors ("the adapter").
-// Errors: Errc::invalid_argument, naming the line.
+// Converts any YAML text to JSON. what: names the document in errors ("the adapter"). Errors:
+// Errc::invalid_argument, naming the line.
 [[nodiscard]] Result<nlohmann::json> json_from_yaml(std::string_view text, std::string_view what);
-// The same, and then `check` reads it. Each line of its error that begins with the path of a key,
-// such as "agents.writer.url", is told with the line where that stands.
+// The same, then passes it to `check`. Each line of its error that starts with the path of a key,
+// such as "agents.writer.url", gets that key's line number.
 [[nodiscard]] Result<nlohmann::json> json_from_yaml(
     std::string_view text, std::string_view what,
     const std::function<Result<void>(const nlohmann::json&)>& check);

@@ -34,16 +34,16 @@ struct EncryptionOptions {
   StoreKey key{};                 // Encrypts what is written.
   std::vector<StoreKey> older{};  // Other keys, for reading only.
   // Called with the id of any other key; null: there are none. Called from several threads, once
-  // for each id that it knows.
+  // for each id it knows.
   std::function<Result<StoreKey>(const std::string& id)> find{};
 };
 
-// What EncryptedStore::rotate() did.
+// The result of EncryptedStore::rotate().
 struct KeyRotation {
-  std::size_t runs = 0;     // That had something under another key, and have nothing any more.
-  std::size_t records = 0;  // Encrypted anew.
+  std::size_t runs = 0;     // Runs that had data under another key and now have none.
+  std::size_t records = 0;  // Re-encrypted.
   std::size_t values = 0;
-  std::vector<RunId> left{};  // Somebody holds them, or they are damaged, or it was stopped before.
+  std::vector<RunId> left{};  // In use, damaged, or not reached before the stop.
 };
 
 // Encrypts the bodies of all records and the values of the key space (XChaCha20-Poly1305). A
@@ -66,7 +66,7 @@ class EncryptedStore : public ForwardingStore, public CompactsRuns {
   // Errors: Errc::unsupported (the store behind is no CompactsRuns); those
   // of the store.
   [[nodiscard]] virtual Result<KeyRotation> rotate(std::stop_token stop = {}) = 0;
-  // As of the store behind; Errc::unsupported if it is no CompactsRuns.
+  // As for the inner store; Errc::unsupported if it is not a CompactsRuns.
   Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
                        std::span<const Record> instead) override = 0;
 

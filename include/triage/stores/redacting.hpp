@@ -10,21 +10,21 @@
 
 namespace triage::inline v0_1 {
 
-// What is redacted, besides steps, failures, decisions and messages. A run that goes on in another
-// process goes on with what was stored: where it needs a secret from here, it must get it from
-// somewhere else (an environment variable), or this part must be left out.
+// What is redacted besides steps, failures, decisions and messages. A run continued in another
+// process sees what was stored: a secret needed from these parts must come from elsewhere (an
+// environment variable), or the part must be excluded.
 struct RedactionScope {
-  bool tasks = true;    // The tasks of runs. A run id that is used again must have an equal task:
-                        // one with a secret in it is a conflict then.
+  bool tasks = true;    // The tasks of runs. Reusing a run id requires an equal task, so one with a
+                        // secret is a conflict.
   bool state = true;    // What update_state() set.
-  bool results = true;  // What effects and runs returned, and the values of signals: one with a
-                        // secret in it is a conflict if it is sent again.
+  bool results = true;  // Results of effects and runs, and values of signals: sending one with a
+                        // secret again is a conflict.
 };
 
 // Redacts records before they are appended, and signals before they are sent. What a run has in
-// memory stays as it is. Names stay, too: of agents, runs, labels, effects, signals, tools and keys
-// of the state. Deterministic if the redactor is, so a repeated append is recognised. What was
-// stored before stays as it was.
+// memory is not redacted, nor are names: of agents, runs, labels, effects, signals, tools and keys
+// of the state. Deterministic if the redactor is, so a repeated append is recognised. Data stored
+// earlier is not changed.
 //
 // Thread-safety: that of the inner store.
 class RedactingStore : public ForwardingStore {

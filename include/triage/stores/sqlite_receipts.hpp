@@ -24,7 +24,7 @@ namespace triage::inline v0_1 {
 //
 //   auto receipts = triage::SqliteReceipts::open(database).value();
 //   receipts->effect(attempt, "book:42", {{"order", 42}}, [&] {
-// No BEGIN, no COMMIT: the transaction is ours.
+//     … your rows, without BEGIN and COMMIT: the transaction is ours …
 //     return 42;
 //   });
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Matchers for CHECK_THAT and REQUIRE_THAT of Catch2, version 2 or 3. Nothing of Catch2 is needed
-// here, so they cannot be joined with && or negated with !.
+// Matchers for CHECK_THAT and REQUIRE_THAT of Catch2, version 2 or 3. They do not depend on Catch2,
+// so they cannot be joined with && or negated with !.
 //   CHECK_THAT(agent.run("task"), FailsWith(Errc::escalated, FailureType::timeout));
 
 #include "triage/json.hpp"
@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::testing {
 
 namespace detail {
-// What is found wrong is part of what a failing check prints.
+// The problem found becomes part of the failing check's output.
 inline std::string found_text(const std::string& wanted, const std::string& found) {
   return found.empty() ? wanted : wanted + "\n  but " + found;
 }
@@ -42,7 +42,7 @@ class Succeeds {
   mutable std::string found_{};
 };
 
-// A Result with this error, and, if one is given, with a failure of this type.
+// A Result with this error and, if given, a failure of this type.
 class FailsWith {
  public:
   explicit FailsWith(Errc code, std::optional<FailureType> type = {}) : code_(code), type_(type) {}
@@ -70,7 +70,7 @@ class FailsWith {
   mutable std::string found_{};
 };
 
-// A FailurePolicy that answers a context with this action.
+// A FailurePolicy that decides on this action for a context.
 class Decides {
  public:
   Decides(FailureContext context, RecoveryAction::Kind action)
@@ -92,7 +92,7 @@ class Decides {
   mutable std::string found_{};
 };
 
-// A text that is what a golden file holds: see compare_golden.
+// A text equal to a golden file's: see compare_golden.
 class MatchesGolden {
  public:
   explicit MatchesGolden(std::filesystem::path file) : file_(std::move(file)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A table "an agent that does this, under that policy, comes to this end", one run a row.
+// A table "an agent that does this, under that policy, ends like this", one run per row.
 
 #include "triage/agent_options.hpp"
 #include "triage/testing/recording_observer.hpp"
@@ -31,14 +31,14 @@ class PlayedAttempt {
   Json value_{};
 };
 
-// What a row expects. What is left out is not compared.
+// A row's expectation. Fields left out are not compared.
 struct ExpectedRun {
-  std::optional<Json> value{};        // The run succeeds with it.
+  std::optional<Json> value{};        // The run succeeds with this value.
   std::optional<Errc> error{};        // It ends with this error.
-  std::optional<FailureType> type{};  // And the failure that it ends with is of this type.
+  std::optional<FailureType> type{};  // The final failure has this type.
   std::optional<int> attempts{};
-  std::optional<std::vector<Duration>> waits{};  // Exactly, zero ones left out.
-  std::optional<Duration> waited_at_most{};      // In all.
+  std::optional<std::vector<Duration>> waits{};  // Exact, without zero waits.
+  std::optional<Duration> waited_at_most{};      // In total.
 };
 
 struct RunRow {
@@ -47,11 +47,11 @@ struct RunRow {
   ExpectedRun expect{};
 };
 
-// What a scripted run came to, on a simulated clock.
+// The result of a scripted run on a simulated clock.
 struct PlayedRun {
   Result<Json> result = Error{};
   int attempts = 0;
-  std::vector<Duration> waits{};        // Without those of no length.
+  std::vector<Duration> waits{};        // Without zero waits.
   std::vector<RecordedEvent> events{};  // See trace_text().
 };
 
@@ -60,10 +60,10 @@ struct PlayedRun {
 [[nodiscard]] PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy,
                              AgentOptions options = {});
 
-// CHECK(run_table(policy, {{"two 503s are retried", {failures::http(503), failures::http(503),
-// "ok"},
-//                           {.value = "ok", .attempts = 3}}}) == "");
-// One line a row that does not hold, in the order of the rows, with what the run did.
+//   CHECK(run_table(policy, {{"two 503s are retried",
+//                             {failures::http(503), failures::http(503), "ok"},
+//                             {.value = "ok", .attempts = 3}}}) == "");
+// One line per row that does not hold, in row order, with what the run did.
 [[nodiscard]] std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
                                     const AgentOptions& options = {});
 

@@ -55,8 +55,10 @@ struct SeenCall {
   std::size_t steps = 0;               // Restored ones only.
 };
 
-// Use: ScriptedAgent script; script.attempt().fail(failures::http(503));
-// script.attempt().succeed("done"); TriageAgent agent{script, policy, options};
+//   ScriptedAgent script;
+//   script.attempt().fail(failures::http(503));
+//   script.attempt().succeed("done");
+//   TriageAgent agent{script, policy, options};
 // Each run plays the script from its start: attempt n follows the n-th entry. Copies share script
 // and records, so the original sees the calls of the agent's copy.
 // Thread-safety: write the script first; then runs on several threads may play it.

@@ -26,7 +26,7 @@ class SimulatedClock final : public Clock {
   // advancing if a stop was requested, before the wait or by on_wait; and false when an alarm on
   // the way requests it.
   bool sleep_until(TimePoint when, std::stop_token stop) override;
-  // Rings on the thread that moves the time to `when`, or at once if it is that late already.
+  // Rings on the thread that moves the time to `when`, or at once if that is past.
   [[nodiscard]] std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring) override;
 
   // Simulates that time passes. Not negative.

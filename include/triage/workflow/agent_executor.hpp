@@ -13,7 +13,7 @@ namespace triage::inline v0_1::workflow {
 
 namespace detail {
 
-// The run of an agent that one delivery leads to: the same again when the delivery is called again.
+// The run of an agent for one delivery, the same when the delivery is repeated.
 struct NestedRun {
   RunId id{};  // Empty: the workflow has no store.
   RunOptions options{};
@@ -22,10 +22,10 @@ struct NestedRun {
 
 }  // namespace detail
 
-// What the agent is given is its task, what it returns is sent. With a store, its run is one of its
-// own in the workflow's store, below the workflow's run: cut off, it goes on where it was. The
-// agent's policy, limits, budgets and gates hold as ever; a run that ended in a failure is revived
-// when the delivery is tried again. Needs a task and a value with conversions to and from JSON.
+// A message is the agent's task, and its result is sent. With a store, it has its own run in the
+// workflow's store, below the workflow's run, which is continued after an interruption. The agent's
+// own policy, limits, budgets and gates apply; a run that failed is revived when the delivery is
+// retried. Needs a task and a value with conversions to and from JSON.
 template <class F, class Task>
 [[nodiscard]] auto agent_executor(std::shared_ptr<const TriageAgent<F, Task>> agent) {
   using Value = typename TriageAgent<F, Task>::Value;

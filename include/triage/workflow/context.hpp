@@ -105,7 +105,7 @@ class Context {
 
   // What the run remembers under "agent/...". agent: a name of 1 to 250 bytes.
   [[nodiscard]] Memory memory(std::string_view agent);
-  // One of WorkflowRunOptions::resources; empty if there is none of that name.
+  // One of WorkflowRunOptions::resources; empty if the name is unknown.
   [[nodiscard]] std::optional<Resource> resource(std::string_view name) const;
 
   // Asks a person or program outside. The first call ends the handler by throwing RequestPending
@@ -137,11 +137,11 @@ class Context {
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
     return carry_out(key, &arguments, fn, options);
   }
-  // An effect on something outside that others act on, too: "account:42". Acts on one resource
-  // happen one after another, and a key once: whoever comes second with it, in another executor, or
-  // in another branch of the run, gets the first one's result, or Errc::conflict if the arguments
-  // differ. resource: 1 to 256 bytes. fn must not act on the resource itself. Needs a store that
-  // all of them share, and no compensation: others may have built on it.
+  // An effect on an external resource that others also act on: "account:42". Acts on one resource
+  // happen one after another, and each key once: a later caller with the same key, in another
+  // executor or another branch, gets the first result, or Errc::conflict if the arguments differ.
+  // resource: 1 to 256 bytes. fn must not use effect_on() for the same resource. Needs a store that
+  // all of them share. Allows no compensation, because others may depend on the act.
   template <EffectFunction Fn>
   auto effect_on(std::string_view resource, std::string_view key, Fn&& fn,
                  const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
@@ -152,7 +152,7 @@ class Context {
                  const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
     return carry_out_on(resource, key, &arguments, fn, options);
   }
-  // Like Attempt::reserve: from the run's budget, and those of the agents around it.
+  // Like Attempt::reserve: from the budgets of the run and of the agents around it.
   [[nodiscard]] Result<Reservation> reserve(const Usage& estimate);
   // Like Attempt::record_step, with the executor as Step::agent_id.
   void record_step(Step step);

@@ -19,7 +19,7 @@ namespace triage::inline v0_1::workflow {
 enum class WorkflowEventKind : std::uint8_t {
   run_started,
   run_resumed,      // Or began as a branch.
-  run_rolled_back,  // As a whole, with what it restored in `checkpoint`.
+  run_rolled_back,  // As a whole; what it restored is in `checkpoint`.
   run_suspended,
   run_finished,
   run_stopped,         // Without a result: failed, escalated, cancelled.

@@ -19,12 +19,12 @@
 
 namespace triage::inline v0_1::workflow {
 
-// How far a ROLLBACK goes that an executor's policy decides on.
+// How far a ROLLBACK decided by an executor's policy goes.
 enum class RollbackScope : std::uint8_t {
-  executor,  // This delivery's own run, within it.
-  // The whole workflow: the policy's target is one of its checkpoints. What has finished since runs
-  // again, effects since then are undone as CompensationOptions say, and all else is as after a
-  // rollback of an agent. Answers that people have given are kept.
+  executor,  // Within this delivery's own run.
+  // The whole workflow: the policy's target is one of its checkpoints. What finished since then
+  // runs again, and effects since then are undone as in CompensationOptions; otherwise like a
+  // rollback of an agent. Answers given by people are kept.
   workflow,
 };
 
@@ -34,9 +34,8 @@ struct ExecutorOptions {
   // count of attempts survives a crash.
   std::optional<FailurePolicy> policy{};
   Duration timeout{0};  // Per attempt at a delivery, as Context::deadline; 0: none.
-  // How long such an attempt may pass without a step, message, output or usage; 0: for ever. Then
-  // it fails as a timeout, with the reason idle_timeout. Nothing interrupts it: see
-  // Context::deadline.
+  // How long an attempt may go without a step, message, output or usage; 0: no limit. After that it
+  // fails as a timeout, with the reason idle_timeout. Nothing interrupts it: see Context::deadline.
   Duration idle_timeout{0};
   std::optional<Limits> limits{};  // For all attempts at one delivery together.
   // The message to send if a delivery fails for good; the others then continue. Empty: the run
@@ -96,7 +95,7 @@ class Instance {
 struct ExecutorType {
   std::vector<std::string> handles{};  // Type names; "json" takes everything.
   std::function<std::unique_ptr<Instance>()> make{};
-  bool takes_context = true;  // Else it only takes messages, and gives values.
+  bool takes_context = true;  // Otherwise it only takes messages and returns values.
 };
 
 [[nodiscard]] Error unreadable(const Message& message, const std::string& why);

@@ -21,11 +21,11 @@ struct Trigger {
   Trigger(std::vector<std::string> several, bool wait_for_all)
       : names(std::move(several)), all(wait_for_all) {}
 };
-// Fires each time all have come, with the list of their values, in this order.
+// Fires each time all of them have arrived, with the list of their values in this order.
 [[nodiscard]] inline Trigger all_of(std::vector<std::string> names) {
   return {std::move(names), true};
 }
-// Fires each time one has come, with its value.
+// Fires each time one of them arrives, with its value.
 [[nodiscard]] inline Trigger any_of(std::vector<std::string> names) {
   return {std::move(names), false};
 }

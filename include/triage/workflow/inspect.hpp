@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Looking at stored runs of workflows without their program: nothing is called, nothing is changed.
+// Inspects stored runs of workflows without their program: calls nothing, changes nothing.
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/workflow/run.hpp"
@@ -22,15 +22,15 @@ struct StoredDelivery {
   std::vector<Json> sent{};     // Along edges.
   std::vector<Json> outputs{};  // Of the run.
   std::string failed{};         // Why it failed, if something was sent instead.
-  bool edited = false;          // In a branch: a person has changed what it gave.
+  bool edited = false;          // In a branch: a person changed its result.
 };
 
-// A run as it stood at a checkpoint.
+// A run at a checkpoint.
 struct CheckpointView {
   CheckpointId id{};
   std::string workflow{};                    // Its id.
-  Json inputs{};                             // With what a branch has changed.
-  Json parts{};                              // The fingerprint that it went on with last.
+  Json inputs{};                             // Including a branch's changes.
+  Json parts{};                              // The fingerprint it last continued with.
   std::vector<StoredDelivery> deliveries{};  // By executor and occurrence.
   std::vector<PendingRequest> pending{};
   std::map<std::string, Json> answers{};  // By request.
@@ -38,43 +38,42 @@ struct CheckpointView {
   std::optional<Stopped> stopped{};       // If it was, and has not gone on since.
 };
 
-// "RUN@SEQUENCE", or "RUN" for where it stands. No hook, handler or reducer is called. Errors:
-// Errc::not_found; Errc::conflict, it is not a run of a workflow; the store's.
+// "RUN@SEQUENCE", or "RUN" for its current position. Calls no hook, handler or reducer. Errors:
+// Errc::not_found; Errc::conflict if it is not a workflow's run; the store's.
 [[nodiscard]] Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoint);
 
-// What the store knows to have happened, from record `from` on; see WorkflowEvent. Errors: the
-// same.
+// The recorded events from record `from` on; see WorkflowEvent. Errors: the same.
 [[nodiscard]] Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& run,
                                                         Sequence from = 1);
 
 enum class NodeStatus : std::uint8_t {
-  done,         // It ran here, and has finished.
-  skipped,      // What it gave in the run that this one branched off from was taken.
-  edited,       // The same, as a person has changed it.
-  invalidated,  // It had finished there, and ran again here.
+  done,         // It ran here and finished.
+  skipped,      // Its result from the original run was used.
+  edited,       // The same, as edited by a person.
+  invalidated,  // It had finished in the original run and ran again here.
   failed,
 };
 [[nodiscard]] std::string_view to_string(NodeStatus status) noexcept;
 
-// A run, and what became of its executors in it.
+// A run with the status of its executors.
 struct BranchView {
   RunInfo run{};
-  std::string parent{};  // The checkpoint that it branched off at; empty for the first.
+  std::string parent{};  // The checkpoint it branched off at; empty for the first run.
   std::string author{};
   std::vector<CheckpointInfo> checkpoints{};
-  std::map<std::string, NodeStatus> nodes{};  // By executor; of several deliveries the worst.
+  std::map<std::string, NodeStatus> nodes{};  // By executor; for several deliveries, the worst.
 };
 
-// A run, the one it comes from, and all their branches: each behind its parent, siblings from the
-// oldest. Reads every run of the workflow in the store. Errors: as of inspect().
+// A run, its origin and all their branches: each after its parent, siblings oldest first. Reads
+// every run of the workflow in the store. Errors: as of inspect().
 [[nodiscard]] Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& run);
 
-// What a branch makes of a delivery that had finished.
+// What happens to a finished delivery in a branch.
 enum class Rerun : std::uint8_t {
-  kept,     // It reads nothing that is edited.
-  edited,   // What it gave is edited: it is not called.
-  runs,     // It has read something that is edited.
-  may_run,  // It has read what one of those gave: it runs if that comes out differently.
+  kept,     // It reads nothing edited.
+  edited,   // Its result is edited: it is not called.
+  runs,     // It read something edited.
+  may_run,  // It read the result of one that runs again: it runs if that result differs.
 };
 [[nodiscard]] std::string_view to_string(Rerun how) noexcept;
 
@@ -82,18 +81,18 @@ struct RerunView {
   std::string executor{};
   int occurrence = 1;
   Rerun how = Rerun::kept;
-  std::string why{};  // For people.
+  std::string why{};  // For display.
 };
 
-// What a branch that begins there with these edits would run again, in the order of the supersteps.
-// Executors that had not finished there run in any case and are not listed. Nothing is called or
-// changed. Errors: as of WorkflowRun::fork.
+// What a branch from there with these edits would run again, in superstep order. Executors that had
+// not finished there run in any case and are not listed. Calls and changes nothing. Errors: as of
+// WorkflowRun::fork.
 [[nodiscard]] Result<std::vector<RerunView>> preview_fork(CheckpointStore& store,
                                                           std::string_view checkpoint,
                                                           const Fork& edits);
 
-// Makes a branch without running it: any program that has the workflow does so, by resume() of the
-// run `branch`. Errors: as of WorkflowRun::fork.
+// Creates a branch without running it: any program with the workflow can, by resume() of the run
+// `branch`. Errors: as of WorkflowRun::fork.
 [[nodiscard]] Result<void> branch_off(std::shared_ptr<CheckpointStore> store,
                                       std::string_view checkpoint, const RunId& branch,
                                       const Fork& edits);

@@ -19,26 +19,26 @@ class Call;
 }
 
 struct MemoryOptions {
-  // For how many turns (supersteps; in an eager workflow, steps along its edges) after this one,
-  // and for how long, it is remembered. Both must be above 0 if they are given.
+  // How many turns after this one (supersteps; in an eager workflow, steps along its edges) and how
+  // long it is remembered. Both must be above 0 if set.
   std::optional<int> turns{};
   std::optional<std::chrono::milliseconds> time{};
 };
 
 struct Remembered {
   Json value{};
-  std::string author{};  // The executor that wrote it: its path.
-  int turn = 0;          // In which.
+  std::string author{};  // Path of the executor that wrote it.
+  int turn = 0;          // When it was written.
   WallTime written{};
 };
 
-// What is remembered under "agent/key", for all executors of the run, nested ones too. Writes are
-// seen as those to Context::shared() are, and two writers of one key in one superstep are a
-// conflict. Each checkpoint has its version of it: restoring, branching and rolling back bring back
-// exactly that, and what a failed delivery has written is nowhere.
+// What is remembered under "agent/key", for all executors of the run, including nested ones. Writes
+// become visible like those to Context::shared(), and two writers of one key in a superstep are a
+// conflict. Each checkpoint has its own version: restoring, branching and rolling back restore
+// exactly that, and writes of a failed delivery are discarded.
 class Memory {
  public:
-  // Nothing if there is nothing, or its lifetime is over.
+  // Empty if there is none or its lifetime is over.
   [[nodiscard]] std::optional<Remembered> find(std::string_view key) const;
   template <JsonReadable T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
@@ -56,11 +56,11 @@ class Memory {
   std::string scope_;
 };
 
-// Knowledge and other sources outside of the run. Their content is not stored; their digest is, so
-// that whoever goes on learns that they are not what they were (event resource_changed).
+// A source of knowledge outside the run. Its digest is stored, not its content, so that a continued
+// run reports changes (event resource_changed).
 struct Resource {
   std::string name{};    // 1 to 128 bytes, unique in the run.
-  std::string kind{};    // Such as "file" or "index"; for people.
+  std::string kind{};    // Such as "file" or "index"; for display.
   std::string digest{};  // Of its content, as the program computes it; at most 256 bytes.
 };
 

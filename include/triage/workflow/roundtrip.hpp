@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// For the tests of executors with hooks: whether save() and restore() keep all that they have.
+// For tests of executors with hooks: whether save() and restore() preserve everything.
 
 #include "triage/workflow/executor.hpp"
 
@@ -10,16 +10,16 @@
 
 namespace triage::inline v0_1::testing {
 
-// Restores what `used` saves into `fresh`, an executor that has not run yet, and compares: what
-// `fresh` then saves, and the executors themselves if they can be compared. Errors:
-// Errc::invalid_argument, what save() gave cannot be stored; Errc::conflict, something got lost;
+// Restores what `used` saves into `fresh`, an executor that has not run yet, and compares what
+// `fresh` then saves, and the executors themselves if they are comparable. Errors:
+// Errc::invalid_argument if the saved value cannot be stored; Errc::conflict if something was lost;
 // the hooks' own. Exceptions of the hooks are errors.
 template <workflow::HasHooks T>
 [[nodiscard]] Result<void> check_roundtrip(const T& used, T fresh) {
   try {
     const Json saved = used.save();
     if (auto checked = check_json(saved, "what save() gave"); !checked) return checked;
-    // As it comes back from a store.
+    // As if read back from a store.
     if (auto restored = fresh.restore(Json::from_cbor(Json::to_cbor(saved))); !restored) {
       return restored;
     }

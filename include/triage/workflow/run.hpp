@@ -19,11 +19,11 @@
 
 namespace triage::inline v0_1::workflow {
 
-// The program's own threads, to run handlers on.
+// Threads supplied by the program for running handlers.
 class Threads {
  public:
   virtual ~Threads() = default;
-  // Calls `work` once, soon, on any thread; if that is the calling one, not before start() returns.
+  // Calls `work` once, soon, on any thread; on the calling one only after start() has returned.
   virtual void start(std::function<void()> work) = 0;
 };
 
@@ -39,8 +39,8 @@ struct WorkflowRunOptions {
   bool retry_failed = true;
   // Resume although parts of the workflow differ from those of the run.
   bool force = false;
-  // What executors reserve from (Context::reserve), and agents below the run. Once it is spent, no
-  // further executor begins: the run ends as Errc::exhausted when the others have finished.
+  // What executors (Context::reserve) and nested agents reserve from. Once it is spent, no further
+  // executor starts: the run ends with Errc::exhausted when the others have finished.
   std::shared_ptr<Budget> budget{};
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
@@ -48,9 +48,9 @@ struct WorkflowRunOptions {
   std::shared_ptr<Random> random{};  // Null: seeded by the operating system.
   std::shared_ptr<Observer> observer{};
   WorkflowObserver on_event{};
-  // Sources outside that executors ask for by name; see Resource.
+  // External sources available to executors by name; see Resource.
   std::vector<Resource> resources{};
-  // Instead of the workflow's; executors that have a policy of their own, or none, keep that.
+  // Overrides the workflow's; executors with their own policy, or none, keep that.
   std::optional<CheckpointPolicy> checkpoints{};
   // For effects that name them: see AgentOptions.
   CompensationOptions compensation{};
@@ -110,9 +110,9 @@ struct PendingRequest {
 
 enum class ForkEffects : std::uint8_t {
   allow,
-  // For a pure what-if: an effect without a recorded result fails its executor (Errc::conflict), in
-  // this branch and in those that begin in it; so does an agent that would have to run. What
-  // handlers do outside of effect() is not noticed.
+  // A pure what-if: an effect without a recorded result fails its executor (Errc::conflict), in
+  // this branch and in branches of it; so does an agent that would have to run. What handlers do
+  // outside effect() is not detected.
   refuse_new,
 };
 
@@ -121,7 +121,7 @@ enum class ForkEffects : std::uint8_t {
 struct Fork {
   std::string label{};  // The branch's; at most 256 bytes. One in use is Errc::conflict.
   Json inputs{};        // An object: keys set over the run's inputs.
-  // By executor path: replaces what it gave in its last delivery, without calling it.
+  // By executor path: replaces its last delivery's result, without calling it.
   std::map<std::string, Json, std::less<>> outputs{};
   Json state{};          // An object: keys of the unnamed shared state.
   std::string author{};  // Recorded. At most 256 bytes.
@@ -197,9 +197,9 @@ class WorkflowRun {
 
   // The current values of all scopes, by scope and key. Errors: the store's.
   [[nodiscard]] Result<Json> state() const;
-  // What ran in this object's latest run(), start_or_resume(), resume() or fork(), in the order of
-  // completion. While that is under way: what has finished, as the store knows it, then what is at
-  // work. Errors: Errc::not_found before the first.
+  // What ran in this object's latest run(), start_or_resume(), resume() or fork(), in order of
+  // completion. While that is in progress: what has finished according to the store, followed by
+  // what is running. Errors: Errc::not_found before the first.
   [[nodiscard]] Result<std::vector<DeliveryView>> deliveries() const;
   // Where branches may start, oldest first: the run's entry ("triage/run_started"), the checkpoints
   // of its policies ("triage/TRIGGER/EXECUTOR/OCCURRENCE"), and labelled ones.
@@ -212,9 +212,9 @@ class WorkflowRun {
   [[nodiscard]] Result<CheckpointId> checkpoint(std::string_view label);
   // Like checkpoint(), on a new thread. Get the result before this object is destroyed.
   [[nodiscard]] std::future<Result<CheckpointId>> checkpoint_async(std::string label);
-  // What the store knows of the run, from record `from` on: replayable in any process. To follow a
-  // run, ask again from the newest sequence on; WorkflowRunOptions::on_event reports more, at once.
-  // Errors: Errc::not_found if there is no store or no such run; the store's.
+  // The events stored for the run, from record `from` on: available in any process. To follow a
+  // run, ask again from the newest sequence on; WorkflowRunOptions::on_event reports more, and
+  // immediately. Errors: Errc::not_found if there is no store or no such run; the store's.
   [[nodiscard]] Result<std::vector<WorkflowEvent>> events(Sequence from = 1) const;
   // Number of handler calls by this object.
   [[nodiscard]] std::size_t handler_calls() const noexcept;

@@ -34,7 +34,7 @@ enum class TaskContext : std::uint8_t {
 };
 // What happens to the dependants of a failed task.
 enum class OnFailure : std::uint8_t {
-  cascade,   // They fail too, without being tried.
+  cascade,   // They fail too, without running.
   skip,      // They are skipped.
   carry_on,  // They run without its output, and the run does not fail. "continue" in JSON.
 };
@@ -114,8 +114,8 @@ class TaskGraph {
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
   // an unknown task, a duplicate, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
-  // The progress of a run, from its store if it has one; may be asked while the run is under way
-  // (in_progress: at work in this object). In the order of the tasks.
+  // The progress of a run, from its store if it has one; may be called while the run is in progress
+  // (in_progress: running in this object). In the order of the tasks.
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:

@@ -17,7 +17,7 @@
 namespace triage::inline v0_1::workflow {
 
 enum class Schedule : std::uint8_t {
-  // Runs everything that is ready, then delivers what it sent.
+  // Runs everything that is ready, then delivers its messages.
   supersteps,
   // Runs an executor as soon as its input is there. Each executor then has one way in, an edge or a
   // fan-in, so that the order of its deliveries does not depend on time. A fan-in of kind `any` or
@@ -63,7 +63,7 @@ struct EdgeOptions {
   std::string version = "1";  // Part of the fingerprint: for conditions and selectors.
 };
 
-// What executors have that do not say otherwise; those of nested workflows have their own.
+// Defaults for executors that do not override them; nested workflows have their own.
 struct ExecutorDefaults {
   std::optional<FailurePolicy> policy{};
   Duration timeout{0};
@@ -74,28 +74,28 @@ struct ExecutorDefaults {
 struct WorkflowOptions {
   std::string version = "1";  // Part of the fingerprint.
   Schedule schedule = Schedule::supersteps;
-  int max_supersteps = 100;  // 1 to 1,000,000. More end the run as `step_limit`.
-  // The run's inputs are the start executors' message; false: null, read them by Context::input.
+  int max_supersteps = 100;  // 1 to 1,000,000. Exceeding it ends the run as `step_limit`.
+  // The start executors receive the run's inputs; false: null, and they use Context::input.
   bool deliver_inputs = true;
-  // When it makes checkpoints. A nested workflow that has none inherits those around it.
+  // When it makes checkpoints. A nested workflow without a policy inherits its parent's.
   std::optional<CheckpointPolicy> checkpoints{};
   ExecutorDefaults defaults{};
-  // How many deliveries are at work at once, those of nested workflows included; 0: any number.
+  // How many deliveries may run at once, including those of nested workflows; 0: any number.
   // Deliveries that wait for an answer do not count. Not part of the fingerprint.
   std::size_t capacity = 0;
   // The same for groups of executors that name one of these: ExecutorOptions::shares. 1 or more.
   std::map<std::string, std::size_t> capacities{};
-  // How often a run rolls back as a whole (RollbackScope::workflow) before its failure stands; 0 to
-  // 1,000.
+  // How often a run may roll back as a whole (RollbackScope::workflow) before its failure is final;
+  // 0 to 1,000.
   int max_rollbacks = 3;
 };
 
-// What is an executor's own.
+// An executor's private data.
 struct ExecutorState {
-  Json saved{};                 // What its save() gave last; null: nothing.
-  Json state = Json::object();  // What context.state() holds, by key.
+  Json saved{};                 // The last result of its save(); null: none.
+  Json state = Json::object();  // The contents of context.state(), by key.
 };
-// Makes of what one version has left behind what the next one can go on with.
+// Converts what one version has left behind to what the next one can continue with.
 using Migrate = std::function<Result<ExecutorState>(ExecutorState)>;
 
 namespace detail {
@@ -222,9 +222,9 @@ class WorkflowBuilder {
   // Combines several writers' values of one key of shared state, else a conflict.
   WorkflowBuilder& reducer(std::string key, detail::Reducer reduce);
 
-  // Lets runs continue that finished something in version `from` of an executor whose version is
-  // now `to`, or leads to it through other migrations. Called once for each such run, before its
-  // first handler.
+  // Lets runs that finished something in version `from` of an executor continue if its current
+  // version is `to`, or is reachable from it through other migrations. Called once for each such
+  // run, before its first handler.
   WorkflowBuilder& migrate(std::string executor, std::string from, std::string to, Migrate change);
 
   // Errors: Errc::invalid_argument, naming the part, its value and what is allowed: empty,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the parts of the run's final answer were said first.
+// Where the parts of the run's final answer were first said.
 #include "classifier/blame/signals.hpp"
 #include "classifier/blame/talk_words.hpp"
 
@@ -9,8 +9,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Numbers and marked words of the last statement of an agent that has such as were not given with
-// the task: its answer, and not the thanks behind it.
+// The numbers and marked words of the last statement that has some not given with the task: the
+// final answer, rather than the thanks after it.
 std::vector<std::uint64_t> final_answer(const Talk& talk,
                                         const std::vector<Candidate>& candidates) {
   constexpr std::size_t most_searched = 8;
@@ -36,11 +36,11 @@ std::vector<std::uint64_t> final_answer(const Talk& talk,
 void note_answer(const Talk& talk, std::vector<Candidate>& candidates) {
   const std::vector<std::uint64_t> answer = final_answer(talk, candidates);
   if (answer.empty()) return;
-  std::vector<float> said(talk.steps().size(), 0);  // By position: how many parts came from it.
+  std::vector<float> said(talk.steps().size(), 0);  // Parts first said there, by position.
   for (const std::uint64_t word : answer) {
     if (const auto position = talk.first_with(word)) ++said[*position];
   }
-  // What a step's code put out was its doing.
+  // The output of a step's code counts for the step that wrote the code.
   for (const Candidate& candidate : candidates) {
     const std::optional<std::size_t>& output = talk.steps()[candidate.position].output;
     if (!output || *output == candidate.position) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls that change something: where nothing raised, the first of them did what was not wanted.
+// Calls that change something: if nothing raised an error, the first of them is suspect.
 #include "classifier/blame/signals.hpp"
 #include "classifier/blame/talk_words.hpp"
 #include "contract/step_breaches.hpp"

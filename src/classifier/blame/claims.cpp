@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statements without code, and where in the order of the work a step stands.
+// Statements without code, and a step's place in the order of the work.
 #include "classifier/blame/signals.hpp"
 
 #include <cmath>
@@ -7,13 +7,13 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t least_fresh_words = 5;  // Fewer words repeat what is known.
+constexpr std::size_t least_fresh_words = 5;  // Fewer new words only repeat what is known.
 
 }  // namespace
 
 void note_claims(const Talk& talk, std::vector<Candidate>& candidates) {
   bool first = true;
-  std::size_t done = 0;  // Steps that did something, so far.
+  std::size_t done = 0;  // Steps so far that did something.
   for (Candidate& candidate : candidates) {
     const TalkStep& told = talk.steps()[candidate.position];
     const bool agent = told.part != Part::giver;

@@ -16,10 +16,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t steps_after_symptom = 4;  // An agent tidies up after it failed.
+constexpr std::size_t steps_after_symptom = 4;  // Agents clean up after a failure.
 constexpr std::size_t longest_read = 4U << 10U;
 constexpr std::size_t longest_text_searched = 64U << 10U;
-constexpr std::size_t most_symptom_bytes = 8U << 20U;  // Of the symptom's text, for all values.
+constexpr std::size_t most_symptom_bytes = 8U << 20U;  // Bytes searched, over all values.
 constexpr std::size_t most_lost_keys = 64;
 constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand tokens.
 
@@ -27,7 +27,7 @@ constexpr std::size_t least_large_result = 50'000;  // Bytes; about ten thousand
 struct Blame {
   std::size_t position = 0;  // In StepLinks::steps().
   const char* why = "";
-  bool settled = true;  // False: in a conversation, what was said may say otherwise.
+  bool settled = true;  // False: in a conversation, the wording may overrule it.
 };
 
 bool explains_itself(FailureType type) {
@@ -42,7 +42,7 @@ bool explains_itself(FailureType type) {
   }
 }
 
-// Text that says of something that it is not there.
+// Text that reports something missing.
 bool tells_absence(std::string_view text) {
   constexpr std::array<std::string_view, 8> names{"no such",  "No such", "ENOENT", "KeyError",
                                                   "NotFound", "NoSuch",  "404",    "not_found"};
@@ -73,14 +73,14 @@ class Search {
         links_(input.trajectory, input.restored_steps),
         steps_(links_.steps()) {}
 
-  // Something that followed made up for the failed step, or nobody needed it.
+  // The step failed, but a later step made up for it or nothing depended on it.
   [[nodiscard]] bool is_harmless(std::size_t index) const {
     if (steps_.empty() || index < steps_.front().index) return false;
     const StepFacts& step = steps_[index - steps_.front().index];
     return step.failed && (step.flaw == Flaw::none || links_.is_aside(step));
   }
 
-  // With the step's index in the trajectory in place of its position.
+  // Returns the step's index in the trajectory instead of its position.
   std::optional<Blame> run() {
     if (steps_.empty()) return std::nullopt;
     find_symptom();
@@ -94,7 +94,7 @@ class Search {
     return step.step->error ? std::string_view(*step.step->error) : std::string_view();
   }
 
-  // The step at which the failure showed; none if it came from behind the last one.
+  // Finds the step at which the failure showed; none if it showed after the last one.
   void find_symptom() {
     end_ = steps_.size();
     const std::string& text = input_.failure.text;
@@ -106,14 +106,14 @@ class Search {
       if (told || (recent && steps_[i].flaw == Flaw::failed && !links_.is_aside(steps_[i])))
         symptom_ = i;
       told_by_failure_ = told_by_failure_ || (told && !text.empty());
-      if (!told && recent) continue;  // One before it may tell the same as the failure.
+      if (!told && recent) continue;  // An earlier step may report the failure's own text.
       break;
     }
     symptom_text_ = text.substr(0, longest_text_searched);
     if (!symptom_) return;
     symptom_text_ += '\n';
     symptom_text_ += error_of(steps_[*symptom_]).substr(0, longest_text_searched);
-    // The first of the calls that failed so.
+    // The first of a series of identical failing calls.
     std::size_t first = *symptom_;
     for (std::size_t i = first; i-- > 0;) {
       const StepFacts& earlier = steps_[i];
@@ -150,7 +150,7 @@ class Search {
     return blame;
   }
 
-  // The classification, or where it abstains the text model, or a code.
+  // The type of the classification or, if that is unknown, of strong evidence.
   [[nodiscard]] bool suggests(FailureType type) const {
     if (result_.type != FailureType::unknown) return result_.type == type;
     return std::any_of(result_.evidence.begin(), result_.evidence.end(), [&](const Evidence& one) {
@@ -158,7 +158,7 @@ class Search {
     });
   }
 
-  // The first step that broke the contract, if that was not mended.
+  // The first step that broke the contract and was not corrected.
   std::optional<Blame> find_breach() {
     const auto mended = [&](std::size_t position) {
       return steps_[position].failed && steps_[position].flaw == Flaw::none;
@@ -182,8 +182,8 @@ class Search {
     return Blame{*first, "it broke the contract", !answered_all_the_same(steps_[*first])};
   }
 
-  // A call of a tool that the manifest does not name was answered, and the failure does not speak
-  // of it.
+  // A tool that the manifest does not name was called and answered, and the failure does not
+  // mention it.
   [[nodiscard]] bool answered_all_the_same(const StepFacts& step) const {
     if (!step.is_call || step.failed || step.flaw == Flaw::error_like) return false;
     const std::string& name = *step.step->tool_called;
@@ -195,7 +195,7 @@ class Search {
            find_tool(*input_.contract, name) != nullptr;
   }
 
-  // The result that takes more room than all others together, and at least so much.
+  // The result that takes more room than all others together, and more than `least`.
   std::optional<Blame> find_largest(std::size_t least) {
     std::size_t largest = 0;
     std::size_t total = 0;
@@ -211,8 +211,8 @@ class Search {
     return Blame{largest, "its result fills the context"};
   }
 
-  // Backwards from the symptom: the steps whose results it was made of, and those whose results it
-  // should have been made of.
+  // Goes back from the symptom: marks the steps whose results it was made from or should have been
+  // made from.
   void follow_links() {
     linked_.assign(steps_.size(), false);
     if (symptom_) {
@@ -220,7 +220,7 @@ class Search {
     } else {
       for (std::size_t i = steps_.size(); i-- > 0;) {
         if (!steps_[i].hollow) continue;
-        end_ = i + 1;  // It may be the first one itself that gave nothing.
+        end_ = i + 1;  // The first hollow step may itself have returned nothing.
         break;
       }
     }
@@ -235,7 +235,7 @@ class Search {
     }
   }
 
-  // What the step took is looked for before it; what nobody gave it, too.
+  // Marks where the step's inputs came from, and notes which inputs nothing provided.
   void want(std::size_t position) {
     const StepFacts& step = steps_[position];
     bool lacks = step.hollow;
@@ -257,7 +257,7 @@ class Search {
       lost_keys_.push_back(key);
   }
 
-  // Its flawed result should have been that of which there is nothing.
+  // Its flawed result should have provided what is missing.
   [[nodiscard]] bool owes(const StepFacts& step) const {
     if (step.flaw == Flaw::none) return false;
     return std::any_of(lost_keys_.begin(), lost_keys_.end(),
@@ -266,13 +266,13 @@ class Search {
                        [&](std::size_t tool) { return links_.feeds(step.tool, tool); });
   }
 
-  // The failure speaks of something that the step worked on.
+  // The failure mentions something that the step worked on.
   bool names_taken(const StepFacts& step) {
     return std::any_of(step.taken.begin(), step.taken.end(),
                        [&](const StepValue& value) { return symptom_names(value); });
   }
 
-  // Each value is looked for in the whole text, so the work for all of them is bounded.
+  // Each value is searched for in the whole text, so the total work is bounded.
   bool symptom_names(const StepValue& value) {
     const std::size_t cost = value.text.size() + symptom_text_.size();
     if (value.text.empty() || cost > bytes_left_) return false;
@@ -289,8 +289,8 @@ class Search {
     }
   }
 
-  // The first flawed step that the symptom was made of. If it had nothing to work on itself, what
-  // went wrong directly before it.
+  // The first flawed step that the symptom was made from; if its own input was hollow, the flawed
+  // step just before it.
   std::optional<Blame> first_linked() {
     for (std::size_t i = 0; i < end_; ++i) {
       if (steps_[i].flaw == Flaw::none || !linked_[i]) continue;
@@ -306,8 +306,8 @@ class Search {
     return std::nullopt;
   }
 
-  // The first flawed step, those that take up results first. A result that is empty explains
-  // something only where somebody was left with nothing, or at the very end.
+  // The first flawed step, preferring those that use earlier results. An empty result only counts
+  // if a later step's input is hollow, or at the very end.
   std::optional<Blame> first_unlinked() {
     std::size_t last_hollow = 0;
     std::size_t last_call = 0;
@@ -327,7 +327,7 @@ class Search {
     return std::nullopt;
   }
 
-  // What is said not to exist was first named by this step.
+  // The step that first named what the failure says does not exist.
   std::optional<Blame> find_origin() {
     if (!tells_absence(symptom_text_)) return std::nullopt;
     bytes_left_ = most_symptom_bytes;
@@ -340,7 +340,7 @@ class Search {
     return std::nullopt;
   }
 
-  // The failure shows where something was missing already, or nowhere.
+  // No step shows the failure, or something was already missing at the one that does.
   [[nodiscard]] bool needs_cause() const {
     if (!symptom_) return true;
     const StepFacts& symptom = steps_[*symptom_];
@@ -354,8 +354,8 @@ class Search {
   StepLinks links_;
   const std::vector<StepFacts>& steps_;
   std::optional<std::size_t> symptom_{};
-  bool told_by_failure_ = false;  // The failure repeats the error of a step.
-  std::size_t end_ = 0;           // Causes stand before it.
+  bool told_by_failure_ = false;  // The failure repeats a step's error.
+  std::size_t end_ = 0;           // Causes are before it.
   std::string symptom_text_{};
   std::size_t bytes_left_ = most_symptom_bytes;
   std::vector<bool> linked_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A hand-over that drops what was asked: the first words of an agent do not speak of the task.
+// A hand-over that drops the request: an agent's first words do not mention the task.
 #include "classifier/blame/signals.hpp"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr double least_share_kept = 0.35;  // Of the task's words; plans keep nearly all of them.
-constexpr std::size_t least_words = 4;     // A task of fewer words says too little.
+constexpr double least_share_kept = 0.35;  // Of the task's words; plans keep nearly all.
+constexpr std::size_t least_words = 4;     // A shorter task is too vague to compare.
 
 double share_in(const std::vector<std::uint64_t>& words, const std::vector<std::uint64_t>& text) {
   const auto kept = std::count_if(words.begin(), words.end(), [&](std::uint64_t word) {

@@ -12,17 +12,17 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Shorter words of a model ("Done.") may well be said again.
+// Models repeat shorter texts ("Done.") legitimately.
 constexpr std::size_t least_words_bytes = 20;
 constexpr std::size_t interrupted_steps_searched = 96;
 constexpr std::size_t most_agents_tried = 8;
 
-// One recorded tool call, or something that the model said. The hash is made when first compared:
-// most names differ already.
+// A recorded tool call, or something the model said. Hashed on first comparison only: most names
+// differ already.
 struct Call {
   std::size_t index;
   const Step* step;
-  const std::string* heard = nullptr;  // What stands for its input: what was said to it.
+  const std::string* heard = nullptr;  // Used as its input if it has none: what was said to it.
   std::optional<std::uint64_t> hash{};
 };
 
@@ -41,14 +41,14 @@ std::uint64_t number_hash(const Json& value) {
     return mixed(3, static_cast<std::uint64_t>(value.get<std::int64_t>()));
   }
   const double number = value.get<double>();
-  constexpr double exact = 9007199254740992.0;  // 2^53: whole numbers up to here are exact.
+  constexpr double exact = 9007199254740992.0;  // 2^53: integers up to here are exact.
   if (std::abs(number) <= exact && number == std::floor(number)) {
     return mixed(3, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
   }
   return mixed(4, std::hash<double>{}(number));
 }
 
-// What every answer brings anew, whatever it says.
+// Members that differ in every answer, whatever its content.
 bool changes_by_itself(std::string_view key) {
   constexpr std::array<std::string_view, 10> keys{
       "timestamp", "request_id", "requestId",   "trace_id",   "took",
@@ -56,7 +56,7 @@ bool changes_by_itself(std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// Deeper values than a step may hold are cut off, so that no value overflows the stack.
+// Values deeper than a step may hold are cut off, so that none can overflow the stack.
 std::uint64_t hash_of(const Json& value, int depth, bool result) {
   switch (value.type()) {
     case Json::value_t::object: {
@@ -115,14 +115,14 @@ std::uint64_t hash_of(const Step& step) {
   return mixed(mixed(hash, code_hash(step.json_rpc_code)), code_hash(step.grpc_status));
 }
 
-// An empty input says as little as none: whatever is asked for is asked for so.
+// An empty input counts as none.
 bool has_input(const Step& step) {
   const Json& input = step.tool_input;
   if (input.is_null()) return false;
   return input.is_string() ? !input.get_ref<const std::string&>().empty() : !input.empty();
 }
 
-// Whether there is anything to compare but the name of a tool.
+// Whether there is more to compare than a tool's name.
 bool is_known(const Step& step) { return !is_call(step) || has_input(step) || has_result(step); }
 
 bool same(Call& a, Call& b) {
@@ -135,14 +135,14 @@ bool same(Call& a, Call& b) {
   for (Call* call : {&a, &b}) {
     if (!call->hash) call->hash = hash_of(*call->step);
   }
-  // 64 bits: two different calls of one run collide once in about 10^17 runs.
+  // 64-bit hashes: two different calls of one run collide once in about 10^17 runs.
   return *a.hash == *b.hash;
 }
 
-// Which steps are looked at.
+// Which steps are considered.
 struct View {
-  bool words = false;                  // What the model says, too.
-  const std::string* agent = nullptr;  // Of this agent only.
+  bool words = false;                  // Also what the model says.
+  const std::string* agent = nullptr;  // Only this agent's steps.
 
   [[nodiscard]] bool shows(const Step& step) const {
     if (agent != nullptr && step.agent_id != *agent) return false;
@@ -151,14 +151,14 @@ struct View {
   }
 };
 
-// How many calls must be the same as those one period before them for a loop of that period.
+// How many times a period must occur to be a loop.
 struct Repetitions {
-  std::size_t all = 3;          // In full, where results are not known.
-  std::size_t with_result = 2;  // In full, and one call more, where they are.
+  std::size_t all = 3;          // Complete periods, if results are unknown.
+  std::size_t with_result = 2;  // Complete periods plus one call, if they are known.
 };
 
-// Steps are visited newest first: one that is no call may be what the call behind it was told. Who
-// runs what another agent writes, or code that was written in words, has no input of its own.
+// Steps are visited newest first, so a step without a call may be the input of the call after it: a
+// call that runs another agent's words, or code written in words, has no input of its own.
 void hear(std::size_t index, const Step& step, std::vector<Call>& calls) {
   if (calls.empty() || is_call(step) || !step.llm_output) return;
   Call& call = calls.back();
@@ -195,7 +195,7 @@ std::vector<Call> newest_calls(const Trajectory& trajectory, std::size_t oldest,
   return calls;
 }
 
-// Follows the repetition back to where it began.
+// Follows the repetition back to its beginning.
 Loop followed(const Trajectory& trajectory, std::size_t oldest, const View& view,
               std::size_t period, std::vector<Call> calls) {
   std::size_t length = period;
@@ -243,7 +243,7 @@ std::optional<Loop> find_in(const Trajectory& trajectory, std::size_t oldest, co
   return std::nullopt;
 }
 
-// Agents of the newest steps; empty if there is but one.
+// The agents of the newest steps; empty if there is only one.
 std::vector<const std::string*> agents_of(const Trajectory& trajectory, std::size_t oldest) {
   std::vector<const std::string*> agents;
   std::size_t steps_left = interrupted_steps_searched;
@@ -267,11 +267,10 @@ std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
                               std::size_t repetitions, std::size_t longest_period) {
   if (trajectory.size() < oldest + repetitions) return std::nullopt;
   const Repetitions wanted{.all = repetitions, .with_result = repetitions - 1};
-  // Calls further apart than this do not make a loop; it bounds the walk over tool-less steps.
+  // Calls further apart do not form a loop; this bounds the walk over steps without tools.
   const std::size_t steps = 64 * repetitions * longest_period;
   if (auto loop = find_in(trajectory, oldest, {}, wanted, longest_period, steps)) return loop;
-  // What others do in between may change the answer, so that asking a few times more
-  // is no mistake.
+  // Other agents' work in between may change the answer, so asking a few more times is legitimate.
   const Repetitions interrupted{.all = SIZE_MAX / longest_period, .with_result = repetitions + 1};
   for (const std::string* agent : agents_of(trajectory, oldest)) {
     auto loop = find_in(trajectory, oldest, {.agent = agent}, interrupted, longest_period,

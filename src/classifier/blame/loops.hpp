@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Finds what repeats with a fixed period, and without progress, at the end of a trajectory.
-// Private.
+// Finds what repeats periodically without progress at the end of a trajectory. Private.
 
 #include "triage/detail/step_chunk.hpp"
 #include "triage/trajectory.hpp"
@@ -14,11 +13,11 @@
 
 namespace triage::inline v0_1::detail {
 
-// What most questions about the steps of an attempt look back at.
+// How far back most questions about an attempt's steps look.
 inline constexpr std::size_t newest_steps_read = 256;
 
 // Calls visit(index, step) from the newest step down to index `oldest`, until it returns false.
-// O(steps visited), where indexing would be O(size) a step.
+// O(steps visited); indexing would cost O(size) per step.
 template <class Visit>
 void visit_newest_first(const Trajectory& trajectory, std::size_t oldest, Visit visit) {
   std::size_t index = trajectory.size();
@@ -33,28 +32,28 @@ void visit_newest_first(const Trajectory& trajectory, std::size_t oldest, Visit 
 
 struct Loop {
   std::size_t first_step = 0;        // Where the repetition began.
-  std::vector<std::size_t> steps{};  // Indexes of its first period, rising.
-  std::size_t calls = 0;             // Calls, or words of the model, that belong to it.
-  bool without_progress = false;     // Results were recorded, and they are the same, too.
-  bool only_fails = false;           // Each of its calls failed: the same was tried again.
-  bool words_only = false;           // No tool is called: the model says the same again.
-  std::string agent{};               // Who repeats itself while others go on; empty: all there are.
+  std::vector<std::size_t> steps{};  // Indexes of its first period, ascending.
+  std::size_t calls = 0;             // Calls or model outputs in it.
+  bool without_progress = false;     // Results were recorded and are the same too.
+  bool only_fails = false;           // Each call failed: the same was tried again.
+  bool words_only = false;           // No tool calls: the model repeats itself.
+  std::string agent{};               // The agent that loops while others work; empty: all.
 };
 
-// The shortest period that the newest tool calls repeat at least `repetitions` times; where results
-// were recorded, the first call of the last repetition is enough. Two calls are the same if tool,
-// canonical input and result are: a call that is asked again and answers something else makes
-// progress. Of a call without input and result nothing is known but the name of its tool, so it is
-// the same as no other; of one directly behind words of another agent, or with code in them, those
-// words are the input. Order of keys, agent, and times and request ids in results do not count.
-// Steps without a tool are passed over, and so are those before `oldest`. If there is none: the
-// same among the calls of one agent that others interrupt, whose results must have been recorded,
-// two repetitions more; then steps in which the model says the same. O(repetitions *
-// longest_period) steps are hashed; more only to follow a loop to its beginning.
+// The shortest period that the newest tool calls repeat at least `repetitions` times; if results
+// were recorded, the first call of the last repetition suffices. Two calls are the same if tool,
+// canonical input and result are the same: a repeated call with a different result is progress. A
+// call with neither input nor result is known only by its tool's name, so it equals no other;
+// directly after another agent's words, or words with code in them, those words are its input. Key
+// order, the agent, and times and request ids in results do not matter. Steps without a tool and
+// steps before `oldest` are skipped. If there is no such loop, looks for the same among one agent's
+// calls interleaved with others', which must have results and two more repetitions; then for steps
+// in which the model repeats itself. Hashes O(repetitions * longest_period) steps, and more only to
+// follow a loop to its beginning.
 [[nodiscard]] std::optional<Loop> find_loop(const Trajectory& trajectory, std::size_t oldest,
                                             std::size_t repetitions, std::size_t longest_period);
 
-// Equal for equal values; an integer and a float of the same value count as equal.
+// Equal values have equal hashes; an integer equals a float of the same value.
 [[nodiscard]] std::uint64_t canonical_hash(const Json& value);
 
 }  // namespace triage::inline v0_1::detail

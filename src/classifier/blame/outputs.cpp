@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What became of what a step wrote or called: an error, or not.
+// Whether what a step wrote or called ended in an error.
 #include "classifier/blame/signals.hpp"
 #include "classifier/blame/talk_words.hpp"
 #include "evidence/findings.hpp"

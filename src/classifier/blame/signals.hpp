@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What speaks for and against each step of a conversation, as numbers. Private.
+// The evidence for and against each step of a conversation, as numbers. Private.
 
 #include "classifier/blame/talk.hpp"
 #include "triage/contract.hpp"
@@ -13,21 +13,21 @@
 
 namespace triage::inline v0_1::detail {
 
-// Each is 0 or 1 unless it says otherwise.
+// Each is 0 or 1 unless stated otherwise.
 enum class Signal : std::uint8_t {
-  off_task,       // The first step hands over something else than the task.
+  off_task,       // The first step hands over something other than the task.
   restates_task,  // The first step hands over the task.
-  order,          // ln(1 + n) of the n-th step that does something; else of the one before it.
+  order,          // ln(1 + n) for the n-th step that does something; else the previous value.
   raised,         // What it wrote or called raised an error.
   first_raised,   // The first of those.
-  raised_before,  // How many raised before it, at most 3.
-  assumes,        // Goes on with made-up or typical values.
-  by_hand,        // Wants done by hand what a tool should do.
-  asks,           // Asks others to do it.
-  idle,           // Notes and orders of an agent that does nothing but plan.
-  stalled,        // The next notes say that there is no progress, or a loop.
+  raised_before,  // How many earlier steps raised one, at most 3.
+  assumes,        // Continues with made-up or typical values.
+  by_hand,        // Wants to do by hand what a tool should do.
+  asks,           // Asks others to do the work.
+  idle,           // Notes and orders of an agent that only plans.
+  stalled,        // The next notes report no progress, or a loop.
   claims,         // States something new, without code.
-  answer,         // Share of what the run finally answers that was said here first: 0 to 1.
+  answer,         // Share of the run's final answer first said here: 0 to 1.
   first_change,   // The first call that changes something.
 };
 inline constexpr std::size_t signal_count = 14;
@@ -49,7 +49,7 @@ struct Candidate {
   }
 };
 
-// One kind of evidence each; candidates are in the order of the run.
+// Each adds one kind of evidence; candidates are in the order of the run.
 void note_handover(const Talk& talk, std::vector<Candidate>& candidates);
 void note_outputs(const Talk& talk, std::vector<Candidate>& candidates);
 void note_wording(const Talk& talk, std::vector<Candidate>& candidates);
@@ -58,7 +58,7 @@ void note_answer(const Talk& talk, std::vector<Candidate>& candidates);
 void note_changes(const Talk& talk, const AgentContract* contract,
                   std::vector<Candidate>& candidates);
 
-// All of it.
+// All of the above.
 [[nodiscard]] std::vector<Candidate> weigh_candidates(const Talk& talk,
                                                       const AgentContract* contract);
 

@@ -11,13 +11,13 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t most_values = 64;                 // Of one input or output.
+constexpr std::size_t most_values = 64;                 // Per input or output.
 constexpr std::size_t least_text = 4;                   // Shorter texts are words such as "id".
-constexpr std::size_t longest_searched = 4U << 10U;     // Longer texts hold anything.
-constexpr std::size_t most_members = 4096;              // Of one input or output that are read.
+constexpr std::size_t longest_searched = 4U << 10U;     // Longer texts contain anything.
+constexpr std::size_t most_members = 4096;              // Read per input or output.
 constexpr std::size_t most_members_in_all = 1U << 17U;  // Of all inputs and outputs.
-constexpr std::size_t longest_key = 256;                // Longer ones name nothing.
-constexpr std::size_t most_bytes_searched = 4U << 20U;  // For values inside of texts, in all.
+constexpr std::size_t longest_key = 256;                // Longer ones are not names.
+constexpr std::size_t most_bytes_searched = 4U << 20U;  // For values inside longer texts, in total.
 constexpr std::int64_t least_number = 1000;
 constexpr int deepest = 6;
 
@@ -32,8 +32,8 @@ std::string_view name_of(const std::string& key) {
   return key.size() <= longest_key ? std::string_view(key) : std::string_view();
 }
 
-// Calls leaf(value, key, depth) for the values inside of a JSON value that hold no others, until
-// it returns false or as many members were looked at as `members_left` says.
+// Calls leaf(value, key, depth) for each scalar in a JSON value, until it returns false or
+// `members_left` members were visited.
 template <class Leaf>
 class LeafWalk {
  public:
@@ -71,7 +71,7 @@ void keep(std::vector<StepValue>& values, const Json& value, StepValue kept) {
   if (!known) values.push_back(std::move(kept));
 }
 
-// Values that may tie steps together. Returns how many bytes of texts there were.
+// Collects values that may link steps. Returns the number of bytes in texts.
 std::size_t collect_values(const Json& root, std::size_t& members_left,
                            std::vector<StepValue>& values) {
   std::size_t room = 0;
@@ -90,7 +90,7 @@ std::size_t collect_values(const Json& root, std::size_t& members_left,
   return room;
 }
 
-// Keys of members whose values say nothing.
+// Collects keys of members whose values are empty.
 void collect_hollow_keys(const Json& root, std::size_t& members_left,
                          std::vector<std::string_view>& keys) {
   LeafWalk walk(members_left, [&](const Json& value, std::string_view key, int depth) {
@@ -121,7 +121,7 @@ bool tells_error(const Json& output) {
          !(error->is_boolean() && !error->get<bool>());
 }
 
-// Nothing was found: no element, no text, no number but 0. What has very many members is something.
+// Nothing was found: no element, no text, no number but 0. A very large value counts as something.
 bool holds_nothing(const Json& value, int depth, std::size_t& members_left) {
   if (members_left == 0) return false;
   --members_left;
@@ -160,7 +160,7 @@ StepLinks::StepLinks(const Trajectory& trajectory, std::size_t oldest) {
 
 void StepLinks::read(const Trajectory& trajectory, std::size_t oldest) {
   std::size_t left = most_members_in_all;
-  // Gives one value its share, and takes off what it used of it.
+  // Gives each value its share of the limit, and deducts what it used.
   const auto with_share = [&](auto use) {
     const std::size_t share = std::min(most_members, left);
     left -= share - use(share);
@@ -195,7 +195,7 @@ void StepLinks::read(const Trajectory& trajectory, std::size_t oldest) {
   const bool some_failed = std::any_of(steps_.begin(), steps_.end(), [](const StepFacts& step) {
     return step.failed || tells_error(step.step->tool_output);
   });
-  for (StepFacts& step : steps_) {  // Only what failed is compared with others.
+  for (StepFacts& step : steps_) {  // Only failed calls are compared.
     if (some_failed && step.is_call) step.input_hash = canonical_hash(step.step->tool_input);
   }
   std::map<std::string_view, std::size_t> numbers;
@@ -227,7 +227,7 @@ void StepLinks::count_results() {
   }
 }
 
-// Few: each result counts for at most so many, and each of these was counted in every other one.
+// There are few: each result adds a limited number of members, and a usual one is in most results.
 void StepLinks::find_usual_members() {
   for (Tool& tool : tools_) {
     for (const auto& [member, count] : tool.members) {
@@ -236,7 +236,7 @@ void StepLinks::find_usual_members() {
   }
 }
 
-// The earlier steps in one of whose longer texts the value stands.
+// Finds the earlier steps with a longer text that contains the value.
 void StepLinks::search_texts(std::size_t position, StepValue& value,
                              std::size_t& bytes_left) const {
   if (value.text.empty() || bytes_left <= value.text.size()) return;
@@ -245,7 +245,7 @@ void StepLinks::search_texts(std::size_t position, StepValue& value,
   for (std::size_t earlier = 0; earlier < position; ++earlier) {
     for (const StepValue& text : steps_[earlier].given) {
       if (bytes_left == 0) return;
-      --bytes_left;  // Looking at a text costs, too.
+      --bytes_left;  // Each text costs something, even if skipped.
       if (text.text.size() <= value.text.size() || text.text.size() > bytes_left) continue;
       bytes_left -= text.text.size();
       if (!finder.is_in(text.text)) continue;
@@ -298,7 +298,7 @@ bool StepLinks::is_fed(const StepFacts& step) {
                      [](const StepValue& value) { return !value.givers.empty(); });
 }
 
-// Tried again with success, or called rightly, or another tool did it, directly behind.
+// The failed call was repeated with success, corrected, or directly done by another tool.
 bool StepLinks::made_up_for(std::size_t position) const {
   const StepFacts& failed = steps_[position];
   if (!failed.is_call) return false;
@@ -320,8 +320,8 @@ bool StepLinks::made_up_for(std::size_t position) const {
   return false;
 }
 
-// It lacks what most results of its tool have. A tool's only answer: it is markup where the run's
-// results are data.
+// The result lacks what most results of its tool have. A tool's only result stands out if it is
+// markup while most results of the run are data.
 bool StepLinks::stands_out(const StepFacts& step) const {
   const Json& output = step.step->tool_output;
   const Tool& tool = tools_[step.tool];
@@ -351,10 +351,10 @@ void StepLinks::find_flaws() {
     } else if (tells_error(output)) {
       step.flaw = made_up_for(i) ? Flaw::none : Flaw::error_like;
     } else if (output.is_null()) {
-      // Many tools answer nothing; it means something where this one does otherwise.
+      // Many tools return nothing; it is a flaw only if this tool's other calls return something.
       if (tool.results > 0) step.flaw = Flaw::empty;
     } else if (step.empty_result) {
-      // Some tools find nothing as a rule: a check that found no problem.
+      // Some tools usually find nothing, such as a check without complaints.
       const bool usual = tool.empty > 1 && 2 * tool.empty >= tool.calls;
       if (!usual) step.flaw = Flaw::empty;
     } else if (stands_out(step)) {

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
-// Beginning and end, together no longer than `room`.
+// The beginning and the end, together at most `room` bytes.
 std::string both_ends(std::string_view text, std::size_t room) {
   const std::size_t most = std::min(room, longest_beginning + longest_end);
   if (text.size() <= most) return std::string(text);
@@ -38,7 +38,7 @@ std::string both_ends(std::string_view text, std::size_t room) {
   return kept;
 }
 
-// What a JSON value says: its texts, numbers and the names of its members.
+// Appends a JSON value's texts, numbers and member names.
 void say(const Json& value, int depth, std::size_t& leaves, std::string& text) {
   if (leaves == 0 || depth > deepest_task || text.size() > longest_beginning) return;
   --leaves;
@@ -76,7 +76,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
                      [&](std::string_view one) { return same_letters(name, one); });
 }
 
-// "Planner (thought)", or an object of JSON, with or without a title.
+// "Planner (thought)", or a JSON object, with or without a title.
 bool is_notes(std::string_view agent, std::string_view text) {
   if (agent.find("(thought") != std::string_view::npos) return true;
   text = trimmed(text.substr(0, 64));
@@ -189,7 +189,7 @@ void Talk::find_kind(const std::vector<TalkStep>& steps) {
 }
 
 void Talk::find_idle() {
-  std::set<std::string_view> planners;  // By their names without what stands in brackets.
+  std::set<std::string_view> planners;  // By their names without the bracketed part.
   for (const TalkStep& told : steps_) {
     if (told.part == Part::notes) planners.insert(plain_name(*told.step));
   }

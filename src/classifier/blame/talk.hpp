@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A run that is mostly words: who said what, and what came of it. Private.
+// A run that is mostly words: who said what, and what resulted. Private.
 
 #include "triage/classifier.hpp"
 #include "triage/step.hpp"
@@ -15,49 +15,49 @@
 
 namespace triage::inline v0_1::detail {
 
-// What a step is in a conversation.
+// The role of a step in a conversation.
 enum class Part : std::uint8_t {
-  rules,   // What a system prompt says.
-  giver,   // Words of whoever gave the task.
+  rules,   // A system prompt.
+  giver,   // Words of the task's author.
   words,   // Words of an agent.
   notes,   // An agent's notes to itself: a ledger, a thought.
-  call,    // A call that names its input.
-  result,  // What became of the words before it: output of code that somebody ran for an agent.
+  call,    // A call with an input.
+  result,  // The result of earlier words: output of code that was run for an agent.
 };
 
 struct TalkStep {
   std::size_t index = 0;  // In the trajectory.
   const Step* step = nullptr;
   Part part = Part::words;
-  std::string text{};                   // What was said or answered: its beginning and its end.
-  std::string answer{};                 // Of a call: what it answered, likewise.
-  std::vector<std::uint64_t> words{};   // Hashes of its distinct words that say something, rising.
+  std::string text{};                   // What was said or called: beginning and end.
+  std::string answer{};                 // A call's answer, likewise.
+  std::vector<std::uint64_t> words{};   // Hashes of its distinct meaningful words, ascending.
   std::size_t fresh = 0;                // How many of them no earlier step has.
-  std::optional<std::size_t> output{};  // Position of the first result of what was written here.
-  bool code = false;                    // There is a block of code.
-  bool page = false;                    // A page that a browser shows.
-  bool asks = false;                    // Asks others to do it.
+  std::optional<std::size_t> output{};  // Position of the first result of what this step wrote.
+  bool code = false;                    // Contains a block of code.
+  bool page = false;                    // A page shown by a browser.
+  bool asks = false;                    // Asks others to do the work.
   bool idle = false;                    // Of an agent that keeps notes and gives orders.
-  bool closes = false;                  // Agrees, or says that all is done.
+  bool closes = false;                  // Agrees, or says that everything is done.
   bool brief = false;                   // Too short to state anything.
 };
 
-// The first 1,024 steps that no rollback restored, and the last 32. At most 4 MB of text are kept,
-// six KB of a step. Refers to the trajectory. Linear in what it keeps.
+// The first 1,024 steps that no rollback restored, and the last 32. Keeps at most 4 MB of text, 6
+// KB per step. Refers to the trajectory. Linear in what it keeps.
 class Talk {
  public:
   explicit Talk(const ClassifierInput& input);
 
-  // At least half of the steps are words, and two or more speak.
+  // At least half of the steps are words, of two or more speakers.
   [[nodiscard]] bool is_conversation() const noexcept { return conversation_; }
-  // Somebody is served: asks again and again, and an agent calls tools for it.
+  // Somebody is being served: asks repeatedly, and an agent calls tools for them.
   [[nodiscard]] bool is_service() const noexcept { return service_; }
   [[nodiscard]] const std::vector<TalkStep>& steps() const noexcept { return steps_; }
-  // Distinct words of the task; if none is known, of what was asked first.
+  // Distinct words of the task or, if it is unknown, of the first request.
   [[nodiscard]] const std::vector<std::uint64_t>& task() const noexcept { return task_; }
-  // Position of the step that first has the word; none if no step has it.
+  // Position of the first step with the word; empty if there is none.
   [[nodiscard]] std::optional<std::size_t> first_with(std::uint64_t word) const;
-  // What could be to blame: positions of what agents said and called, but for what is brief.
+  // Steps that may be to blame: positions of what agents said and called, unless it is brief.
   [[nodiscard]] const std::vector<std::size_t>& candidates() const noexcept { return candidates_; }
 
  private:

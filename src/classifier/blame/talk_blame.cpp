@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr double least_confidence = 0.12;  // Below, one step is as good as another.
+constexpr double least_confidence = 0.12;  // Below this the candidates are indistinguishable.
 constexpr std::size_t most_others = 2;
 
 std::string_view reason_for(Signal signal) {
@@ -32,7 +32,7 @@ std::string_view main_reason(const Candidate& candidate,
   float most = 0;
   for (std::size_t i = 0; i < signal_count; ++i) {
     const auto signal = static_cast<Signal>(i);
-    if (signal == Signal::order || signal == Signal::raised_before) continue;  // Only a place.
+    if (signal == Signal::order || signal == Signal::raised_before) continue;  // Mere position.
     const float part = candidate.signals[i] * weights[i];
     if (part <= most) continue;
     most = part;

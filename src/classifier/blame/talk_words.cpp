@@ -15,7 +15,7 @@ bool has(const RE2& pattern, std::string_view text) {
   return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
 }
 
-// In any case of letters; bytes need not be UTF-8.
+// Ignores case; bytes need not be UTF-8.
 struct Pattern : RE2 {
   explicit Pattern(const char* text) : RE2(text, options()) {}
 
@@ -34,9 +34,9 @@ bool is_letter_byte(char c) {
 }
 
 constexpr std::size_t least_letters = 4;
-constexpr std::size_t longest_word = 64;  // Longer ones are known by their beginning.
+constexpr std::size_t longest_word = 64;  // Longer ones are identified by their beginning.
 
-// Words that every conversation is full of.
+// Words common to all conversations.
 bool is_filler(std::string_view word) {
   constexpr std::array<std::string_view, 60> common{
       "about",  "accurate", "also",   "answer",   "based",     "been",   "code",    "correct",
@@ -59,7 +59,7 @@ std::uint64_t word_hash(std::string_view word) {
   return hash;
 }
 
-// Calls use(hash, is_number) for each word that says something.
+// Calls use(hash, is_number) for each meaningful word.
 template <class Use>
 void each_word(std::string_view text, Use use) {
   std::string word;
@@ -139,13 +139,13 @@ bool had_nothing_to_do(std::string_view output) {
 }
 
 bool name_says_change(std::string_view tool) {
-  // What stands before the name proper: a server, a module.
+  // A server or module before the name proper.
   const std::size_t at = tool.find_last_of("./:");
   if (at != std::string_view::npos) tool.remove_prefix(at + 1);
   if (const std::size_t two = tool.rfind("__"); two != std::string_view::npos) {
     tool.remove_prefix(two + 2);
   }
-  std::string verb;  // The first word: of "cancel_order", "cancelOrder", "CancelOrder".
+  std::string verb;  // The first word of "cancel_order", "cancelOrder", "CancelOrder".
   for (const char c : tool.substr(0, longest_word)) {
     const bool upper = c >= 'A' && c <= 'Z';
     if (!is_letter_byte(c) || (upper && !verb.empty())) break;

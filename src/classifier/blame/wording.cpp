@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the words of a step, or of whoever speaks next, say of it.
+// What a step's wording, or the next speaker's, says about the step.
 #include "classifier/blame/signals.hpp"
 #include "classifier/blame/talk_words.hpp"
 
 namespace triage::inline v0_1::detail {
 namespace {
 
-// The next words or notes of an agent; null if there are none.
+// The agent's next words or notes; null if there are none.
 const TalkStep* next_words(const Talk& talk, std::size_t position) {
   for (std::size_t i = position + 1; i < talk.steps().size(); ++i) {
     const TalkStep& told = talk.steps()[i];
@@ -25,7 +25,7 @@ void note_wording(const Talk& talk, std::vector<Candidate>& candidates) {
     if (told.part == Part::giver) continue;
     candidate[Signal::idle] = told.idle ? 1 : 0;
     if (told.part != Part::words) continue;
-    // The plan at the beginning speaks of what may come, and a page for whoever wrote it.
+    // The opening plan mentions what may come, and a page is its author's text.
     const bool own = !first && !told.page;
     first = false;
     candidate[Signal::assumes] = own && speaks_of_assuming(told.text) ? 1 : 0;

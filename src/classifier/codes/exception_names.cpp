@@ -6,10 +6,10 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Wrappers that throw helpers put around the type that was meant.
+// Wrappers that throw helpers put around the intended type.
 constexpr std::string_view wrappers[] = {"wrapexcept<", "_Nested_exception<", "clone_impl<",
                                          "error_info_injector<"};
-// What nearly every exception's name ends with, and what says nothing.
+// Uninformative endings that nearly all exception names have.
 constexpr std::string_view endings[] = {"exception", "error", "fault", "err", "exc"};
 
 std::string_view unwrapped(std::string_view name) noexcept {

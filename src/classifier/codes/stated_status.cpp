@@ -10,12 +10,12 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t most_status_marks = 4;     // Between the name and the number: ": ", " = (".
-constexpr std::size_t longest_status_name = 16;  // That is looked at.
+constexpr std::size_t most_status_marks = 4;     // Between name and number: ": ", " = (".
+constexpr std::size_t longest_status_name = 16;  // Longer names are not looked at.
 
 bool is_word_byte(char c) { return is_alnum(c) || c == '_'; }
 
-// What stands in front of a number that is a status. Protocol versions are taken off before.
+// Words before a number that make it a status. Protocol versions were removed before.
 bool names_status(std::string_view before) {
   constexpr std::array<std::string_view, 8> names{"http",        "status",       "status code",
                                                   "status_code", "status-code",  "statuscode",

@@ -72,7 +72,7 @@ constexpr Reason reasons[] = {
 static_assert(std::is_sorted(std::begin(reasons), std::end(reasons),
                              [](const Reason& a, const Reason& b) { return a.name < b.name; }));
 
-// What the reason stands behind, in lower case and without separators.
+// Names before a reason, in lower case, without separators.
 constexpr std::array<std::string_view, 11> keys{
     "finishreason",      "stopreason",        "donereason",      "incompletedetails",
     "terminationreason", "completionreason",  "finishdetails",   "nativefinishreason",
@@ -89,7 +89,7 @@ constexpr std::array<bool, 256> reason_bytes = [] {
 }();
 bool is_reason_byte(char c) { return reason_bytes[static_cast<unsigned char>(c)]; }
 
-// A word in lower case, without separators; empty for one that is too long.
+// A word in lower case without separators; empty if it is too long.
 class Folded {
  public:
   explicit Folded(std::string_view word) {
@@ -115,7 +115,7 @@ std::string_view take_word(std::string_view text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-// Words that may stand between a name and its reason: `{"reason": …`, `is`, `FinishReason.`.
+// Words that may be between a name and its reason: `{"reason": …`, `is`, `FinishReason.`.
 bool leads_on(std::string_view word) {
   constexpr std::array<std::string_view, 6> words{"reason",       "is",   "was",
                                                   "finishreason", "type", "stopreason"};

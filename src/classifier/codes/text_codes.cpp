@@ -23,7 +23,7 @@ struct NamedCode {
   CodeMeaning meaning;
 };
 
-// Sorted by name. Names that people use in prose, or for other things, are absent.
+// Sorted by name. Excludes names that are common in prose or have other meanings.
 constexpr NamedCode named_codes[] = {
     {"ABORTED", {external_fault, "aborted", 0.4}},
     {"ACCESS_DENIED", {access_denied, "permission_denied", 0.85}},
@@ -89,7 +89,7 @@ static_assert(std::is_sorted(std::begin(named_codes), std::end(named_codes),
                                return a.name < b.name;
                              }));
 
-// States and classes of states, the former first.
+// Five-character states first, then classes.
 constexpr NamedCode sqlstates[] = {
     {"40P01", {external_fault, "conflict", 0.9}},  // Deadlock.
     {"42501", {access_denied, "permission_denied", 0.9}},
@@ -99,7 +99,7 @@ constexpr NamedCode sqlstates[] = {
     {"53300", {external_fault, "resource_busy", 0.85}},  // Too many connections.
     {"53400", {quota_exhausted, "quota", 0.5}},
     {"55P03", {external_fault, "resource_busy", 0.6}},  // Lock not available.
-    {"57014", {timeout, "time_limit", 0.6}},            // Cancelled, mostly by a time limit.
+    {"57014", {timeout, "time_limit", 0.6}},            // Cancelled, mostly by a timeout.
     {"57P01", {external_fault, "unavailable", 0.85}},   // Shut down by an administrator.
     {"57P03", {external_fault, "unavailable", 0.9}},    // Starting up.
     {"HYT00", {timeout, "timed_out", 0.88}},
@@ -161,7 +161,7 @@ class Scan {
     }
   }
 
-  // Behind "SQLSTATE": the next five capitals and digits.
+  // After "SQLSTATE": the next five capitals and digits.
   void sqlstate(std::size_t at) {
     std::size_t begin = at;
     while (begin < text_.size() && begin - at < 6 && !is_state_byte(text_[begin])) ++begin;
@@ -170,7 +170,7 @@ class Scan {
     if (const auto meaning = sqlstate_meaning(state)) add("sqlstate", state, *meaning);
   }
 
-  // Behind "exit": "code 137", "status: 139", "(code=exited, status=137)".
+  // After "exit": "code 137", "status: 139", "(code=exited, status=137)".
   void exit_status(std::size_t at) {
     const std::string_view near = text_.substr(at, exit_status_reach);
     for (const std::string_view word : {"code", "status", "="}) {

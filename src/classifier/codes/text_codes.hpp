@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Codes that are written in a text: errno and gRPC names, SQLSTATE, exit statuses, signals, and the
-// error codes of providers. Private.
+// Codes written in a text: errno and gRPC names, SQLSTATE, exit statuses, signals, and providers'
+// error codes. Private.
 
 #include "evidence/codes.hpp"
 
@@ -11,16 +11,16 @@
 
 namespace triage::inline v0_1::detail {
 
-// What is known of a symbolic code: "ECONNRESET", "DEADLINE_EXCEEDED", "context_length_exceeded".
+// The meaning of a symbolic code: "ECONNRESET", "DEADLINE_EXCEEDED", "context_length_exceeded".
 [[nodiscard]] std::optional<CodeMeaning> named_code_meaning(std::string_view name) noexcept;
 // By the first two characters, the class, and for some by all five. Source: ISO/IEC 9075 and the
 // PostgreSQL documentation, appendix A.
 [[nodiscard]] std::optional<CodeMeaning> sqlstate_meaning(std::string_view state) noexcept;
-// Of a shell: 124 of `timeout`, 126, 127, and 128 + the number of a signal.
+// A shell's exit statuses: 124 from `timeout`, 126, 127, and 128 + a signal's number.
 [[nodiscard]] std::optional<CodeMeaning> exit_status_meaning(int status) noexcept;
 
 struct TextCode {
-  std::string_view kind{};   // "errno", "sqlstate", … : goes into the evidence's source.
+  std::string_view kind{};   // "errno", "sqlstate", …: part of the evidence's source.
   std::string_view found{};  // Points into the text.
   CodeMeaning meaning{};
 };

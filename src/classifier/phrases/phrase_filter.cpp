@@ -11,9 +11,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Finds the clauses of what RE2 says a pattern needs: a condition on words, true of more words
-// where it is true of fewer. Where a clause has no word the condition is false, whatever else is
-// there.
+// Finds the clauses of the condition that RE2 derives from a pattern: a monotone condition on
+// words. If no word of a clause is present, the condition is false whatever else is.
 class ClauseFinder {
  public:
   ClauseFinder(const re2::FilteredRE2& phrase, std::size_t words)
@@ -21,14 +20,14 @@ class ClauseFinder {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
   }
 
-  // The shortest ones that come to light: a longer one says less.
+  // The shortest clauses found: longer ones tell less.
   std::vector<std::vector<std::size_t>> run() {
     std::vector<bool> covered(present_.size(), false);
     std::vector<std::vector<std::size_t>> clauses;
     for (std::size_t word = 0; word < present_.size(); ++word) {
       if (covered[word]) continue;
       auto clause = clause_with(word);
-      if (clause.empty()) {  // Other words were left than those that it needs: the other way round.
+      if (clause.empty()) {  // Words it does not need were left: try the reverse order.
         std::reverse(order_.begin(), order_.end());
         clause = clause_with(word);
         std::reverse(order_.begin(), order_.end());
@@ -43,16 +42,16 @@ class ClauseFinder {
   }
 
  private:
-  // The words without which nothing matches, `word` among them; empty if none is found.
+  // A clause that contains `word`, one of whose words is needed; empty if none is found.
   std::vector<std::size_t> clause_with(std::size_t word) {
-    // As few words as are enough, `word` among them …
+    // A minimal sufficient set that contains `word` …
     std::fill(present_.begin(), present_.end(), true);
     for (const std::size_t other : order_) {
       if (other == word) continue;
       present_[other] = false;
       if (!enough()) present_[other] = true;
     }
-    // … and as many as are not, without it.
+    // … and then a maximal insufficient one without it.
     present_[word] = false;
     if (enough()) return {};
     for (const std::size_t other : order_) {
@@ -79,7 +78,7 @@ class ClauseFinder {
 
   const re2::FilteredRE2& phrase_;
   std::vector<bool> present_;
-  std::vector<std::size_t> order_;  // In which words are left out.
+  std::vector<std::size_t> order_;  // The order in which words are left out.
 };
 
 }  // namespace
@@ -111,7 +110,7 @@ bool PhraseFilter::finish() {
   for (const PhraseWords& phrase : added_) all += phrase.words.size();
   std::unordered_map<std::string_view, std::size_t> numbers;
   numbers.reserve(all);
-  std::vector<std::pair<std::size_t, Use>> uses;  // With the number of the word.
+  std::vector<std::pair<std::size_t, Use>> uses;  // With the word's number.
   uses.reserve(all);
   wanted_.assign(added_.size(), 0);
   for (std::size_t phrase = 0; phrase < added_.size(); ++phrase) {

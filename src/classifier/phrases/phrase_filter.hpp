@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Says which of many patterns a line can match, from the words in it. Private.
+// Tells which of many patterns a line can match, by the words in it. Private.
 
 #include "classifier/phrases/word_index.hpp"
 
@@ -18,34 +18,34 @@ class FilteredRE2;
 
 namespace triage::inline v0_1::detail {
 
-// What a text must have for a pattern to match: of each clause a word. (a|b) c (d|e) has three.
+// What a pattern needs to match: one word of each clause. (a|b) c (d|e) has three clauses.
 struct PhraseWords {
   static constexpr std::size_t most_clauses = 8;
-  using Clauses = std::uint8_t;  // A bit each.
+  using Clauses = std::uint8_t;  // One bit per clause.
 
   struct Word {
     std::string text{};
-    Clauses clauses = 0;  // Those that it is a word of.
+    Clauses clauses = 0;  // The clauses that contain it.
   };
   std::vector<Word> words{};
 };
 
-// Compiles `phrase`, which holds one pattern. Empty if some text without any word of it matches.
+// Compiles `phrase`, which holds one pattern. Empty if a text without any of its words can match.
 [[nodiscard]] std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase);
 
-// A pattern can match a line only if every clause of it has a word there. Looking for the words of
-// all patterns takes one pass over the line. Never leaves out a pattern that matches.
-// Thread-safety: immutable after finish().
+// A pattern can match a line only if each of its clauses has a word there. One pass over the line
+// finds the words of all patterns. Never excludes a pattern that matches. Thread-safety: immutable
+// after finish().
 class PhraseFilter {
  public:
   static constexpr std::size_t most_phrases = 256;
 
-  // Gives a phrase the next number; most_phrases at most.
+  // Adds a phrase under the next number; at most most_phrases.
   void add(PhraseWords phrase);
-  // To be called once, when all phrases are added. False if they have more words than fit.
+  // Call once, after all phrases are added. False if their words do not fit.
   [[nodiscard]] bool finish();
 
-  // Calls visit(number) for each phrase that `line` may match, in the order of their numbers.
+  // Calls visit(number) for each phrase that may match `line`, in numerical order.
   template <class Visit>
   void for_each_candidate(std::string_view line, Visit visit) const {
     Met met{};
@@ -64,12 +64,12 @@ class PhraseFilter {
     Clauses clauses = 0;
   };
 
-  // False if the line has none of the words.
+  // False if none of the words is in the line.
   bool meet_words(std::string_view line, Met& met) const;
 
-  std::vector<PhraseWords> added_{};  // Until all are.
+  std::vector<PhraseWords> added_{};  // Until finish().
   WordIndex index_{};
-  std::vector<Use> uses_{};                 // By word, once all are known.
+  std::vector<Use> uses_{};                 // By word.
   std::vector<std::uint32_t> first_use_{};  // By word.
   std::vector<Clauses> wanted_{};           // By phrase: all of its clauses.
 };

@@ -24,10 +24,10 @@ extern const std::string_view rules_words;  // data/rules_words.tsv.
 namespace {
 
 constexpr std::size_t guard_reach_bytes = 48;   // How far a guard looks to either side.
-constexpr int most_places_per_rule = 16;        // Guarded matches looked at before giving up.
-constexpr std::size_t longest_type_name = 256;  // Longer names are no type names.
-constexpr int most_leading_types = 16;          // Lines of a text that begin with a type name.
-constexpr int least_word_bytes = 3;             // Shorter words are everywhere.
+constexpr int most_places_per_rule = 16;        // Guarded matches tried before giving up.
+constexpr std::size_t longest_type_name = 256;  // Longer names are not type names.
+constexpr int most_leading_types = 16;          // Lines starting with a type name, per text.
+constexpr int least_word_bytes = 3;             // Shorter words are too common.
 
 RE2::Options pattern_options() {
   RE2::Options options;
@@ -50,7 +50,7 @@ bool is_name_byte(char c) {
          c == '.' || c == ':' || c == '$';
 }
 
-// The type name that a line begins with: "openai.RateLimitError: …", "Caused by: java.io.X: …".
+// The type name at the start of a line: "openai.RateLimitError: …", "Caused by: java.io.X: …".
 std::string_view leading_type_name(std::string_view line) {
   constexpr std::string_view chained = "Caused by: ";
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
@@ -63,12 +63,12 @@ std::string_view leading_type_name(std::string_view line) {
   if (!ended || name.empty()) return {};
   const bool colon = name.back() == ':';
   while (!name.empty() && (name.back() == ':' || name.back() == '.')) name.remove_suffix(1);
-  // A single word that no colon follows is prose, however it is spelt.
+  // A single word without a colon is prose, however it is spelt.
   if (!colon && end != line.size() && line[end] == ' ') return {};
   return name;
 }
 
-// Most patterns are never asked for in a process: each is compiled when it is, once.
+// Most patterns are never needed in a process, so each is compiled on first use.
 class LazyPattern {
  public:
   explicit LazyPattern(std::string pattern) : pattern_(std::move(pattern)) {}
@@ -84,7 +84,7 @@ class LazyPattern {
   mutable std::optional<RE2> compiled_{};
 };
 
-// Patterns with the filter that says which of them are worth a look.
+// Patterns, and the filter that selects the ones worth trying.
 struct PatternGroup {
   std::vector<std::unique_ptr<LazyPattern>> patterns{};
   std::vector<std::size_t> rules{};  // Index in `patterns` -> index of the rule.
@@ -95,15 +95,15 @@ struct PatternGroup {
 
 struct RuleBook::Compiled {
   std::vector<Rule> rules{};
-  std::vector<std::unique_ptr<LazyPattern>> guards{};  // One a rule; null: none.
+  std::vector<std::unique_ptr<LazyPattern>> guards{};  // One per rule; null: none.
   PatternGroup phrases{};
   PatternGroup types{};
   PhraseFilter waits{};                     // Of the phrases that tell how long to wait …
-  std::vector<std::size_t> wait_phrases{};  // … and which they are, by their number in the filter.
-  std::vector<WrittenWords> known{};        // Words of patterns, in their order; known before.
+  std::vector<std::size_t> wait_phrases{};  // … and their indexes, by number in the filter.
+  std::vector<WrittenWords> known{};        // Words of patterns, computed beforehand, in order.
   std::size_t next_known = 0;
 
-  // Patterns are compiled only to see whether they are any; those whose words are known are.
+  // Patterns are compiled only to validate them; those with known words are valid.
   Result<void> add(RuleRow row) {
     const bool is_type = row.rule.kind == RuleKind::exception_type;
     auto pattern = std::make_unique<LazyPattern>(ignoring_case(row.pattern));
@@ -171,7 +171,7 @@ struct RuleBook::Compiled {
   [[nodiscard]] std::optional<std::string_view> find(std::size_t phrase, const LazyPattern* guard,
                                                      std::string_view line) const {
     const RE2& pattern = phrases.patterns[phrase]->get();
-    const re2::StringPiece whole(line.data(), line.size());  // Abseil's own view in newer RE2.
+    const re2::StringPiece whole(line.data(), line.size());  // Newer RE2 uses Abseil's view.
     std::size_t from = 0;
     for (int place = 0; place < most_places_per_rule && from <= line.size(); ++place) {
       re2::StringPiece found;
@@ -186,7 +186,7 @@ struct RuleBook::Compiled {
 
   void match_phrase(std::size_t phrase, std::string_view line, std::vector<RuleHit>& hits) const {
     const std::size_t rule = phrases.rules[phrase];
-    // One hit a rule is enough; it also bounds the work on repetitive texts.
+    // One hit per rule suffices, and bounds the work on repetitive texts.
     if (std::any_of(hits.begin(), hits.end(),
                     [&](const RuleHit& hit) { return hit.rule == &rules[rule]; }))
       return;
@@ -206,7 +206,7 @@ struct RuleBook::Compiled {
     });
   }
 
-  // Line by line: most lines of a long text have no word that matters.
+  // Line by line, because most lines of a long text contain no relevant word.
   void match_window(std::string_view text, std::vector<RuleHit>& hits) const {
     int types_left = most_leading_types;
     while (!text.empty()) {

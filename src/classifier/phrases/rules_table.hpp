@@ -17,8 +17,8 @@ struct RuleRow {
 // Errors: Errc::invalid_argument, naming the line.
 [[nodiscard]] Result<std::vector<RuleRow>> read_rule_table(std::string_view table);
 
-// The words that the patterns of a table need, worked out beforehand (data/rules_words.tsv): RE2
-// needs a hundred times as long. One line a rule: id, checksum of the pattern, words. Errors:
+// The words that a table's patterns need, computed beforehand (data/rules_words.tsv) because RE2
+// takes a hundred times as long. One line per rule: id, checksum of the pattern, words. Errors:
 // Errc::invalid_argument, naming the line.
 struct WrittenWords {
   std::string id{};
@@ -27,9 +27,9 @@ struct WrittenWords {
 };
 [[nodiscard]] std::string show_words(const WrittenWords& written);
 [[nodiscard]] Result<std::vector<WrittenWords>> read_words(std::string_view lines);
-// Works out the words that a pattern needs; empty if it needs none, or is no pattern.
+// Computes the words that a pattern needs; empty if it needs none or is invalid.
 [[nodiscard]] std::optional<PhraseWords> words_of_pattern(const std::string& pattern);
-// The lines for all patterns of a table, as tools/write_rules_words writes them.
+// The lines for all patterns of a table, in the format of tools/write_rules_words.
 [[nodiscard]] std::string written_words(const std::vector<RuleRow>& rows);
 
 }  // namespace triage::inline v0_1::detail

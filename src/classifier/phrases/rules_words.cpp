@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-// Blanks, tabs and what cannot be printed as %XX.
+// Spaces, tabs and unprintable bytes as %XX.
 std::string spelt(std::string_view word) {
   std::string text;
   for (const char c : word) {

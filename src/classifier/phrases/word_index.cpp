@@ -27,8 +27,8 @@ std::size_t WordIndex::slot_of(const std::string& word) const noexcept {
   return slot_of(byte(word, 0) | byte(word, 1) << 8U | byte(word, 2) << 16U, slot_shift_);
 }
 
-// Upper-case letters are found in all eight bytes at once: in those below 128, an addition that
-// sets the highest bit from 'A' on, and not from '[' on.
+// Finds upper-case letters in all eight bytes at once: for bytes below 128, an addition sets the
+// highest bit from 'A' on, but not from '[' on.
 std::uint64_t WordIndex::eight_at(std::string_view text, std::size_t at) noexcept {
   constexpr std::uint64_t ones = 0x0101010101010101U;
   std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ bool WordIndex::rest_stands_at(const std::string& word, std::string_view text,
 
 WordIndex::WordIndex(std::vector<std::string> words)
     : words_(std::move(words)), entries_(words_.size()) {
-  // Four slots a word and more, so that most are empty.
+  // At least four slots per word, so that most are empty.
   const auto bits = static_cast<unsigned>(std::bit_width(words_.size())) + 2;
   slot_shift_ = 32 - std::clamp(bits, least_slot_bits, most_slot_bits);
   slots_.resize(std::size_t{1} << (32 - slot_shift_));

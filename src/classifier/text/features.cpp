@@ -9,8 +9,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t meaning_reach_tokens = 9;    // How far apart two concepts may stand.
-constexpr std::size_t meaning_reach_concepts = 4;  // And how many concepts may lie between.
+constexpr std::size_t meaning_reach_tokens = 9;    // Largest distance of two concepts.
+constexpr std::size_t meaning_reach_concepts = 4;  // Most concepts between them.
 
 std::uint32_t mix(std::uint32_t a, std::uint32_t b) noexcept {
   std::uint32_t hash = a * 0x9E3779B1U ^ (b + 0x7F4A7C15U + (a << 6U) + (a >> 2U));
@@ -19,7 +19,7 @@ std::uint32_t mix(std::uint32_t a, std::uint32_t b) noexcept {
   return hash ^ hash >> 13U;
 }
 
-// Lines of stack traces say where, not what.
+// Stack frames say where, not what.
 bool is_stack_frame(std::string_view line) {
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return false;
@@ -42,7 +42,7 @@ class LineFeatures {
   }
 
  private:
-  // A word of known meaning counts as that, when phrases are compared.
+  // In phrases, a word of known meaning counts as its concept.
   static std::uint32_t phrase_hash(const Token& token) {
     return token.meaning != 0 ? mix(0xC0, token.meaning) : token.hash;
   }

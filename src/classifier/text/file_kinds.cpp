@@ -7,7 +7,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// Both in alphabetical order.
+// Both lists are sorted.
 constexpr std::array<std::string_view, 82> source_extensions{
     "adb", "asm",  "awk",  "bash",   "c",     "cc",   "cjs", "clj", "cmake",  "cob",    "cpp",
     "cr",  "cs",   "cu",   "cxx",    "dart",  "el",   "elm", "erl", "ex",     "exs",    "f",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The lexicon of meaning (data/lexicon.tsv): which words speak of the same thing. Private.
+// The lexicon (data/lexicon.tsv): which words have the same meaning. Private.
 
 #include "triage/result.hpp"
 
@@ -12,13 +12,13 @@
 
 namespace triage::inline v0_1::detail {
 
-// One step of the hash that words, prefixes of words and features share (FNV-1a).
+// One step of the hash shared by words, word prefixes and features (FNV-1a).
 inline constexpr std::uint32_t hash_seed = 2166136261U;
 [[nodiscard]] constexpr std::uint32_t hash_byte(std::uint32_t hash, unsigned char byte) noexcept {
   return (hash ^ byte) * 16777619U;
 }
 
-// A number from 1; 0 is no concept.
+// Numbered from 1; 0 is no concept.
 using Concept = std::uint8_t;
 
 // Thread-safety: immutable after parse().
@@ -27,9 +27,9 @@ class Lexicon {
   // Reads the table. Errors: Errc::invalid_argument, naming the line.
   [[nodiscard]] static Result<Lexicon> parse(std::string_view table);
 
-  // The concept of a word that begins with the bytes of this hash, whatever follows; else 0.
+  // The concept of all words that start with the bytes of this hash; 0 if none.
   [[nodiscard]] Concept prefix(std::uint32_t hash) const noexcept { return find(hash, prefixes_); }
-  // The concept of the whole word with this hash; else 0.
+  // The concept of the word with this hash; 0 if none.
   [[nodiscard]] Concept word(std::uint32_t hash) const noexcept { return find(hash, words_); }
   // By number; "" for 0.
   [[nodiscard]] const std::vector<std::string>& concepts() const noexcept { return concepts_; }
@@ -58,7 +58,7 @@ class Lexicon {
   std::vector<std::string> concepts_{""};
 };
 
-// The table that the library was built with, and its checksum: a model fits one lexicon only.
+// The built-in table and its checksum: a model fits one lexicon only.
 [[nodiscard]] std::uint32_t built_in_lexicon_checksum() noexcept;
 [[nodiscard]] const Lexicon& built_in_lexicon();
 

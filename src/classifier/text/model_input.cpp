@@ -18,7 +18,7 @@ void read_codes(const Source& source, FeatureBuffer& features) {
   if (source.grpc_status) extract_code_features("grpc", *source.grpc_status, features);
 }
 
-// A name that any failure may have, such as runtime_error, says how a program throws and not why.
+// A name that fits any failure, such as runtime_error, says how a program throws, not why.
 void read_type(std::string_view name, const Lexicon& lexicon, FeatureBuffer& features) {
   if (!is_common_exception(name)) extract_type_features(name, lexicon, features);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the text model is asked about: features of the texts, and what codes and rules suggest.
-// Private.
+// The input of the text model: features of the texts, and what codes and rules suggest. Private.
 
 #include "classifier/text/features.hpp"
 #include "evidence/findings.hpp"
@@ -10,7 +9,7 @@
 
 namespace triage::inline v0_1::detail {
 
-// One input for each kind of hint and failure type: the best confidence that was found.
+// One input for each kind of hint and each failure type: the highest confidence found.
 inline constexpr std::size_t hint_kind_count = 3;  // Codes, exception types, phrases.
 inline constexpr std::size_t hint_input_count = hint_kind_count * failure_type_count;
 
@@ -21,9 +20,9 @@ struct ModelInput {
   void clear() noexcept;
 };
 
-// Which inputs are read; all of them, except to find out what each is worth.
+// Which inputs are read; only experiments on their worth leave some out.
 struct ModelInputParts {
-  bool text = true;   // Texts and the names of exception types.
+  bool text = true;   // Texts and exception type names.
   bool codes = true;  // Codes as features.
   bool hints = true;  // What codes and rules suggest.
 };

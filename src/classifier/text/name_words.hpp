@@ -7,20 +7,20 @@
 
 namespace triage::inline v0_1::detail {
 
-// What a word may be at its place.
+// The roles a word can have beside a name.
 enum NameRole : std::uint16_t {
   noun = 1,       // "tool": a name may follow or be meant.
-  about = 2,      // "call", "arguments": what follows the noun then is not a name.
+  about = 2,      // "call", "arguments": after the noun; what follows is not a name.
   link = 4,       // "named", "the": between noun and name.
-  verdict = 8,    // "is", "not", "does": behind a name that is spoken of.
-  denial = 16,    // "unknown", "no", "such": in front of the noun.
-  listing = 32,   // "available", "valid": in front of what there is.
+  verdict = 8,    // "is", "not", "does": after a name in a statement about it.
+  denial = 16,    // "unknown", "no", "such": before the noun.
+  listing = 32,   // "available", "valid": before a list of what exists.
   calling = 64,   // "called", "requested": a name follows.
   joining = 128,  // "and", "or": between the items of a list.
-  pronoun = 256,  // "it", "this": no name.
+  pronoun = 256,  // "it", "this": not a name.
 };
 
-// The roles of a word, in any case; 0 for one that has none.
+// The roles of a word, ignoring case; 0 if it has none.
 [[nodiscard]] std::uint16_t name_roles(std::string_view word) noexcept;
 
 }  // namespace triage::inline v0_1::detail

@@ -10,14 +10,14 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t longest_line = 4096;  // Longer ones are data.
+constexpr std::size_t longest_line = 4096;  // Longer lines are data.
 constexpr std::size_t most_words = 400;
 
 bool is_letter_byte(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
 }
 bool is_word_byte(char c) { return is_letter_byte(c) || is_digit(c) || c == '_'; }
-// Inside a name, between two word bytes.
+// Characters allowed inside a name, between two word bytes.
 bool is_joining_byte(char c) {
   return c == '.' || c == '-' || c == '/' || c == '@' || c == '$' || c == ':';
 }
@@ -28,7 +28,7 @@ struct Word {
   std::size_t end = 0;
   std::uint16_t roles = 0;
   bool quoted = false;
-  bool shaped = false;  // snake_case, camelCase, a path, a version: no word of a sentence.
+  bool shaped = false;  // snake_case, camelCase, a path, a version: not an ordinary word.
   bool name = false;
 };
 
@@ -113,7 +113,7 @@ class NameFinder {
     std::size_t next = i + 1;
     while (next < words_.size() && next <= i + 3 && has(next, link) && !words_[next].quoted) ++next;
     if (next >= words_.size()) return;
-    // Another sentence, or a list.
+    // A new sentence, or a list.
     const std::string_view gap = line_.substr(words_[i].end, words_[next].begin - words_[i].end);
     if (gap.find_first_of(".;!?,>") != std::string_view::npos) return;
     if (is_clear_name(next)) {
@@ -148,7 +148,7 @@ class NameFinder {
                        [](const Word& word) { return (word.roles & noun) != 0; });
   }
 
-  // "only a_b and c_d are registered", where tools are spoken of.
+  // "only a_b and c_d are registered", in a line about tools.
   void beside_another(std::size_t i) {
     if (i + 1 >= words_.size() || !is_clear_name(i) || !follows_in_list(i)) return;
     const std::size_t next = has(i + 1, joining) && i + 2 < words_.size() ? i + 2 : i + 1;
@@ -208,7 +208,7 @@ class NameFinder {
     return words_[i].name || is_clear_name(i) || items >= 2 || ends_sentence(i);
   }
 
-  // Only a comma, a bar, quotes or "and" between this item and the next one.
+  // Only a comma, a bar, quotes or "and" separate this item from the next.
   [[nodiscard]] bool follows_in_list(std::size_t i) const {
     const std::string_view gap = between(i);
     const bool marks = gap.find_first_not_of(" ,|/'\"`&+") == std::string_view::npos;

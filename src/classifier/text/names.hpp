@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where names stand in a text: what a tool is called says nothing about what went wrong. Private.
+// Finds names in a text: what a tool is called says nothing about what went wrong. Private.
 
 #include <cstddef>
 #include <string>
@@ -14,17 +14,16 @@ struct NamePlace {
   std::size_t end = 0;
 };
 
-// Appends where, in one line, the names of tools, functions, commands, agents and models stand:
-// behind such a word ("tool refund", "model: gpt-x", "no such function 'f'"), in front of one ("x
-// is no known tool"), behind a call ("called x_y"), and in lists of what there is ("available: a,
-// b"). In order, without overlaps. Linear.
+// Appends the places of the names of tools, functions, commands, agents and models in one line:
+// after such a word ("tool refund", "model: gpt-x", "no such function 'f'"), before one ("x is no
+// known tool"), after a call ("called x_y"), and in lists ("available: a, b"). In order, without
+// overlaps. Linear.
 void find_names(std::string_view line, std::vector<NamePlace>& places);
 
-// False for words of which no name consists, such as two with a blank between them: the cheap
-// answer.
+// A quick check: false for words that cannot be part of a name, such as two separated by a blank.
 [[nodiscard]] bool may_be_in_name(std::string_view words) noexcept;
 
-// The line with every name replaced by one that says nothing.
+// The line with every name replaced by a neutral one.
 [[nodiscard]] std::string without_names(std::string_view line,
                                         const std::vector<NamePlace>& places);
 

@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view magic = "triageTM";
 constexpr std::uint32_t format_version = 5;
-constexpr float vector_length = 6;  // Of the features of one text, after normalisation.
-constexpr float least_length = 2;   // Of very short texts before it: they say little.
+constexpr float vector_length = 6;  // Of one text's features, after normalisation.
+constexpr float least_length = 2;   // Before normalisation; shorter texts say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
 constexpr std::size_t table_bytes = ModelParameters::table_rows * ModelParameters::row_size;
 
-// Visits the fields in the order of the file. Numbers are stored as this machine does, which is
-// little-endian with IEEE floats on everything that the library is built for.
+// Visits the fields in file order. Numbers are stored in the machine's format, which is
+// little-endian with IEEE floats on all supported platforms.
 template <class Parameters, class Visit>
 void visit_numbers(Parameters& parameters, Visit&& visit) {
   visit(parameters.temperatures.data(), sizeof parameters.temperatures);

@@ -48,7 +48,7 @@ constexpr std::array<Unit, 26> units{{
     {"byte", byte_size},  {"milliseconds", duration},
 }};
 
-// Numbers that say something by themselves: HTTP errors, exit statuses of shells and signals.
+// Meaningful numbers: HTTP errors, exit statuses of shells, and signals.
 bool is_telling_number(unsigned value) {
   return (value >= 400 && value <= 599) || (value >= 124 && value <= 143) ||
          (value >= 32600 && value <= 32603) || value == 32700;
@@ -97,7 +97,7 @@ class LineTokenizer {
     ++at_;
   }
 
-  // 'name', "name" or `name`: masked, and its words kept aside. False if it is not a name.
+  // 'name', "name" or `name`: masked, its words become inner tokens. False if not a name.
   bool quoted_name(char quote) {
     const bool after_word =
         at_ > 0 && (is_token_letter(line_[at_ - 1]) || is_digit(line_[at_ - 1]));
@@ -143,7 +143,7 @@ class LineTokenizer {
     return true;
   }
 
-  // "/app/main.go:3:6" ends with the name of a source file.
+  // Marks a path whose file name tells its kind: "/app/main.go:3:6".
   void file_kind(std::string_view path) {
     path = path.substr(0, path.find(':'));
     const std::size_t dot = path.rfind('.');
@@ -151,14 +151,14 @@ class LineTokenizer {
     if (const std::uint32_t kind = file_kind_mark(path.substr(dot + 1))) mark(kind);
   }
 
-  // True if the word from `begin` to here is the extension of a name: "main.go", no "a.b.c" or
+  // True if the word from `begin` to here is a file extension: "main.go", but not "a.b.c" or
   // "x.h(".
   [[nodiscard]] bool is_extension(std::size_t begin) const {
     if (begin < 2 || line_[begin - 1] != '.') return false;
     if (!is_token_letter(line_[begin - 2]) && !is_digit(line_[begin - 2])) return false;
     if (at_ == line_.size()) return true;
     const char next = line_[at_];
-    // "x.pas(29,14)" names a place in a file.
+    // "x.pas(29,14)" is a position in a file.
     if (next == '(' && at_ + 1 < line_.size() && is_digit(line_[at_ + 1])) return true;
     return next != '.' && next != '_' && next != '(' && next != '-';
   }
@@ -204,7 +204,7 @@ class LineTokenizer {
     mark(mark_hash(digits >= 4 && !broken ? "<N>" : "<n>"), TokenKind::number);
   }
 
-  // The unit behind a number, with or without a blank between them.
+  // The unit after a number, with or without a space.
   std::uint32_t take_unit() {
     std::size_t begin = at_;
     if (begin < line_.size() && line_[begin] == ' ') ++begin;
@@ -217,7 +217,7 @@ class LineTokenizer {
     }
     if (end == begin || (end < line_.size() && is_token_letter(line_[end]))) return 0;
     const std::string_view given(name, end - begin);
-    if (begin > at_ && given.size() < 2) return 0;  // "3 s" may be anything.
+    if (begin > at_ && given.size() < 2) return 0;  // "3 s" is ambiguous.
     for (const Unit& unit : units) {
       if (unit.name != given) continue;
       at_ = end;
@@ -226,7 +226,7 @@ class LineTokenizer {
     return 0;
   }
 
-  // "3 of 7", "3/7", "3 out of 7", behind the first number.
+  // "3 of 7", "3/7", "3 out of 7", after the first number.
   bool n_of_m() {
     const std::string_view rest = line_.substr(at_);
     std::size_t skip = 0;
@@ -276,7 +276,7 @@ class LineTokenizer {
            kind_of(line_[at_ + 3]) == CharKind::lower;
   }
 
-  // Chinese, Japanese: no blanks between words, so every two characters are one.
+  // Chinese, Japanese: there are no spaces between words, so each pair of characters is a token.
   [[nodiscard]] bool ideographic() const {
     const auto byte = static_cast<unsigned char>(line_[at_]);
     return byte >= 0xE3 && byte <= 0xE9 && at_ + 3 <= line_.size();
@@ -288,7 +288,7 @@ class LineTokenizer {
       const std::size_t first = at_;
       at_ += 3;
       const bool pair = at_ < line_.size() && ideographic();
-      if (!pair && first > begin) return;  // The last one stands in a pair already.
+      if (!pair && first > begin) return;  // The last character is already in a pair.
       std::uint32_t hash = hash_seed;
       for (const char byte : line_.substr(first, pair ? 6 : 3)) {
         hash = hash_byte(hash, static_cast<unsigned char>(byte));
@@ -309,7 +309,7 @@ class LineTokenizer {
     return true;
   }
 
-  // One word up to where it ends or CamelCase changes.
+  // One word, up to its end or a change in CamelCase.
   void word(TokenKind kind) {
     if (ideographic()) {
       ideographs();

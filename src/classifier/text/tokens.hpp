@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A failure's text as a stream of words in which names, numbers and places are masked. Private.
+// Splits a failure's text into words, masking names, numbers and places. Private.
 
 #include "classifier/text/lexicon.hpp"
 
@@ -11,10 +11,10 @@
 namespace triage::inline v0_1::detail {
 
 enum class TokenKind : std::uint8_t {
-  word,    // One word, lower-cased; parts of CamelCase and snake_case names are words of their own.
-  inner,   // The same inside a quoted name.
+  word,    // One word in lower case; CamelCase and snake_case names are split.
+  inner,   // The same, inside a quoted name.
   number,  // Masked, apart from status codes and the like.
-  name,    // A quoted name, as a whole.
+  name,    // A quoted name as a whole.
   place,   // A URL, a path.
   mark,    // A duration, a size, "3 of 7", a stack frame, a line's end …
 };

@@ -101,7 +101,7 @@ std::optional<int> zone_offset(std::string_view text) {
   return text[0] == '-' ? -minutes : minutes;
 }
 
-// Reads a moment part by part, until something is none.
+// Reads a point in time part by part, up to the first text that is not a part.
 class MomentReader {
  public:
   explicit MomentReader(std::string_view text) : rest_(text) {}
@@ -275,7 +275,7 @@ class MomentReader {
     if (!day_) return std::nullopt;
     const int this_year = static_cast<int>(std::chrono::year_month_day(today).year());
     auto days = days_since_1970(year_.value_or(this_year), *month_, *day_);
-    // Yesterday is over; a day of last spring, named without a year, is one of next spring.
+    // A past date without a year means next year; yesterday is past, today is not.
     if (days && !year_ && (*at(*days) + day_seconds) * 1000 <= now_ms) {
       days = days_since_1970(this_year + 1, *month_, *day_);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Points in time as headers and texts name them, in seconds since 1970. What lies between two
-// seconds is rounded up: whoever waits for it must not come early. Private.
+// Points in time as written in headers and texts, in seconds since 1970. Fractions are rounded up,
+// so that nobody waits too short. Private.
 
 #include "triage/clock.hpp"
 
@@ -19,10 +19,10 @@ namespace triage::inline v0_1::detail {
 // Seconds or milliseconds since 1970, of the years 2001 to 2286: "1792576860", "1792576860123".
 [[nodiscard]] std::optional<std::int64_t> parse_epoch(std::string_view text);
 
-// The moment that a text begins with, as people and machines write it: "2026-12-01 at 00:00 UTC",
-// "Oct 21, 2026, 10:00 AM (PDT)", "Wed, 21 Oct 2026 10:00:30 GMT", "10:30 UTC", "3pm", 1792576860.
-// What is left out comes from `now`: a time without a day is the next such time, a day without a
-// year the next such day, a day without a time its beginning. Without a zone it is UTC.
+// The point in time at the start of a text, as people and machines write it: "2026-12-01 at 00:00
+// UTC", "Oct 21, 2026, 10:00 AM (PDT)", "Wed, 21 Oct 2026 10:00:30 GMT", "10:30 UTC", "3pm",
+// 1792576860. `now` supplies what is missing: a time without a day is the next such time, a day
+// without a year the next such day, a day without a time its beginning. The default zone is UTC.
 [[nodiscard]] std::optional<std::int64_t> read_moment(std::string_view text, WallTime now);
 
 }  // namespace triage::inline v0_1::detail

@@ -31,7 +31,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Longer waits than a Duration can hold (292 years) become the longest one.
+// Waits beyond the range of Duration (292 years) become its maximum.
 Duration from_seconds(double seconds) {
   constexpr double most = 9.2e18;
   const double nanoseconds = std::round(seconds * 1e9);
@@ -46,18 +46,18 @@ std::string lower_case(std::string_view text) {
   return all;
 }
 
-constexpr std::size_t longest_named_wait = 48;  // Behind the phrase that introduces it.
-constexpr std::size_t longest_phrase = 512;     // That introduces it; of longer ones the end.
+constexpr std::size_t longest_named_wait = 48;  // After the phrase that introduces it.
+constexpr std::size_t longest_phrase = 512;     // Of longer introductions only the end is read.
 constexpr std::size_t longest_length = 4096;    // "1 hour, 30 minutes and 5 seconds" has 32.
-constexpr std::size_t most_headers = 512;       // No answer of a server has more.
+constexpr std::size_t most_headers = 512;       // Real responses have fewer.
 
-// What says directly how long to wait, in the order in which it is believed.
+// Headers that say directly how long to wait, in order of precedence.
 constexpr std::string_view wait_headers[] = {"retry-after", "x-ratelimit-reset-after",
                                              "ratelimit-reset", "x-ratelimit-reset",
                                              "x-rate-limit-reset"};
 
-// When one of several limits is full again, as OpenAI, Anthropic and others send it with every
-// answer: x-ratelimit-reset-tokens, anthropic-ratelimit-requests-reset.
+// When one of several limits is replenished; OpenAI, Anthropic and others send it with every
+// response: x-ratelimit-reset-tokens, anthropic-ratelimit-requests-reset.
 bool is_reset_header(std::string_view name) {
   constexpr std::string_view first = "x-ratelimit-reset-";
   constexpr std::string_view last = "-reset";
@@ -131,7 +131,7 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-// What may stand between two parts: "1 hour and 30 minutes", "1 hour, 30 minutes".
+// Skips what may separate two parts: "1 hour and 30 minutes", "1 hour, 30 minutes".
 void skip_joint(std::string_view& text) {
   std::string_view rest = text;
   while (!rest.empty() && (rest.front() == ' ' || rest.front() == ',')) rest.remove_prefix(1);
@@ -141,7 +141,7 @@ void skip_joint(std::string_view& text) {
   if (number_follows) text = rest;
 }
 
-// "01:30:00", as .NET and Azure write lengths of time.
+// "01:30:00", as .NET and Azure write durations.
 std::optional<double> clock_length(std::string_view text) {
   constexpr std::string_view form = "00:00:00";
   if (text.size() != form.size()) return std::nullopt;
@@ -152,8 +152,8 @@ std::optional<double> clock_length(std::string_view text) {
   return two(0) * 3600.0 + two(3) * 60.0 + two(6);
 }
 
-// Takes "6m0s" off the front of `text`. A number whose unit is unknown counts as `bare` seconds,
-// and ends it.
+// Takes "6m0s" off the front of `text`. A number without a known unit counts as `bare` seconds and
+// ends the duration.
 std::optional<double> take_length(std::string_view& text, double bare = 1) {
   double seconds = 0;
   bool any = false;
@@ -232,7 +232,7 @@ RetryAfter from_header(const Failure& failure, std::string_view name, std::strin
           .note = std::string(name) + " is neither a length nor a date"};
 }
 
-// The unit of a number without one is in the name in front of it, if at all: "retry_after_ms": 5.
+// A number without a unit may have it in the name before it: "retry_after_ms": 5.
 double unit_in_name(std::string_view name) {
   while (!name.empty() && !is_letter(name.back())) name.remove_suffix(1);
   for (const std::string_view unit : {"ms", "millis", "milliseconds"}) {
@@ -244,7 +244,7 @@ double unit_in_name(std::string_view name) {
   return 1;
 }
 
-// The first length of time in a phrase: "try again in 6m0s" -> 6 minutes.
+// The first duration in a phrase: "try again in 6m0s" -> 6 minutes.
 std::optional<Duration> find_length(std::string_view phrase) {
   for (std::size_t at = 0; at < phrase.size(); ++at) {
     if (!is_digit(phrase[at])) continue;
@@ -306,8 +306,8 @@ RetryAfter find_retry_after(const Failure& failure, Clock* clock) {
     if (found.wait) return found;
     if (useless.note.empty()) useless = std::move(found);
   }
-  // These come with every answer, so they say something only where a limit was hit. With limits of
-  // several things at once, the last one to be full again counts.
+  // These come with every response, so they only matter if a limit was hit. Of several limits, the
+  // last one to be replenished counts.
   RetryAfter longest;
   if (failure.http_status != 429) return useless;
   for (const auto& [name, value] : headers_of(failure)) {

@@ -13,14 +13,14 @@ namespace triage::inline v0_1::detail {
 struct RetryAfter {
   std::optional<Duration> wait{};  // Never negative; at most what a Duration can hold.
   std::string source{};            // The header's name in lower case, or "retry_after".
-  std::string note{};              // Set instead of `wait` if a header was there but of no use.
+  std::string note{};              // Set instead of `wait` if a header was present but unusable.
 };
 
 // From the failure's own field, else from its headers: retry-after-ms, retry-after,
 // x-ratelimit-reset-after, ratelimit-reset, x-ratelimit-reset; else, with status 429, the longest
-// of the resets that belong to one of several limits (x-ratelimit-reset-tokens). Each is a length
-// ("20", "6m0s") or a moment (HTTP date, RFC 3339, seconds or milliseconds since 1970), which is
-// measured against the date header, without one against the clock, if there is any.
+// of the resets of several limits (x-ratelimit-reset-tokens). Each is a duration ("20", "6m0s") or
+// a point in time (HTTP date, RFC 3339, seconds or milliseconds since 1970), relative to the date
+// header, or else to the clock, if there is one.
 [[nodiscard]] RetryAfter find_retry_after(const Failure& failure, Clock* clock = nullptr);
 
 // "1.5", "20s", "6m0s", "1h 30 min", "250 ms", "two" -> empty. A bare number is in seconds.
@@ -31,10 +31,10 @@ struct RetryAfter {
 
 struct WaitInText {
   std::optional<Duration> wait{};
-  bool undated = false;  // A moment is named, and nothing tells what time it is.
+  bool undated = false;  // A point in time is named, but the current time is unknown.
 };
-// What the phrase, a part of the text that a rule has found, asks for: the moment that it names
-// ("resets at 2026-12-01 00:00 UTC"), else, unless only a date will do, the length of time.
+// What the phrase, a part of the text found by a rule, asks for: the point in time it names
+// ("resets at 2026-12-01 00:00 UTC") or else, unless date_only, the duration.
 [[nodiscard]] WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_only,
                                    const Failure& failure, Clock* clock);
 

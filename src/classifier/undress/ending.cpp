@@ -10,7 +10,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::ptrdiff_t most_message_lines = 6;  // A message may have as many, and is read whole.
+constexpr std::ptrdiff_t most_message_lines = 6;  // A message of up to as many is read whole.
 constexpr std::size_t longest_ending = 2'000;
 constexpr int few_lines = 3;
 

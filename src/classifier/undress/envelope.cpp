@@ -12,20 +12,19 @@ namespace {
 
 using namespace undressing;
 
-constexpr std::size_t deepest = 24;        // Objects in objects; what lies deeper is skipped.
+constexpr std::size_t deepest = 24;        // Nested objects; deeper ones are skipped.
 constexpr std::size_t most_encodings = 4;  // JSON in a string in JSON …
 constexpr std::size_t most_messages = 12;
 constexpr std::size_t most_candidates = 4;  // Places where an envelope may begin.
 constexpr std::size_t longest_code = 64;
 
-// Reads JSON as it is found in the wild: cut off, in single quotes, with True and None, with line
-// ends inside strings. It reads from left to right once and keeps no tree.
+// Reads JSON as found in practice: truncated, with single quotes, True and None, or line breaks
+// inside strings. Reads from left to right once and builds no tree.
 class EnvelopeReader {
  public:
   explicit EnvelopeReader(std::string_view text) : text_(text) {}
 
-  // True if an object or array with what somebody said begins at `at` and nothing but closing
-  // marks follows it.
+  // True if an object or array with a message begins at `at` and only closing marks follow it.
   bool read(std::size_t at) {
     at_ = at;
     value(Role::other, 0);
@@ -34,7 +33,7 @@ class EnvelopeReader {
     return at_ >= text_.size();
   }
 
-  // Messages found, then what codes add.
+  // The messages found, followed by what the codes add.
   [[nodiscard]] std::vector<std::string> take() {
     if (!codes_.empty() && !messages_.empty()) messages_.push_back(std::move(codes_));
     return std::move(messages_);
@@ -80,7 +79,7 @@ class EnvelopeReader {
         const std::string key = name();
         blanks();
         if (at_ < text_.size() && text_[at_] != ':' && text_[at_] != '=') {
-          whole_ = false;  // No object: a set of names, or prose in braces.
+          whole_ = false;  // Not an object: a set of names, or prose in braces.
           return;
         }
         ++at_;
@@ -107,7 +106,7 @@ class EnvelopeReader {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  // A string without its quotes, escapes read.
+  // A string without its quotes, unescaped.
   std::string string() {
     const char quote = text_[at_++];
     std::string out;
@@ -121,11 +120,11 @@ class EnvelopeReader {
       if (at_ >= text_.size() || text_[at_] == quote) break;
       const char c = text_[at_++];
       if (c == '\n') {
-        out += ' ';  // JSON has no line ends inside strings: somebody broke the line.
+        out += ' ';  // Strict JSON has no line breaks inside strings.
       } else if (at_ < text_.size()) {
         escaped(out);
       } else {
-        out += c;  // The text was cut off behind a backslash.
+        out += c;  // The text was truncated after a backslash.
       }
     }
     if (at_ < text_.size()) ++at_;
@@ -192,7 +191,7 @@ class EnvelopeReader {
     if (role == Role::wait && !given.empty() && is_digit(given.front())) wait(given);
   }
 
-  // A status or a JSON-RPC code says something; 400 and 500 are sent for whatever happens.
+  // Only a specific status or JSON-RPC code is informative; 400 and 500 are sent for everything.
   void number(std::string_view given) {
     const bool rpc = given.size() == 6 && given.starts_with("-32");
     const bool status = given.size() == 3 && (given[0] == '4' || given[0] == '5') &&
@@ -242,7 +241,7 @@ class EnvelopeReader {
   }
 
   static bool has_something(std::string_view text) { return !trimmed(text).empty(); }
-  // "rate_limit_exceeded", "PERMISSION_DENIED": a name where words could stand.
+  // "rate_limit_exceeded", "PERMISSION_DENIED": a name in place of words.
   static bool is_code_like(std::string_view text) {
     return text.find('_') != std::string_view::npos &&
            std::all_of(text.begin(), text.end(), [](char c) { return is_word(c) || c == '.'; });
@@ -252,7 +251,7 @@ class EnvelopeReader {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
 
-  // Over what is nested too deeply.
+  // Skips what is nested too deeply.
   void skip_nested() {
     std::size_t open = 0;
     while (at_ < text_.size()) {
@@ -286,7 +285,7 @@ bool may_begin(std::string_view text, std::size_t at) {
                                 (text[next] == '\\' && next + 1 < text.size()));
 }
 
-// Quotes that were escaped once more, around everything or nothing: {\"error\": …}.
+// Unescapes quotes that were escaped once more: {\"error\": …}.
 std::string with_plain_quotes(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -296,7 +295,7 @@ std::string with_plain_quotes(std::string_view text) {
   return out;
 }
 
-// Lines in front of a body that name no failure: headers of HTTP, fields of an event stream.
+// Lines before a body that name no failure: HTTP headers, fields of an event stream.
 std::vector<std::string_view> told_before(std::string_view before) {
   const std::string_view start = trimmed(before);
   const bool message =
@@ -315,7 +314,7 @@ std::vector<std::string_view> told_before(std::string_view before) {
   return kept;
 }
 
-// The content of a text that is one quoted string, as languages print it: "…", b'…', u"…".
+// The content of a text that is a single quoted string in a language's notation: "…", b'…', u"…".
 std::optional<std::string> unquoted(std::string_view text) {
   const std::string_view inside = trimmed(text);
   const std::size_t quote = !inside.empty() && is_letter(inside[0]) ? 1 : 0;
@@ -324,7 +323,7 @@ std::optional<std::string> unquoted(std::string_view text) {
   if ((c != '"' && c != '\'' && c != '`') || inside.back() != c) return std::nullopt;
   std::string out;
   for (std::size_t i = quote + 1; i + 1 < inside.size(); ++i) {
-    if (inside[i] == c) return std::nullopt;  // Several.
+    if (inside[i] == c) return std::nullopt;  // More than one string.
     if (inside[i] == '\\' && i + 2 < inside.size()) {
       ++i;
       out += inside[i] == 'n' ? '\n' : inside[i] == 't' ? '\t' : inside[i];

@@ -12,11 +12,11 @@ namespace {
 using namespace undressing;
 
 struct KnownKey {
-  std::string_view name;  // In lower case, without "_", "-", "@".
+  std::string_view name;  // In lower case, without "_", "-", "@" and ".".
   Role role;
 };
 
-// What servers, SDKs and loggers call what they say.
+// What servers, SDKs and loggers call their messages.
 constexpr KnownKey known_keys[] = {
     {"body", Role::message},
     {"cause", Role::message},

@@ -12,7 +12,7 @@ using namespace undressing;
 
 constexpr char escape = '\x1b';
 constexpr char bell = '\x07';
-constexpr std::size_t longest_command = 2048;  // Titles and links that terminals are told.
+constexpr std::size_t longest_command = 2048;  // Titles and links sent to terminals.
 
 // Bytes that may begin something to remove.
 constexpr std::array<bool, 256> suspects = [] {
@@ -24,14 +24,14 @@ constexpr std::array<bool, 256> suspects = [] {
 }();
 bool is_suspect(char c) { return suspects[static_cast<unsigned char>(c)]; }
 
-// The length of "1;31m" and the like, from behind the bracket; as much of it as is there.
+// The length of "1;31m" and the like after the bracket, even if truncated.
 std::size_t control_sequence(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
   return std::min(end + 1, text.size());
 }
 
-// "31m" behind a bracket whose escape was lost: colours only, "[4;" may be anything.
+// "31m" after a bracket whose escape was lost: colours only, because "[4;" may be anything.
 std::size_t bare_colour(std::string_view text) {
   std::size_t end = 0;
   bool digit = false;
@@ -42,7 +42,7 @@ std::size_t bare_colour(std::string_view text) {
   return digit && end < text.size() && text[end] == 'm' ? end + 1 : 0;
 }
 
-// The length of what an escape begins, itself not counted.
+// The length of the sequence after an escape character.
 std::size_t escape_sequence(std::string_view text) {
   if (text.empty()) return 0;
   if (text[0] == '[') return 1 + control_sequence(text.substr(1));
@@ -54,13 +54,13 @@ std::size_t escape_sequence(std::string_view text) {
       if (i + 1 < text.size() && text[i + 1] == '\\') return i + 2;
       break;
     }
-    return 1;  // It does not end: only its beginning goes.
+    return 1;  // Unterminated: only its beginning is removed.
   }
   if (text[0] >= 0x20 && text[0] < 0x30) return std::min<std::size_t>(2, text.size());
   return text[0] >= 0x30 && text[0] < 0x7F ? 1 : 0;
 }
 
-// Escapes that were written out: "\x1b[31m", "\u001b[0m", "^[[1m". Length of the whole, or 0.
+// Escapes in written form: "\x1b[31m", "\u001b[0m", "^[[1m". Returns the total length, or 0.
 std::size_t written_escape(std::string_view text) {
   for (const std::string_view spelt :
        {"\\x1b", "\\x1B", "\\u001b", "\\u001B", "\\033", "\\e", "^[", "\xE2\x90\x9B"}) {
@@ -71,7 +71,7 @@ std::size_t written_escape(std::string_view text) {
   return 0;
 }
 
-// Characters without width, marks of direction, the mark of byte order.
+// Zero-width characters, direction marks, byte order marks.
 std::size_t invisible(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (text.size() >= 2 && byte(0) == 0xC2) return byte(1) == 0xAD ? 2 : 0;
@@ -84,7 +84,7 @@ std::size_t invisible(std::string_view text) {
   return marks || joiners ? 3 : 0;
 }
 
-// Blanks of other widths.
+// Spaces of unusual width.
 std::size_t odd_blank(std::string_view text) {
   if (text.starts_with("\xC2\xA0")) return 2;
   if (text.starts_with("\xE2\x80\xAF") || text.starts_with("\xE3\x80\x80")) return 3;

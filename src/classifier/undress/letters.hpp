@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Kinds of characters, and reading a text from left to right. Private to this room.
+// Character classes, and reading a text from left to right. Private to this room.
 
 #include <algorithm>
 #include <array>

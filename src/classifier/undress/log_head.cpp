@@ -13,12 +13,12 @@ using namespace undressing;
 constexpr int most_items = 14;
 constexpr std::size_t longest_head = 240;
 
-// What a line begins with before its words: items in any order, one of which only logs have.
+// The head of a log line: items in any order, at least one of which occurs only in logs.
 class HeadReader {
  public:
   explicit HeadReader(std::string_view line) : line_{line} {}
 
-  // The place where the words begin; 0 if the line has no head.
+  // Where the message begins; 0 if the line has no head.
   std::size_t run() {
     line_.blanks();
     if (klog() || workflow_command()) return line_.at;
@@ -55,7 +55,7 @@ class HeadReader {
     return true;
   }
 
-  // "ERROR", "error" behind a time or before a colon that a logger follows.
+  // "ERROR", "error" after a time, or before a colon and a logger's name.
   bool take_log_level() {
     const std::size_t begin = line_.at;
     const Level found = take_level(line_, timed_ && level_ == Level::none);
@@ -141,7 +141,7 @@ class HeadReader {
     return false;
   }
 
-  // "web-1  | ": a program that shows the output of several.
+  // "web-1  | ": the prefix of a program that shows several outputs.
   bool container() {
     const std::size_t begin = line_.at;
     const std::string_view name =
@@ -154,14 +154,14 @@ class HeadReader {
     return false;
   }
 
-  // Behind the time of a syslog: host and program, or host, program, process, message, data.
+  // After a syslog time: host and program, or host, program, process, message, data.
   bool syslog_fields() {
     if (!timed_ || fields_read_) return false;
     const std::size_t begin = line_.at;
     const auto field = [&] {
       return line_.take_while([](char c) { return !is_space(c) && c != '['; });
     };
-    if (syslog_) {  // RFC 5424: four fields, then data in brackets or a dash.
+    if (syslog_) {  // RFC 5424: four fields, then bracketed data or a dash.
       int fields = 0;
       while (fields < 4 && !field().empty() && line_.take(' ')) ++fields;
       const bool data = line_.next() == '[' || (line_.next() == '-' && is_blank(line_.next(1)));
@@ -187,7 +187,7 @@ class HeadReader {
     return false;
   }
 
-  // What Kubernetes and Docker write behind the time.
+  // What Kubernetes and Docker write after the time.
   bool stream() {
     for (const std::string_view name : {"stderr F ", "stdout F ", "stderr P ", "stdout P "}) {
       if (line_.take(name)) return true;
@@ -227,7 +227,7 @@ class HeadReader {
     return false;
   }
 
-  // Between items; a dash or a bar that no item follows ends the head.
+  // Between items; a dash or bar with no item after it ends the head.
   bool separator() {
     for (const std::string_view mark : {"- ", "| ", ": ", "\xE2\x80\x94 ", "\xE2\x80\x93 ", ">> ",
                                         "> ", "--- ", "|| ", "\xC2\xBB "}) {
@@ -245,7 +245,7 @@ class HeadReader {
   bool fields_read_ = false;
 };
 
-// "level=error msg="…" err=…": what the members say that hold words. Empty if it is no such line.
+// "level=error msg="…" err=…": the values that contain words. Empty if it is not such a line.
 std::string said_by_pairs(std::string_view line) {
   Reader reader{line};
   std::string said;
@@ -274,7 +274,7 @@ bool cut_log_heads(std::string& text) {
     if (!out.empty()) out += '\n';
     HeadReader head(line);
     const std::size_t begin = head.run();
-    // What is indented behind a container's name may be a stack trace.
+    // Indented text after a container's name may be a stack trace.
     std::string_view words = line.substr(begin);
     while (!words.empty() && is_space(words.back())) words.remove_suffix(1);
     const std::string said = said_by_pairs(words);
@@ -283,7 +283,7 @@ bool cut_log_heads(std::string& text) {
       continue;
     }
     changed = true;
-    // Errors are what is asked about; that a line is less is worth knowing.
+    // Errors are the default; only a lower level is worth stating.
     if (head.level() == Level::warning) out += "warning: ";
     if (head.level() == Level::info) out += "info: ";
     out += said.empty() ? words : std::string_view(said);

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "M
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> days{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 
-// The reader goes back where a part turns out to be none.
+// Restores the reader if the part is not there.
 template <class Read>
 bool whole(Reader& reader, Read read) {
   const std::size_t begin = reader.at;
@@ -108,7 +108,7 @@ Level level_named(std::string_view word, bool any_case) {
   return Level::none;
 }
 
-// Words that a message begins with as a program's name stands in a log.
+// Words that start a message but look like a program's name in a log.
 bool begins_message(std::string_view word) {
   for (const std::string_view known :
        {"error",     "errors",       "failed",     "failure",   "timeout",    "warning",  "fatal",
@@ -173,7 +173,7 @@ Level take_level(Reader& reader, bool any_case) {
   const std::string_view word = reader.take_while(is_letter);
   const Level level = level_named(word, any_case);
   const bool ends = ends_here(reader) || reader.next() == '/' || reader.next() == '!';
-  // "error: …" behind a time is a level; "error while …" is a sentence.
+  // "error: …" after a time is a level; "error while …" is a sentence.
   const bool upper = !word.empty() && is_upper(word.back());
   const bool sentence = !upper && is_blank(reader.next()) && is_lower(reader.next(1));
   if (level == Level::none || !ends || sentence) {
@@ -240,7 +240,7 @@ bool take_logger(Reader& reader) {
   const bool dotted = name.find_first_of("._/:") < name.size() - 1;
   if (dashed && (dotted || !begins_message(name))) return true;
   if (!dotted) return false;
-  if (name.ends_with(":")) {  // "my_crate::agent: ", but no exception's name.
+  if (name.ends_with(":")) {  // "my_crate::agent: ", but not an exception's name.
     const std::size_t last = name.find_last_of(".:/", name.size() - 2);
     const char first = last == std::string_view::npos ? name.front() : name[last + 1];
     return is_lower(first) || is_digit(first);

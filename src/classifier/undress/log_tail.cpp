@@ -15,7 +15,7 @@ using namespace undressing;
 constexpr int most_tails = 6;
 constexpr std::size_t longest_tail = 400;
 
-// Keys as they are written with blanks: "request id", "took", "trace id".
+// Keys written with spaces: "request id", "took", "trace id".
 std::string_view spelt_key(std::string_view text) {
   constexpr std::array<std::string_view, 26> keys{
       "request id",  "request-id",    "request_id", "requestid", "req id",  "req",
@@ -63,7 +63,7 @@ bool is_request_detail(std::string_view part) {
   return false;
 }
 
-// How long something took. By itself it may be what failed: "no answer (30 s)".
+// A duration. By itself it may be what failed: "no answer (30 s)".
 bool is_time_taken(std::string_view part) {
   part = trimmed(part);
   for (const std::string_view word : {"in ", "after "}) {
@@ -75,7 +75,7 @@ bool is_exact_time(std::string_view part) {
   return is_time_taken(part) && (part.ends_with("ms") || part.find('.') != std::string_view::npos);
 }
 
-// Every part that commas, bars or blanks between pairs divide is metadata.
+// Whether all parts separated by commas, bars or spaces are metadata.
 bool is_all_metadata(std::string_view inside) {
   inside = trimmed(inside);
   if (is_request_detail(inside)) return true;
@@ -108,7 +108,7 @@ bool is_all_metadata(std::string_view inside) {
   return pairs > 0;
 }
 
-// Where a group in brackets at the end begins, if it is metadata.
+// Where a trailing group in brackets begins, if it is metadata.
 std::size_t bracketed_tail(std::string_view text) {
   const char close = text.back();
   const char open = close == ')' ? '(' : close == ']' ? '[' : close == '}' ? '{' : '\0';
@@ -121,7 +121,7 @@ std::size_t bracketed_tail(std::string_view text) {
   return is_all_metadata(inside) || is_exact_time(inside) ? begin : text.size();
 }
 
-// "… trace_id=4f… attempt=2": pairs behind the words.
+// "… trace_id=4f… attempt=2": pairs after the message.
 std::size_t paired_tail(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0) {
@@ -137,7 +137,7 @@ std::size_t paired_tail(std::string_view text) {
   return begin;
 }
 
-// The last place of a mark, found by the rarest of its characters: most texts have none of them.
+// The last occurrence of a mark, found by its rarest character, which most texts lack.
 struct TailMark {
   std::string_view text;
   std::size_t rarest;

@@ -14,13 +14,13 @@ using namespace undressing;
 constexpr std::size_t longest_tag = 2048;
 constexpr std::size_t longest_entity = 10;
 
-// Elements that stand inside a line; all others end one.
+// Elements inside a line; all others end it.
 constexpr std::array<std::string_view, 20> inline_tags{
     "a", "abbr", "b",     "big",  "code",   "em",  "font", "i",  "kbd", "mark",
     "s", "samp", "small", "span", "strong", "sub", "sup",  "tt", "u",   "var"};
-// Elements whose content nobody reads.
+// Elements whose content is not shown.
 constexpr std::array<std::string_view, 4> hidden_tags{"script", "style", "svg", "noscript"};
-// Elements by which HTML and the XML of servers are known.
+// Elements that identify HTML and servers' XML.
 constexpr std::array<std::string_view, 41> known_tags{"!doctype",
                                                       "?xml",
                                                       "html",
@@ -75,7 +75,7 @@ std::string_view tag_name(std::string_view text, std::size_t open) {
   return text.substr(begin, end - begin);
 }
 
-// The ids and times in the XML of servers.
+// Ids and times in servers' XML.
 bool is_metadata(std::string_view name) {
   for (const std::string_view known :
        {"requestid", "hostid", "traceid", "timestamp", "request_id", "date", "path", "instance"}) {
@@ -93,7 +93,7 @@ constexpr Entity entities[] = {
     {"&nbsp;", " "},  {"&ndash;", "-"},  {"&mdash;", " - "}, {"&hellip;", "…"}, {"&lsquo;", "'"},
     {"&rsquo;", "'"}, {"&ldquo;", "\""}, {"&rdquo;", "\""}};
 
-// Appends what an entity stands for and gives its length, 0 if it is none.
+// Appends the character of an entity and returns the entity's length; 0 if it is not one.
 std::size_t read_entity(std::string_view text, std::string& out) {
   for (const Entity& entity : entities) {
     if (!text.starts_with(entity.name)) continue;
@@ -128,7 +128,7 @@ class MarkupReader {
       }
       const char c = text_[at_++];
       const bool blank = is_blank(c);
-      // What a line is indented by tells frames of a trace and lines of source apart.
+      // Indentation distinguishes stack frames from lines of source.
       if (!blank) line_begun_ = c != '\n';
       if (!blank || !line_begun_) {
         out_ += c;
@@ -145,7 +145,7 @@ class MarkupReader {
     if (!out_.empty() && out_.back() != '\n') out_ += '\n';
   }
 
-  // Over a tag, a comment, or an element that is not shown. False if a "<" is just that.
+  // Skips a tag, a comment, or a hidden element. False if "<" is just a character.
   bool tag() {
     if (text_.substr(at_, 4) == "<!--") return skip_to("-->");
     if (text_.substr(at_, 9) == "<![CDATA[") {
@@ -171,7 +171,7 @@ class MarkupReader {
     return true;
   }
 
-  // False, and to the end, if it is not there.
+  // False, having skipped to the end, if it is not there.
   bool skip_to(std::string_view mark) {
     const std::size_t found = text_.find(mark, at_);
     at_ = found == std::string_view::npos ? text_.size() : found + mark.size();
@@ -181,7 +181,7 @@ class MarkupReader {
   std::string_view text_;
   std::size_t at_ = 0;
   std::string out_{};
-  bool line_begun_ = false;  // More than its indentation is there.
+  bool line_begun_ = false;  // More than indentation was written.
 };
 
 // "nginx/1.22.1", "Apache/2.4.57 (Debian) Server at …"
@@ -200,7 +200,7 @@ bool is_server_name(std::string_view line) {
   return false;
 }
 
-// "500 Internal Server Error", "HTTP Status 400 – Bad Request": the envelope's, if more is said.
+// "500 Internal Server Error", "HTTP Status 400 – Bad Request": dropped if there is more text.
 bool is_common_headline(std::string_view line) {
   const bool common =
       line.find("500") != std::string_view::npos || line.find("400") != std::string_view::npos;
@@ -213,7 +213,7 @@ bool is_common_headline(std::string_view line) {
          line.find("Error") != std::string_view::npos;
 }
 
-// Fences, quotes and emphasis of Markdown around the whole.
+// Removes Markdown fences, quotes and emphasis around the whole text.
 bool unmark(std::string& text) {
   const std::string_view inside = trimmed(text);
   if (inside.starts_with("```")) {
@@ -239,7 +239,7 @@ bool unmark(std::string& text) {
 }
 
 bool is_markup(std::string_view text) {
-  constexpr std::size_t searched = 400;  // What is none at its beginning is none.
+  constexpr std::size_t searched = 400;  // Markup shows at the beginning.
   std::size_t known = 0;
   for (std::size_t at = text.find('<'); at < std::min(text.size(), searched);
        at = text.find('<', at + 1)) {

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 25> work_nouns{
 constexpr std::array<std::string_view, 13> failing_verbs{
     "failed",  "errored", "crashed", "raised", "threw",  "broke",       "died",
     "failure", "failing", "fails",   "error",  "errors", "unsuccessful"};
-// Then the work goes on, or the words say more than where.
+// Then the work continues, or the words say more than where it failed.
 constexpr std::array<std::string_view, 12> other_words{
     "retry",   "retrying", "retried",    "again",     "ignored", "ignoring",
     "skipped", "skipping", "continuing", "recovered", "not",     "no"};
@@ -33,7 +33,7 @@ bool is_number(std::string_view word) {
 struct Prefix {
   std::array<std::string_view, most_words> words{};
   std::size_t count = 0;
-  bool whole = true;  // All of its words are there.
+  bool whole = true;  // No words were left out.
 
   explicit Prefix(std::string_view text) {
     Reader reader{text};
@@ -66,7 +66,7 @@ bool tells_progress(std::string_view text) {
   const std::size_t noun = prefix.find([](auto w) { return is_one_of(work_nouns, w); });
   if (verb == prefix.count || noun == prefix.count) return false;
   constexpr std::size_t near = 5;
-  // The work itself failed, or the error was in it; what it was about comes behind.
+  // The work itself failed, or an error occurred in it; details follow.
   return noun <= near && verb <= noun + near &&
          (noun < verb || prefix.find(is_number) < prefix.count || prefix.count <= 4);
 }
@@ -94,12 +94,12 @@ std::size_t counter_at_start(std::string_view text) {
   if (bracket ? !(reader.take(']') || reader.take(')')) : !of) return 0;
   if (bracket && !of && text.find_first_of("0123456789") == 1) return 0;  // A code: "[13] …".
   const bool colon = reader.take(':');
-  if (!bracket && !colon) return 0;  // "2 of 5 parts are done" says what failed.
+  if (!bracket && !colon) return 0;  // "2 of 5 parts are done" is part of the message.
   if (!is_blank(reader.next())) return 0;
   return reader.at + 1;
 }
 
-// Crosses, warning signs and other pictures, bullets.
+// Crosses, warning signs, other pictographs and bullets.
 std::size_t picture_at_start(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size() && end < 12) {
@@ -126,7 +126,7 @@ std::size_t words_in(std::string_view text) {
   return Prefix(text.substr(0, 2 * longest_prefix)).count;
 }
 
-// The length of what stands in front of the words, 0 if nothing does.
+// The length of the prefix before the message; 0 if there is none.
 std::size_t prefix_of(std::string_view text) {
   if (const std::size_t picture = picture_at_start(text)) return picture;
   if (const std::size_t counter = counter_at_start(text)) return counter;

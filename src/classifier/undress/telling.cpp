@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which lines and names say something about a failure.
+// Which lines and names are informative about a failure.
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 
@@ -14,7 +14,7 @@ using namespace undressing;
 constexpr std::size_t longest_little = 120;
 constexpr std::size_t longest_name = 160;
 
-// What says no more than that something failed, and where. In alphabetical order.
+// Words that say only that something failed, and where. Sorted.
 constexpr std::array<std::string_view, 106> little_words{"a",
                                                          "abort",
                                                          "aborted",
@@ -122,7 +122,7 @@ constexpr std::array<std::string_view, 106> little_words{"a",
                                                          "workflow",
                                                          "wrong"};
 
-// Parts of names that any failure may have. In alphabetical order.
+// Parts of names that fit any failure. Sorted.
 constexpr std::array<std::string_view, 49> common_parts{
     "abstract",     "agent",      "aggregate", "app",       "application", "base",     "chain",
     "crew",         "custom",     "e",         "err",       "error",       "errors",   "exception",
@@ -141,13 +141,13 @@ bool is_listed(const std::array<std::string_view, Count>& words, std::string_vie
          words.end();
 }
 
-// 400 and 500 are sent for whatever happens.
+// 400 and 500 are sent for everything.
 bool is_telling_status(std::string_view number) {
   return number.size() == 3 && (number[0] == '4' || number[0] == '5') && number != "400" &&
          number != "500";
 }
 
-// A line of JSON that is laid out in lines.
+// A line of pretty-printed JSON with brackets only.
 bool is_bracket(std::string_view line) {
   line = trimmed(line);
   if (line.empty()) return false;
@@ -222,7 +222,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 std::string telling_lines(const std::vector<std::string_view>& lines) {
-  constexpr std::size_t most_compared = 16;  // Envelopes say things twice, not hundreds of times.
+  constexpr std::size_t most_compared = 16;  // Envelopes repeat a text a few times only.
   std::vector<std::string_view> kept;
   for (const bool all : {false, true}) {
     for (const std::string_view given : lines) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace undressing;
 
-// Most lines differ from what they are compared with in their first byte.
+// A cheap check: most lines differ in the first byte.
 bool begins(std::string_view line, std::string_view start) {
   return !line.empty() && line.front() == start.front() && line.starts_with(start);
 }
@@ -117,7 +117,7 @@ bool is_marker(std::string_view line) {
   return line.starts_with("[signal ") || line.starts_with("[recovered]");
 }
 
-// What stands before a link's own words.
+// What introduces a link of a chain.
 constexpr std::string_view introductions[] = {
     "Caused by: ",
     "Suppressed: ",
@@ -144,7 +144,7 @@ class TraceReader {
  public:
   explicit TraceReader(std::string_view text) : lines_(lines_of(text)) {}
 
-  // The lines without frames; empty if there is none.
+  // The lines without frames; empty if there are no frames.
   std::vector<std::string_view> run() {
     for (number_ = 0; number_ < lines_.size(); ++number_) line(lines_[number_]);
     return found_ ? std::move(kept_) : std::vector<std::string_view>{};
@@ -152,7 +152,7 @@ class TraceReader {
 
  private:
   void line(std::string_view whole) {
-    // Groups of exceptions draw a margin: "  | ", "    | ".
+    // Exception groups draw a margin: "  | ", "    | ".
     std::size_t indent = 0;
     while (indent < whole.size() && (is_blank(whole[indent]) || whole[indent] == '|')) ++indent;
     const std::string_view text = trimmed(whole.substr(indent));
@@ -180,7 +180,7 @@ class TraceReader {
     keep(text);
   }
 
-  // The lines of source below a Python frame are indented more than it.
+  // Source lines below a Python frame are indented further.
   bool in_source(std::string_view text, std::size_t indent) {
     if (!after_file_) return false;
     if (!text.empty() && indent > source_indent_) return true;
@@ -188,7 +188,7 @@ class TraceReader {
     return false;
   }
 
-  // A drawn box with a traceback in it, as rich prints it.
+  // A box drawn around a traceback, as by rich.
   bool box(std::string_view text) {
     if (text.starts_with("\xE2\x95\xAD") && text.find("Traceback") != std::string_view::npos) {
       in_box_ = true;
@@ -199,7 +199,7 @@ class TraceReader {
     return true;
   }
 
-  // "/x.js:12" , a line of source and the caret below it: Node prints them before the error.
+  // "/x.js:12", a line of source and a caret below it: Node prints these before the error.
   bool is_pointed_at() {
     if (number_ + 2 >= lines_.size()) return false;
     const std::string_view here = trimmed(lines_[number_]);
@@ -232,7 +232,7 @@ class TraceReader {
     if (!text.empty()) kept_.push_back(text);
   }
 
-  // A bug that the language found, in its words: what raised it says what it is.
+  // A bug found by the language's runtime; its introduction is kept because it says what raised it.
   static bool is_runtimes_own(std::string_view text) {
     return text.find("runtime error: ") != std::string_view::npos ||
            text.find("unwrap()` on a") != std::string_view::npos;
@@ -295,7 +295,7 @@ class TraceReader {
   bool found_ = false;
 };
 
-// "… in /srv/x.php:12" behind the words, where a trace of PHP follows.
+// "… in /srv/x.php:12" after the message, if a PHP trace follows.
 std::string_view without_php_place(std::string_view line) {
   const std::size_t in = line.rfind(" in /");
   if (in == std::string_view::npos || line.find(".php", in) == std::string_view::npos) return line;
@@ -311,7 +311,7 @@ std::string_view without_common_name(std::string_view line) {
   return has_letter(rest) || rest == "{" || rest == "[" ? rest : line;
 }
 
-// What most traces have in them; all others are not read line by line.
+// Most traces contain one of these; other texts are not read line by line.
 constexpr MarkFinder trace_marks(
     std::to_array<std::string_view>({"Traceback",   "\n    at ",
                                      "\n\tat ",     "\n  at ",

@@ -12,14 +12,14 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t window_bytes = 32 * 1024;  // As much as the rest of the classifier reads.
-constexpr int most_rounds = 8;                   // Clothes under clothes.
+constexpr int most_rounds = 8;                   // Nested wrappings.
 
 struct Layer {
   Garment garment;
   bool (*take_off)(std::string&);
   std::string_view name;
 };
-// From what hides the others to what is hidden by them.
+// From outer to inner layers.
 constexpr Layer layers[] = {
     {Garment::escapes, remove_escapes, "terminal escapes"},
     {Garment::log_head, cut_log_heads, "the head of a log line"},
@@ -32,10 +32,10 @@ constexpr Layer layers[] = {
     {Garment::line_wraps, join_wrapped_lines, "line wraps"},
 };
 
-// Until every layer has seen the text as it is.
+// Repeats until no layer finds anything more to remove.
 bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
   bool any = false;
-  std::size_t unchanged = 0;  // Layers that had nothing to take off since one last had.
+  std::size_t unchanged = 0;  // Layers in a row that found nothing.
   for (int round = 0; round < most_rounds; ++round) {
     for (const Layer& layer : layers) {
       if (unchanged == std::size(layers)) return any;
@@ -55,7 +55,7 @@ std::string Undressed::told() const {
   std::string names;
   for (const Layer& layer : layers) {
     if (!garments.test(static_cast<std::size_t>(layer.garment))) continue;
-    if (layer.take_off == unfold_written_lines) continue;  // Told with the first escapes.
+    if (layer.take_off == unfold_written_lines) continue;  // Reported with the escapes.
     if (!names.empty()) names += ", ";
     names += layer.name;
   }

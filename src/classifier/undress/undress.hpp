@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Takes a failure's text out of what it came in: escapes, envelopes, logs, stack traces. Private.
+// Unwraps a failure's text: removes escapes, envelopes, log heads and stack traces. Private.
 
 #include <bitset>
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace triage::inline v0_1::detail {
 
-// What a text can come in.
+// What a text can be wrapped in.
 enum class Garment : std::uint8_t {
-  escapes,     // Terminal sequences, characters without width, line ends of other systems.
-  envelope,    // JSON, or what languages print instead.
+  escapes,     // Terminal sequences, zero-width characters, foreign line endings.
+  envelope,    // JSON, or what languages print instead of it.
   markup,      // HTML, XML, Markdown.
-  trace,       // Stack frames, and the lines between the links of a chain of exceptions.
+  trace,       // Stack frames, and the lines between the links of an exception chain.
   log_head,    // Time, level, logger, host, process.
   log_tail,    // Request ids, durations, key=value.
   progress,    // "Step 4 of 7 failed while sending: ", "RuntimeError: "
-  line_wraps,  // Sentences broken at a margin.
+  line_wraps,  // Sentences wrapped at a margin.
 };
 inline constexpr std::size_t garment_count = 8;
 
@@ -32,12 +32,11 @@ struct Undressed {
   [[nodiscard]] std::string told() const;
 };
 
-// What is left of a text, and what was taken off; empty if it wears nothing. Of a text above two
-// windows of 32 KB the first and last window. Any bytes; linear, whatever is nested in what.
+// The unwrapped text and what was removed; empty if it has no wrapping. Of texts above two windows
+// of 32 KB only the first and last window are read. Any bytes; linear whatever the nesting.
 [[nodiscard]] std::optional<Undressed> undress(std::string_view text);
 
-// "RuntimeError", "std::runtime_error", "app.errors.AgentException": any failure may have this
-// name.
+// "RuntimeError", "std::runtime_error", "app.errors.AgentException": a name that fits any failure.
 [[nodiscard]] bool is_common_exception(std::string_view name);
 
 }  // namespace triage::inline v0_1::detail

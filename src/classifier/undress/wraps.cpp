@@ -22,7 +22,7 @@ std::string_view without_end(std::string_view line) {
 
 std::size_t first_word(std::string_view line) { return std::min(line.find(' '), line.size()); }
 
-// A sentence may go on from one line to the other.
+// Whether a sentence may continue on the next line.
 bool goes_on(std::string_view line, std::string_view next) {
   const char last = line.back();
   const char first = next.front();
@@ -43,7 +43,7 @@ bool is_enumeration(const Lines& lines) {
   });
 }
 
-// Each line is as long as it could be: the next word did not fit.
+// Each line is as long as possible: the next word did not fit.
 bool is_wrapped(const Lines& lines) {
   std::size_t width = 0;
   for (const std::string_view line : lines) width = std::max(width, line.size());
@@ -52,7 +52,7 @@ bool is_wrapped(const Lines& lines) {
     if (lines[i].size() + 1 + first_word(lines[i + 1]) <= width) return false;
     if (!goes_on(lines[i], lines[i + 1])) return false;
   }
-  // Of two lines the longer one comes first by chance, too.
+  // Of two lines, the longer may come first by chance.
   if (lines.size() > 2) return true;
   const char last = lines[0].back();
   return lines[0].size() >= 30 && (is_lower(last) || last == ',' || is_digit(last)) &&
@@ -66,7 +66,7 @@ bool is_cut(const Lines& lines) {
   if (is_enumeration(lines)) return false;
   const bool equal = std::all_of(lines.begin(), lines.end() - 1,
                                  [&](std::string_view line) { return line.size() == width; });
-  // Sentences that are broken between words lose the blanks there.
+  // If the text was broken between words, the spaces there are lost.
   constexpr std::size_t many = 5;
   const bool blank = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
     return is_blank(line.front()) || is_blank(line.back());
