@@ -85,7 +85,7 @@ class LeftOut {
       const Example& ending = endings_[i].example;
       const auto heard = training::opinion(posteriors_[corpus_.rows.size() + i], ending.kind,
                                            ending.rules, calibration);
-      if (detail::may_say_by_ending(heard.type, ending.rules, endings_[i].last_line)) return heard;
+      if (detail::may_say_by_ending(heard.type, ending.rules, endings_[i].of)) return heard;
     }
     return whole;
   }

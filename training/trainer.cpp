@@ -281,12 +281,11 @@ std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
     detail::find_hints({.failure = corpus.rows[i].failure, .trajectory = none}, findings);
     const std::string_view whole = findings.plain_of(corpus.rows[i].failure.text);
     const auto asked = detail::endings_of(whole);
-    for (const std::string_view& ending : asked) {
-      if (ending.empty()) continue;
-      row.failure.text = ending;
+    for (const auto& [text, of] : asked) {
+      if (text.empty()) continue;
+      row.failure.text = text;
       row.failure.causes.clear();
-      endings.push_back(
-          {.row = i, .example = make_example(row, parts), .last_line = &ending == &asked.front()});
+      endings.push_back({.row = i, .example = make_example(row, parts), .of = of});
     }
   }
   return endings;

@@ -4,6 +4,7 @@
 
 #include "classifier/text/text_model.hpp"
 #include "corpus.hpp"
+#include "evidence/findings.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -33,7 +34,7 @@ struct Example {
 struct EndingExample {
   std::size_t row = 0;  // In the corpus. A row's endings are in the order in which they are tried.
   Example example{};
-  bool last_line = false;  // Alone.
+  detail::TextEnding of = detail::TextEnding::last_line;
 };
 // The endings of rows that have any and are not paraphrases. They are asked about but never used
 // for training.

@@ -330,10 +330,12 @@ bool has_precise_code(const Findings& findings) {
   return precise_code_of(findings, false) != nullptr;
 }
 
-bool may_say_by_ending(FailureType model, FailureType rules, bool last_line) noexcept {
+bool may_say_by_ending(FailureType model, FailureType rules, TextEnding of) noexcept {
+  if (model == unknown || model != rules) return false;
+  if (of == TextEnding::last_line_of_few) return model == external_fault || model == timeout;
   const bool dear = model == wrong_tool_called || model == schema_mismatch ||
                     model == context_overflow || model == plan_incomplete;
-  return model != unknown && model == rules && (last_line || !dear);
+  return of == TextEnding::last_line || !dear;
 }
 
 FailureType rules_say(const Findings& findings) {

@@ -107,9 +107,9 @@ struct EvidenceClassifier::Body {
                          detail::ModelOpinion& opinion) {
     const Trajectory none;
     const auto endings = detail::endings_of(findings.plain_of(input.failure.text));
-    for (const std::string_view& ending : endings) {
-      if (ending.empty()) continue;
-      const Failure last{.text = std::string(ending),
+    for (const auto& [text, of] : endings) {
+      if (text.empty()) continue;
+      const Failure last{.text = std::string(text),
                          .exception_type = input.failure.exception_type,
                          .http_status = input.failure.http_status,
                          .json_rpc_code = input.failure.json_rpc_code,
@@ -119,8 +119,7 @@ struct EvidenceClassifier::Body {
       detail::Findings found;
       detail::find_hints(question, found);
       const detail::ModelOpinion heard = opinion_on(question, found);
-      const bool last_line = &ending == &endings.front();
-      if (!detail::may_say_by_ending(heard.type, detail::rules_say(found), last_line)) continue;
+      if (!detail::may_say_by_ending(heard.type, detail::rules_say(found), of)) continue;
       findings.notes.push_back({.source = "text", .detail = "Read by its last lines"});
       for (detail::Finding& finding : found.list) {
         const auto is_same = [&](const detail::Finding& known) {

@@ -84,9 +84,12 @@ struct ModelOpinion {
 
 // True if a reported code is unambiguous and no other code of its rank contradicts it.
 [[nodiscard]] bool has_precise_code(const Findings& findings);
-// Whether the model's verdict on the end of a long text may stand: the rules must agree, and a type
-// that needs more than a retry must be evident from the last line alone.
-[[nodiscard]] bool may_say_by_ending(FailureType model, FailureType rules, bool last_line) noexcept;
+// Which part of a text is judged by itself because the whole says nothing.
+enum class TextEnding { last_line, last_lines, last_line_of_few };
+// Whether the model's verdict on the end of a text may stand: the rules must agree. A type that
+// needs more than a retry must be evident from the last line of a long text; a message of a few
+// lines is usually read as a whole, so its last line may only ask for a retry.
+[[nodiscard]] bool may_say_by_ending(FailureType model, FailureType rules, TextEnding of) noexcept;
 
 // Weighs the findings, which become the result's evidence, the decisive ones first.
 [[nodiscard]] Classification decide(Findings findings);

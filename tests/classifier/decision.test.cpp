@@ -136,11 +136,25 @@ TEST_CASE("what ends a long log is heard, whatever was printed before", "[classi
 
 TEST_CASE("what several lines say together sends nobody to another plan", "[classifier]") {
   using enum FailureType;
-  CHECK(detail::may_say_by_ending(timeout, timeout, false));
-  CHECK(detail::may_say_by_ending(plan_incomplete, plan_incomplete, true));
-  CHECK_FALSE(detail::may_say_by_ending(plan_incomplete, plan_incomplete, false));
-  CHECK_FALSE(detail::may_say_by_ending(timeout, crashed, true));
-  CHECK_FALSE(detail::may_say_by_ending(unknown, unknown, true));
+  using detail::TextEnding;
+  CHECK(detail::may_say_by_ending(timeout, timeout, TextEnding::last_lines));
+  CHECK(detail::may_say_by_ending(plan_incomplete, plan_incomplete, TextEnding::last_line));
+  CHECK_FALSE(detail::may_say_by_ending(plan_incomplete, plan_incomplete, TextEnding::last_lines));
+  CHECK_FALSE(
+      detail::may_say_by_ending(plan_incomplete, plan_incomplete, TextEnding::last_line_of_few));
+  CHECK_FALSE(detail::may_say_by_ending(crashed, crashed, TextEnding::last_line_of_few));
+  CHECK_FALSE(detail::may_say_by_ending(timeout, crashed, TextEnding::last_line));
+  CHECK_FALSE(detail::may_say_by_ending(unknown, unknown, TextEnding::last_line));
+}
+
+TEST_CASE("a retry that the last of a few lines asks for is heard", "[classifier]") {
+  const std::string work = "page 1 of the atlas is drawn\nwrote atlas-1.svg\n";
+  CHECK(type_of_all({.text = work + "HTTP 503 Service Unavailable"}) ==
+        FailureType::external_fault);
+  CHECK(type_of_all({.text = work + "connection refused\n"}) == FailureType::external_fault);
+  CHECK(type_of_all({.text = work + "page 2 of the atlas is drawn"}) == FailureType::unknown);
+  CHECK(type_of_all({.text = "HTTP 503 Service Unavailable\nwaited 2 s, then it worked\n" +
+                             work}) == FailureType::unknown);
 }
 
 TEST_CASE("an exception type decides where there is no text", "[classifier]") {

@@ -16,23 +16,26 @@ constexpr int few_lines = 3;
 
 }  // namespace
 
-std::array<std::string_view, 2> endings_of(std::string_view text) noexcept {
+std::array<EndingPart, 2> endings_of(std::string_view text) noexcept {
   text = undressing::trimmed(text);
-  if (std::count(text.begin(), text.end(), '\n') < most_message_lines) return {};
-  std::array<std::string_view, 2> endings{};
+  const auto line_ends = std::count(text.begin(), text.end(), '\n');
+  if (line_ends == 0) return {};
+  const bool is_long = line_ends >= most_message_lines;
+  EndingPart line{.of = is_long ? TextEnding::last_line : TextEnding::last_line_of_few};
+  EndingPart lines{.of = TextEnding::last_lines};
   std::size_t begin = text.size();
-  for (int lines = 0; lines < few_lines && begin > 0;) {
+  for (int count = 0; count < (is_long ? few_lines : 1) && begin > 0;) {
     const std::size_t end = text.rfind('\n', begin - 1);
     const std::size_t next = end == std::string_view::npos ? 0 : end + 1;
-    const std::string_view line = text.substr(next, begin - next);
+    const std::string_view one = text.substr(next, begin - next);
     begin = end == std::string_view::npos ? 0 : end;
     if (text.size() - next > longest_ending) break;
-    if (endings[0].empty() && says_little(line)) continue;
-    if (endings[0].empty()) endings[0] = undressing::trimmed(line);
-    endings[1] = text.substr(next);
-    ++lines;
+    if (line.text.empty() && says_little(one)) continue;
+    if (line.text.empty()) line.text = undressing::trimmed(one);
+    if (is_long) lines.text = text.substr(next);
+    ++count;
   }
-  return endings;
+  return {line, lines};
 }
 
 }  // namespace triage::inline v0_1::detail
