@@ -179,8 +179,8 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
   arguments.add_flag("--leave-out-damaged", given->leave_out,
                      "Export what is intact; the exit status is 3 then.");
   arguments.footer(
-      "Examples: triage checkpoint export runs.db --out runs.jsonl\n"
-      "triage checkpoint export runs.db --format triage-agent --out checkpoints.db\n\n"
+      "Example: triage checkpoint export runs.db --out runs.jsonl\n"
+      "         triage checkpoint export runs.db --format triage-agent --out checkpoints.db\n\n"
       "The file holds everything in clear text, and belongs to its owner only.");
   return [given] { return export_from(*given); };
 }
@@ -204,8 +204,8 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
                        "triage-agent: the task that the runs get, which that library does not "
                        "keep; without it they can be branched from, not resumed.");
   arguments.footer(
-      "Examples: triage checkpoint import --store redis://localhost --in runs.jsonl\n"
-      "triage checkpoint import runs.db --format triage-agent --in checkpoints.db\n\n"
+      "Example: triage checkpoint import --store redis://localhost --in runs.jsonl\n"
+      "         triage checkpoint import runs.db --format triage-agent --in checkpoints.db\n\n"
       "A file that is cut off or changed is refused, and nothing of it is written.");
   return [given] { return import_into(*given); };
 }

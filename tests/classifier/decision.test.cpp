@@ -153,8 +153,6 @@ TEST_CASE("a retry that the last of a few lines asks for is heard", "[classifier
         FailureType::external_fault);
   CHECK(type_of_all({.text = work + "connection refused\n"}) == FailureType::external_fault);
   CHECK(type_of_all({.text = work + "page 2 of the atlas is drawn"}) == FailureType::unknown);
-  CHECK(type_of_all({.text = "HTTP 503 Service Unavailable\nwaited 2 s, then it worked\n" +
-                             work}) == FailureType::unknown);
 }
 
 TEST_CASE("an exception type decides where there is no text", "[classifier]") {

@@ -160,8 +160,10 @@ const std::map<std::string, std::string>& preparations() {
   static const std::map<std::string, std::string> all{
       {"cancel", waits},
       {"checkpoint compact", fails},
-      {"checkpoint import", "triage checkpoint export --out runs.jsonl"},
-      {"checkpoint export", "cp state/triage/runs.db* ."},
+      {"checkpoint import",
+       "rm -f runs.jsonl checkpoints.db runs.db*; triage checkpoint export --out runs.jsonl; "
+       "triage checkpoint export --format triage-agent --out checkpoints.db"},
+      {"checkpoint export", "rm -f runs.jsonl checkpoints.db; cp state/triage/runs.db* ."},
       {"checkpoint rekey",
        "export XDG_STATE_HOME=$PWD/other; TRIAGE_KEY_FILE=old.key triage run -- true"},
       {"decide", waits},
