@@ -3,6 +3,7 @@
 
 #include "code_text.hpp"
 #include "failure_format.hpp"
+#include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
@@ -25,26 +26,6 @@ constexpr double decided_step_confidence = 0.9;
 
 Error refused(std::string_view field, std::string_view why) {
   return {Errc::invalid_argument, std::string(field) + " " + std::string(why)};
-}
-
-// Checked before parsing: a million brackets would cost a gigabyte.
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > detail::max_body_depth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
 }
 
 // The unit of the escape \uXXXX at `at`, or empty.
@@ -90,7 +71,7 @@ std::string with_whole_characters(std::string_view text) {
 }
 
 Result<Json> parse_line(std::string_view line) {
-  if (too_deep(line)) {
+  if (detail::nested_deeper(line, detail::max_body_depth)) {
     return refused("the line", "is nested deeper than " + std::to_string(detail::max_body_depth) +
                                    " levels, which is the most that is allowed");
   }

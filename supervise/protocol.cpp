@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/protocol.hpp"
 
+#include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -138,7 +139,7 @@ void Protocol::trouble(const std::string& what) {
 void Protocol::take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   if (too_long) return trouble("it has more than 16 MB");
-  if (nested_too_deep(line, max_json_depth)) {
+  if (detail::nested_deeper(line, max_json_depth)) {
     return trouble("it is nested deeper than " + std::to_string(max_json_depth) + " levels");
   }
   const Json message = Json::parse(line.begin(), line.end(), nullptr, false);

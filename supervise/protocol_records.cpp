@@ -113,25 +113,6 @@ Error wrong_value(const std::string& key, const Json& value, std::string_view al
           key + " is " + printable(shown) + "; allowed is " + std::string(allowed)};
 }
 
-bool nested_too_deep(std::string_view json, int most) noexcept {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > most) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 Result<void> check_keys(const Json& message) {
   const char* first = nullptr;
   const auto conflict = [&](const char* key) {

@@ -37,8 +37,4 @@ struct LineRecords {
 [[nodiscard]] Error wrong_value(const std::string& key, const Json& value,
                                 std::string_view allowed);
 
-// Whether brackets are nested deeper than `most`: looked at before anything is parsed, since a
-// million of them would cost a gigabyte.
-[[nodiscard]] bool nested_too_deep(std::string_view json, int most) noexcept;
-
 }  // namespace triage::inline v0_1::supervise

@@ -29,6 +29,26 @@ inline constexpr char true_byte = static_cast<char>(0xf5);
 inline constexpr char null_byte = static_cast<char>(0xf6);
 inline constexpr char double_byte = static_cast<char>(0xfb);
 
+// Takes the head of an item of this major type, and its value or length, off `rest`. False if it
+// is of another type, of a form that we do not write, or cut off.
+[[nodiscard]] inline bool take_head(std::string_view& rest, Major major, std::uint64_t& value) {
+  if (rest.empty()) return false;
+  const auto first = static_cast<std::uint8_t>(rest.front());
+  const std::uint8_t small = first & 0x1fU;
+  if ((first & 0xe0U) != major || small > 27) return false;
+  rest.remove_prefix(1);
+  value = small;
+  if (small < 24) return true;
+  const std::size_t width = std::size_t{1} << (small - 24U);
+  if (width > rest.size()) return false;
+  value = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    value = value << 8U | static_cast<unsigned char>(rest[i]);
+  }
+  rest.remove_prefix(width);
+  return true;
+}
+
 }  // namespace cbor
 
 // Any false return means that the input is not what we write, or exceeds the limits.
@@ -117,23 +137,7 @@ class CborReader {
     return true;
   }
   bool head(cbor::Major major, std::uint64_t& value) {
-    std::uint8_t first = 0;
-    if (!peek(first) || (first & 0xe0U) != major) return false;
-    rest_.remove_prefix(1);
-    const std::uint8_t small = first & 0x1fU;
-    if (small < 24) {
-      value = small;
-      return true;
-    }
-    if (small > 27) return false;
-    const std::size_t width = std::size_t{1} << (small - 24U);
-    if (width > rest_.size()) return false;
-    value = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      value = value << 8U | static_cast<unsigned char>(rest_[i]);
-    }
-    rest_.remove_prefix(width);
-    return true;
+    return cbor::take_head(rest_, major, value);
   }
 
  private:

@@ -202,21 +202,7 @@ class Transcription {
     return true;
   }
   bool head(cbor::Major major, std::uint64_t& value) {
-    if (rest_.empty()) return false;
-    const auto first = static_cast<std::uint8_t>(rest_.front());
-    const std::uint8_t small = first & 0x1fU;
-    if ((first & 0xe0U) != major || small > 27) return false;
-    rest_.remove_prefix(1);
-    value = small;
-    if (small < 24) return true;
-    const std::size_t width = std::size_t{1} << (small - 24U);
-    if (width > rest_.size()) return false;
-    value = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      value = value << 8U | static_cast<unsigned char>(rest_[i]);
-    }
-    rest_.remove_prefix(width);
-    return true;
+    return cbor::take_head(rest_, major, value);
   }
 
   std::string_view rest_;

@@ -2,6 +2,7 @@
 #include "lines.hpp"
 
 #include "cbor_text.hpp"
+#include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -57,26 +58,6 @@ std::optional<std::string> from_hex(std::string_view text) {
     out.push_back(static_cast<char>(high << 4U | low));
   }
   return out;
-}
-
-// Deeper text is not parsed, because the resulting tree is walked recursively.
-bool too_deep(std::string_view line) noexcept {
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > deepest_line) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
 }
 
 std::string number(std::string_view name, std::int64_t value) {
@@ -244,7 +225,7 @@ std::string stand_line(const RunId& run, const RunStand& stand) {
 
 Result<ParsedLine> parse_line(const RunId& run, std::string_view line) {
   if (!is_sealed(run, line)) return unreadable(run, "does not match its checksum");
-  if (too_deep(line)) return unreadable(run, "is nested too deep");
+  if (nested_deeper(line, deepest_line)) return unreadable(run, "is nested too deep");
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return unreadable(run, "is not a JSON object");
   try {

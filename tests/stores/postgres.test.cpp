@@ -60,6 +60,13 @@ std::vector<Sequence> counted_to(Sequence last) {
   return all;
 }
 
+// The server as it is seen through the proxy: one connection, so that all is said in one order.
+Result<std::shared_ptr<PostgresStore>> opened_behind(const FaultProxy& proxy) {
+  return PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
+                                 "/postgres?sslmode=disable&gssencmode=disable",
+                             {.connections = 1});
+}
+
 }  // namespace
 
 TEST_CASE("the PostgreSQL store does all that it claims", "[stores][postgres][conformance]") {
@@ -276,10 +283,7 @@ TEST_CASE(
   const PostgresServer server({"fsync=off"});
   NEEDS_SERVER(server)
   FaultProxy proxy(server.port());
-  const auto store =
-      PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
-                              "/postgres?sslmode=disable&gssencmode=disable",
-                          {.connections = 1});
+  const auto store = opened_behind(proxy);
   REQUIRE_OK(store);
   lose_every_one(proxy, *store.value());
 }
@@ -335,10 +339,7 @@ TEST_CASE(
   const PostgresServer server({"fsync=off"});
   NEEDS_SERVER(server)
   FaultProxy proxy(server.port());
-  const auto store =
-      PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
-                              "/postgres?sslmode=disable&gssencmode=disable",
-                          {.connections = 1});
+  const auto store = opened_behind(proxy);
   REQUIRE_OK(store);
   shrink_and_check(store.value());
   lose_every_one_while_shrinking(proxy, *store.value());
