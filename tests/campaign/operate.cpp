@@ -179,6 +179,7 @@ void Play::resume_due(Process& process) {
     const bool excused = process.dead || process.shaken();
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (!before[i]) continue;
+      runs_[i].shake(process.shaken());  // Perhaps only by its last call.
       if (runs_[i].begun() == before[i]->begun()) {
         runs_[i].owner_gone();
         runs_[i].or_else(*before[i]);  // It may not have come to this one yet.
@@ -202,6 +203,7 @@ void Play::resume_due(Process& process) {
     if (!before[i]) continue;
     if (process.shaken()) {
       const bool untouched = runs_[i].begun() == before[i]->begun();
+      runs_[i].shake(true);
       runs_[i].owner_gone();
       if (untouched) runs_[i].or_else(*before[i]);
       continue;
