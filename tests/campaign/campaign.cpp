@@ -89,8 +89,7 @@ bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& atte
   if (arguments.verbose) again.tell(std::cout);
   std::cout << "  " << again.run() << "\n";
   if (arguments.verbose) again.tell_journals(std::cout);
-  std::cout << "Again: program_campaign --only " << seed << " --verbose\n\n"
-            << std::flush;
+  std::cout << "Again: program_campaign --only " << seed << " --verbose\n\n" << std::flush;
   return false;
 }
 
