@@ -15,6 +15,9 @@ void RunModel::return_with(Hypothesis h, Codes codes, List& out) const {
 
 void RunModel::end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt,
                         List& out) const {
+  if (h.chosen != Hypothesis::no_choice) {  // It has gone back, whatever comes next.
+    h.facts.add({.kind = Fact::Kind::rewound, .a = std::exchange(h.chosen, Hypothesis::no_choice)});
+  }
   h.facts.add(
       {.kind = Fact::Kind::ended, .a = static_cast<int>(status), .b = value, .c = doubt ? 1 : 0});
   h.value = value;
@@ -164,32 +167,22 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   ask_in_doubt(std::move(h), behind, out);
 }
 
-// An effect in doubt is reconciled first; where that is not possible, nothing is undone.
+// An effect in doubt that could be undone is reconciled first; where that is not possible, nothing
+// is undone.
 void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
-  bool doubtful = false;  // Whether those count that nobody would undo is not said.
-  Hypothesis asking = h;
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
-    if (effect.status != Effect::Status::doubt) continue;
-    const bool concerns =
-        plan(e).compensated && !effect.inherited && effect.first_intended > behind;
-    if (concerns && plan(e).semantics == EffectPlan::Semantics::at_most_once) {
-      asking.ask.push_back(e);
-      h.ask.push_back(e);
-    } else {
-      asking.ask.push_back(e);
-      doubtful = true;
-    }
+    if (effect.status != Effect::Status::doubt || effect.inherited) continue;
+    if (plan(e).compensated && effect.first_intended > behind) h.ask.push_back(e);
   }
-  const auto cannot = [this](int e) { return plan(e).reconcile == EffectPlan::Reconcile::none; };
-  for (Hypothesis* each : {&h, &asking}) {
-    if (each == &asking && !doubtful) break;
-    if (std::any_of(each->ask.begin(), each->ask.end(), cannot)) {
-      end_with(*each, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
-    }
-    if (std::none_of(each->ask.begin(), each->ask.end(), cannot)) {
-      finish_undo(std::move(*each), out);
-    }
+  const bool cannot = std::any_of(h.ask.begin(), h.ask.end(), [this](int e) {
+    return plan(e).reconcile == EffectPlan::Reconcile::none;
+  });
+  if (cannot) {
+    end_with(std::move(h), Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
+             out);
+  } else {
+    finish_undo(std::move(h), out);
   }
 }
 
