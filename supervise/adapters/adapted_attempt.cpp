@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/adapters/adapted_attempt.hpp"
 
+#include "supervise/adapters/local_times.hpp"
 #include "supervise/adapters/session_mark.hpp"
 #include "supervise/verdict.hpp"
 #include "triage/detail/try.hpp"
@@ -128,6 +129,9 @@ void AdaptedAttempt::add(std::string_view bytes,
 
 Failure AdaptedAttempt::failure(const ChildEnd& end, const std::string& name) const {
   Failure failure = reported(end, name);
+  if (!adapter_.events.empty()) {
+    failure.text = with_zones(failure.text, options_.clock->wall_now());
+  }
   // Some say it in an event, others on standard error, before their first one.
   if (adapter_.resume && !resumed_.empty()) {
     for (const std::string& lost : adapter_.resume->lost) {

@@ -2,10 +2,15 @@
 // What a program's events tell beside its steps: how much it used, and whether it works on.
 #include "supervise/adapters/adapted_attempt.hpp"
 #include "supervise/adapters/find_adapter.hpp"
+#include "supervise/adapters/local_times.hpp"
 #include "supervise/running.hpp"
 #include "triage/agent.hpp"
 
 #include "support/catch.hpp"
+
+#include <cstdlib>
+#include <ctime>
+#include <sstream>
 
 using namespace triage;
 using namespace triage::supervise;
@@ -66,6 +71,57 @@ TEST_CASE("a program is left alive while it works on after its final event", "[a
     say("something\n");  // The time begins anew with whatever it prints.
     CHECK(told.size() == 4);
   });
+}
+
+TEST_CASE("times that a program prints for people are those of this machine", "[adapters]") {
+  constexpr WallTime now{std::chrono::sys_days{std::chrono::January / 1 / 2026}};
+  const char* former = std::getenv("TZ");
+  const std::string kept = former == nullptr ? "" : former;
+  ::setenv("TZ", "EST5", 1);
+  ::tzset();
+  const auto zoned = [&](const char* text) { return with_zones(text, now); };
+  CHECK(zoned("limit · resets 3:45pm") == "limit · resets 3:45pm (UTC-05:00)");
+  CHECK(zoned("resets Mon 12:00am (America/New_York), or 3 p.m.") ==
+        "resets Mon 12:00am (UTC-05:00), or 3 p.m. (UTC-05:00)");
+  CHECK(zoned("Try again at Jan 2nd, 2026 3:04 PM.") ==
+        "Try again at Jan 2nd, 2026 3:04 PM (UTC-05:00).");
+  CHECK(zoned("at 3pm but not before") == "at 3pm (UTC-05:00) but not before");
+  for (const char* same : {"resets 9am (UTC)", "resets at 3:45pm PST", "3pm +01:00",
+                           "resets 2026-12-01 00:00 UTC", "13 amps", "room 3pmx", ""}) {
+    CHECK(zoned(same) == same);
+  }
+  ::setenv("TZ", "UTC-5:30", 1);
+  ::tzset();
+  CHECK(zoned("3pm") == "3pm (UTC+05:30)");
+  kept.empty() ? ::unsetenv("TZ") : ::setenv("TZ", kept.c_str(), 1);
+  ::tzset();
+}
+
+TEST_CASE("a limit that resets at a time of this machine is waited for until then", "[adapters]") {
+  Workshop shop;
+  const std::string program = shop.script(
+      "tool",
+      "echo '{\"e\":\"limit\",\"text\":\"Usage limit reached, resets Dec 31, 2099 9am\"}'; exit 1");
+  std::ofstream(shop.file("a.yaml")) << R"({"adapter": 1, "name": "tool", "programs": ["tool"],
+    "events": [{"when": {"e": "limit"}, "failure": {"text": "text"}, "end": "failed"}]})";
+  const auto delay_in = [&](const char* zone) {
+    std::vector<std::string> line{"/usr/bin/env", std::string("TZ=") + zone};
+    const auto run = shop.run_line({"--json", "--adapter", shop.file("a.yaml")}, {program});
+    line.insert(line.end(), run.begin(), run.end());
+    const Printed printed = run_program(line);
+    INFO(printed.error);
+    CHECK(printed.status == 75);
+    std::istringstream lines(printed.error);
+    for (std::string text; std::getline(lines, text);) {
+      const Json told = Json::parse(text, nullptr, false);
+      if (told.is_object() && told.contains("delay_s")) return told["delay_s"].get<double>();
+    }
+    return 0.0;
+  };
+  const double here = delay_in("UTC0");
+  const double west = delay_in("EST5");
+  CHECK(here > 1e9);
+  CHECK(west > here + 4 * 3600);
 }
 
 TEST_CASE("totals that a program tells again and again are counted once", "[adapters]") {
