@@ -172,6 +172,29 @@ TEST_CASE("a place that the next in line cannot use goes to the one behind it",
   CHECK(in_time);
 }
 
+TEST_CASE("an eager executor begins once its inputs are there, whatever else takes long",
+          "[workflow][admission]") {
+  std::promise<void> passed;
+  bool in_time = false;
+  WorkflowBuilder builder("w", {.schedule = Schedule::eager});
+  builder
+      .executor("a", stateless([&](const int& n) {  // Ends after "c".
+                  in_time = passed.get_future().wait_for(std::chrono::seconds(10)) ==
+                            std::future_status::ready;
+                  return n;
+                }))
+      .executor("b", [](const int& n) { return n; })
+      .executor("c", stateless([&](const int& n) {
+                  passed.set_value();
+                  return n;
+                }))
+      .edge("b", "c")
+      .start("a")
+      .start("b");
+  REQUIRE_OK(WorkflowRun(built(builder), {.threads = 2}).run(1));
+  CHECK(in_time);
+}
+
 TEST_CASE("an executor that waits for an answer holds no place", "[workflow][admission]") {
   const auto graph =
       built(WorkflowBuilder("w", {.capacity = 1})
