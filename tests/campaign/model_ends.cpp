@@ -70,6 +70,9 @@ void RunModel::attempt_too_late(int now) {
       act(failed, decided(failed, type), type, now, out);
       act(std::move(failed), Rule{}, type, now, out);
     }
+    if (h.asked_in_vain) {
+      end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
+    }
   });
 }
 

@@ -328,7 +328,7 @@ TEST_CASE("the package triage-agent and this library read what the other has wri
     const Checkpoint ours = store->load(checkpoints[i].id).value();
     CHECK(ours.state.json() == theirs[i]["state"]);
     CHECK(ours.trajectory.size() == theirs[i]["steps"].size());
-    CHECK(ours.trajectory.back().action == theirs[i]["steps"].back()["action"]);
+    CHECK(Json(ours.trajectory.back().action) == theirs[i]["steps"].back()["action"]);
   }
   REQUIRE_OK(export_file(*store, folder.file("back.db")));
   const Printed read = run_program({python, script, "read", folder.file("back.db"), run});
