@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may begin: capacities and budgets.
+// Which executors may start: capacities and budgets.
 #include "kit.hpp"
 #include "triage/policies/retry.hpp"
 
@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// How many are at work at once, at most.
+// Records the maximum number running at once.
 class Crowd {
  public:
   void pass() {
@@ -39,7 +39,7 @@ std::shared_ptr<Budget> tokens(std::uint64_t most) {
   return std::move(budget).value();
 }
 
-// Whoever sleeps wakes up when the others have run.
+// Sleepers wake up when the others have run.
 class PatientClock final : public Clock {
  public:
   explicit PatientClock(std::atomic<int>& ran, int awaited) : ran_(ran), awaited_(awaited) {}
