@@ -106,10 +106,10 @@ TEST_CASE("the step was the cause if the run finishes with the change and not wi
   CHECK(found.difference == Approx(1.0));
   CHECK(found.interval.low > 0.6);
   CHECK_THAT(lab::describe(found),
-             ContainsSubstring("step 2 (search) is blamed") &&
+             ContainsSubstring("step 1 (search) is blamed") &&
                  ContainsSubstring("unchanged: 0 of 12 finished, 0.0 % (0.0 % to 24.2 %)") &&
                  ContainsSubstring("difference: +100.0 points") &&
-                 ContainsSubstring("The cause is at step 2 (search)") &&
+                 ContainsSubstring("The cause is at step 1 (search)") &&
                  ContainsSubstring("Assumed:"));
   CHECK(lab::to_json(found)["finding"] == "cause");
 }

@@ -158,7 +158,8 @@ class Chaos {
   void kill() const;  // Like Fault::kill: see ChaosOptions.
 
   // A store with store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place of an
-  // operation is "SITE//append" and so on: rules name it as their step. inner: not null.
+  // operation is "SITE//append" and so on: rules name it as their step. A kill that returns leaves
+  // the operation undone, with Errc::io. inner: not null.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::shared_ptr<CheckpointStore> inner,
                                                        std::string site = "store") const;
   // A clock whose calendar time jumps; each wall_now() is a visit. Monotonic time, used for waits
