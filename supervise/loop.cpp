@@ -24,9 +24,9 @@ void Loop::call_at(TimePoint when, std::function<void()> handler) {
 }
 
 void Loop::turn(std::optional<TimePoint> when, Clock& clock) {
-  std::vector<pollfd> waited;
+  std::vector<pollfd> polled;
   for (const auto& [file, watched] : files_) {
-    if (watched.events != 0) waited.push_back({file, watched.events, 0});
+    if (watched.events != 0) polled.push_back({file, watched.events, 0});
   }
   if (!timers_.empty()) when = std::min(when.value_or(TimePoint::max()), timers_.begin()->first);
   int wait_ms = -1;
@@ -34,13 +34,13 @@ void Loop::turn(std::optional<TimePoint> when, Clock& clock) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - clock.now()).count();
     wait_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
   }
-  const int ready = ::poll(waited.data(), waited.size(), wait_ms);
+  const int ready = ::poll(polled.data(), polled.size(), wait_ms);
   while (!timers_.empty() && timers_.begin()->first <= clock.now()) {
     auto timer = timers_.extract(timers_.begin());
     timer.mapped()();
   }
   if (ready <= 0) return;
-  for (const pollfd& one : waited) {
+  for (const pollfd& one : polled) {
     if (one.revents == 0) continue;
     const auto found = files_.find(one.fd);  // An earlier handler may have removed it.
     if (found == files_.end()) continue;

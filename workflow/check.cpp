@@ -209,8 +209,9 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
 }
 
 Result<void> attach_migrations(WorkflowSpec& spec) {
-  for (auto& [executor, migration] : spec.migrations) {
-    const std::string& id = executor;
+  for (auto& [executor, found] : spec.migrations) {
+    const std::string& id = executor;  // Lambdas cannot capture structured bindings (clang 14).
+    MigrationSpec& migration = found;
     const auto node = std::find_if(spec.nodes.begin(), spec.nodes.end(),
                                    [&](const NodeSpec& one) { return one.id == id; });
     if (node == spec.nodes.end() || node->nested) {

@@ -135,7 +135,8 @@ class Preview {
       if (name.rfind("i|", 0) != 0) continue;
       const std::string key = name.substr(2);
       const bool there = new_inputs_.is_object() && new_inputs_.contains(key);
-      if (detail::digest_of(there ? shared_json(new_inputs_.at(key)) : nullptr) != digest) {
+      const Json now = detail::digest_of(there ? shared_json(new_inputs_.at(key)) : nullptr);
+      if (now != digest) {
         return "input \"" + key + "\" is edited";
       }
     }

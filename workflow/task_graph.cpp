@@ -111,7 +111,7 @@ std::vector<std::string> ancestors(const std::vector<Task>& tasks, const Task& t
 struct TaskMessage {
   static constexpr const char* message_type = outcome_type;
   Json json{};
-  friend void to_json(Json& json, const TaskMessage& message) { json = message.json; }
+  friend void to_json(Json& to, const TaskMessage& message) { to = message.json; }
 };
 
 }  // namespace

@@ -148,6 +148,13 @@ ExitStatus import_into(const CheckpointTransferArguments& given) {
                                       "\" is a SQLite database; if triage-agent has written it, "
                                       "--format triage-agent reads it"});
   }
+  // What is refused must not leave an empty store behind.
+  if (const auto there = open_store(meant.value().store); !there) {
+    const auto whole = check_export(in);
+    if (!whole) return report(whole.error());
+    in.clear();
+    in.seekg(0);
+  }
   const auto store = open_store_for_runs(meant.value().store);
   if (!store) return report(store.error());
   const auto done = import_runs(*store.value(), in, {.leave_same = given.leave_same});

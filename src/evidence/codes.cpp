@@ -138,8 +138,8 @@ constexpr CodeRow<int> exit_rows[] = {
 // Errors of another agent or of a store that a callable passes on. The other codes say what the
 // caller should do, not what went wrong.
 constexpr CodeRow<Errc> triage_rows[] = {
-    {Errc::busy, {external_fault, "busy", 0.88}},
-    {Errc::exhausted, {quota_exhausted, "budget_spent", 0.88}},
+    {Errc::busy, {{external_fault, "busy", 0.88}}},
+    {Errc::exhausted, {{quota_exhausted, "budget_spent", 0.88}}},
 };
 
 template <class Code, std::size_t size>

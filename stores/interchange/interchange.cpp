@@ -65,8 +65,9 @@ class Comparison {
   bool same_ = true;
 };
 
-// Checks the whole file, and what already exists, without writing anything.
-Result<std::set<RunId>> look_through(CheckpointStore& to, std::istream& in,
+// Checks the whole file, and which of its runs already exist, without writing anything. Null: there
+// is no store yet.
+Result<std::set<RunId>> look_through(CheckpointStore* to, std::istream& in,
                                      const ImportOptions& options) {
   ExportReader reader(in);
   std::set<RunId> seen;
@@ -103,7 +104,8 @@ Result<std::set<RunId>> look_through(CheckpointStore& to, std::istream& in,
       if (!seen.insert(run).second) {
         return Error{Errc::corrupt, "the export has run \"" + run + "\" twice"};
       }
-      auto stored = to.read(run, {});
+      if (to == nullptr) continue;
+      auto stored = to->read(run, {});
       if (stored) comparison.emplace(std::move(stored).value());
       if (!stored && stored.error().code != Errc::not_found) return stored.error();
     } else if (line.record) {
@@ -238,9 +240,15 @@ Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> r
   return outcome::success(std::move(done));
 }
 
+Result<void> check_export(std::istream& in) {
+  const auto there = detail::look_through(nullptr, in, {});
+  if (!there) return there.error();
+  return outcome::success();
+}
+
 Result<Interchanged> import_runs(CheckpointStore& to, std::istream& in,
                                  const ImportOptions& options) {
-  TRIAGE_TRY(there, detail::look_through(to, in, options));
+  TRIAGE_TRY(there, detail::look_through(&to, in, options));
   in.clear();
   in.seekg(0);
   if (!in) return Error{Errc::io, "the export cannot be read again from its beginning"};

@@ -116,7 +116,7 @@ class RedisReference final : public ReferenceStore {
                    checkpoint.run);  // Before anybody knows: the answer may get lost.
     TRIAGE_TRY(answers, connection_.ask_all(words));
     for (auto& answer : answers) {
-      TRIAGE_TRYV(answer);
+      TRIAGE_TRYV(std::move(answer));
     }
     return outcome::success();
   }

@@ -23,7 +23,7 @@ struct Arguments {
   std::optional<std::uint64_t> only{};
   std::uint64_t sqlite_every = 100;
   std::uint64_t differences = 1;  // Ends after so many kinds of them.
-  bool verbose = false;
+  bool verbose = false;           // Prints all that is seen.
 };
 
 int misuse(const std::string& what) {
@@ -73,6 +73,7 @@ bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& atte
   const Program program = program_of(arguments, seed);
   if (arguments.verbose) std::cout << to_text(program) << std::flush;
   Play play(program);
+  if (arguments.verbose) play.tell(std::cout);
   const std::string difference = play.run();
   attempts += static_cast<std::uint64_t>(play.attempts());
   if (difference.empty()) return true;
@@ -83,9 +84,12 @@ bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& atte
   }
   const Program shorter = shrink(program);
   std::cout << "DIFFERENCE in program " << seed << ": " << difference << "\n\nshortened:\n"
-            << to_text(shorter) << "  " << Play(shorter).run() << "\n"
-            << "Again: program_campaign --only " << seed << " --verbose\n\n"
-            << std::flush;
+            << to_text(shorter) << std::flush;
+  Play again(shorter);
+  if (arguments.verbose) again.tell(std::cout);
+  std::cout << "  " << again.run() << "\n";
+  if (arguments.verbose) again.tell_journals(std::cout);
+  std::cout << "Again: program_campaign --only " << seed << " --verbose\n\n" << std::flush;
   return false;
 }
 

@@ -32,6 +32,12 @@ std::string text_of(Codes codes) {
   return out;
 }
 
+void RunModel::tell(const std::string& seen) const {
+  *findings_->told << name_ << ": " << seen << "\n";
+  for (const Hypothesis& h : hypotheses_)
+    *findings_->told << "    expected " << expected(h) << "\n";
+}
+
 std::string RunModel::expected(const Hypothesis& h) const {
   std::ostringstream out;
   switch (h.phase) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace triage::campaign {
 // The first difference that was found, in words; empty: none.
 struct Findings {
   std::string text{};
-  bool undecided = false;  // Too much is possible; the rest of the program tells nothing.
+  bool undecided = false;        // Too much is possible; the rest of the program tells nothing.
+  std::ostream* told = nullptr;  // Gets a line for all that is seen, if set.
   void say(const std::string& difference) {
     if (text.empty()) text = difference;
   }
@@ -145,6 +147,8 @@ class RunModel {
   // Keeps one of hypotheses that are the same.
   void merge();
   [[nodiscard]] std::string expected(const Hypothesis& hypothesis) const;
+  // Prints it, and what was expected.
+  void tell(const std::string& seen) const;
   [[nodiscard]] const EffectPlan& plan(int effect) const {
     return program_->effects[static_cast<std::size_t>(effect)];
   }
@@ -196,6 +200,7 @@ class RunModel {
 template <class Turn>
 void RunModel::each(const std::string& seen, Turn turn) {
   if (!findings_->text.empty() || findings_->undecided) return;
+  if (findings_->told != nullptr) tell(seen);
   List next;
   for (Hypothesis& h : hypotheses_) {
     if (h.if_shaken && !shaken_) continue;

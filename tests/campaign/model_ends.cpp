@@ -67,10 +67,9 @@ void RunModel::attempt_too_late(int now) {
     for (int type = 0; type < type_count; ++type) {
       Hypothesis failed = h;
       failed.facts.add({.kind = Fact::Kind::failure, .a = type, .b = -1});
-      const Rule rule = decided(failed, type);
-      act(std::move(failed), rule, type, now, out);
+      act(failed, decided(failed, type), type, now, out);
+      act(std::move(failed), Rule{}, type, now, out);
     }
-    end_with(std::move(h), Status::escalated, bit(Errc::escalated), 0, false, out);
   });
 }
 

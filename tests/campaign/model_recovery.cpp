@@ -15,6 +15,9 @@ void RunModel::return_with(Hypothesis h, Codes codes, List& out) const {
 
 void RunModel::end_with(Hypothesis h, Status status, Codes codes, int value, bool doubt,
                         List& out) const {
+  if (h.chosen != Hypothesis::no_choice) {  // It has gone back, whatever comes next.
+    h.facts.add({.kind = Fact::Kind::rewound, .a = std::exchange(h.chosen, Hypothesis::no_choice)});
+  }
   h.facts.add(
       {.kind = Fact::Kind::ended, .a = static_cast<int>(status), .b = value, .c = doubt ? 1 : 0});
   h.value = value;

@@ -37,6 +37,19 @@ Result<int> Puppet::operator()(int, Attempt& attempt) const {
   return play->attempt(attempt, *process);
 }
 
+void Play::tell_journals(std::ostream& out) const {
+  for (const RunModel& run : runs_) {
+    const auto reading = processes_[0].inner->read(run.name(), {});
+    if (!reading) continue;
+    out << run.name() << ":\n";
+    for (const Record& record : reading.value().records) {
+      const auto body = record.body();
+      out << "  " << record.seq() << " " << to_string(record.kind()) << " "
+          << (body ? body.value().dump() : body.error().detail) << "\n";
+    }
+  }
+}
+
 RunModel& Play::model(Process& process, int run) {
   RunModel& model = runs_[static_cast<std::size_t>(run)];
   model.shake(process.shaken());

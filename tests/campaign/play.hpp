@@ -87,6 +87,10 @@ class Play {
 
   // Returns the first difference; empty: none.
   std::string run();
+  // What happens, and what the model expects, is printed there from now on.
+  void tell(std::ostream& out) { findings_.told = &out; }
+  // Prints the records of all runs.
+  void tell_journals(std::ostream& out) const;
   // How many attempts there were.
   [[nodiscard]] int attempts() const { return attempts_; }
 

@@ -2,6 +2,7 @@
 // The built command on damaged stores, on files that are none, and on wrong arguments.
 #include "cli/stores.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 using namespace triage;
@@ -145,4 +146,21 @@ TEST_CASE("help and version go to the standard output", "[cli]") {
   CHECK(help.status == 0);
   CHECK_THAT(help.out, ContainsSubstring("Exit status: 0 done"));
   CHECK(triage_command({"--version"}).out == "triage " TRIAGE_VERSION_STRING "\n");
+}
+
+TEST_CASE("a refused import does not leave an empty store behind", "[cli]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const std::string file = folder.file("runs.jsonl");
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", file}).status == 0);
+  const auto into = [&](const std::string& store) {
+    return triage_command({"checkpoint", "import", store, "--in", file}).status;
+  };
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 10);
+  CHECK(into(folder.file("new.db")) == 3);
+  CHECK(into("file:" + folder.file("new")) == 3);
+  CHECK_FALSE(std::filesystem::exists(folder.file("new.db")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("new")));
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", file}).status == 0);
+  CHECK(into(folder.file("new.db")) == 0);
 }

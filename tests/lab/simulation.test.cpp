@@ -227,6 +227,16 @@ TEST_CASE("what does not end, throws or loses records is a violation", "[lab][si
             CHECK(world.stored()->erase("r"));
           });
         }) == "no acknowledged record is lost");
+  CHECK(of([](World& world) {
+          world.start("forgets what it starts with", [&world](Process& self) {
+            const Record first(1, RecordKind::run_started, {},
+                               std::make_shared<const Json>(Json::object()));
+            const auto lease = self.store()->start({.id = "r", .agent = "a"}, {&first, 1});
+            REQUIRE(lease);
+            CHECK(self.store()->release(lease.value()));
+            CHECK(world.stored()->erase("r"));
+          });
+        }) == "no acknowledged record is lost");
   CHECK(of([](World& world) { world.finally("never", [] { return std::string("so it is"); }); }) ==
         "never");
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -144,6 +145,31 @@ TEST_CASE("executors that share a capacity take turns, and the others do not wai
   CHECK(run.handler_calls() == 31);
   CHECK(gpu.most() == 1);
   CHECK(any.most() <= 6);
+}
+
+TEST_CASE("a place that the next in line cannot use goes to the one behind it",
+          "[workflow][admission]") {
+  std::promise<void> passed;
+  bool in_time = false;
+  const auto pass = stateless([](const int& n) { return n; });
+  WorkflowBuilder builder("w", {.capacity = 2, .capacities = {{"gpu", 1}}});
+  builder.executor("start", [](const int& n) { return n; })
+      .start("start")
+      .executor("a", stateless([&](const int& n) {  // Holds the gpu until "d" has run.
+                  in_time = passed.get_future().wait_for(std::chrono::seconds(10)) ==
+                            std::future_status::ready;
+                  return n;
+                }),
+                {.shares = "gpu"})
+      .executor("b", pass)
+      .executor("c", pass, {.shares = "gpu"})
+      .executor("d", stateless([&](const int& n) {
+                  passed.set_value();
+                  return n;
+                }))
+      .fan_out("start", {"a", "b", "c", "d"});
+  REQUIRE_OK(WorkflowRun(built(builder), {.threads = 2}).run(1));
+  CHECK(in_time);
 }
 
 TEST_CASE("an executor that waits for an answer holds no place", "[workflow][admission]") {

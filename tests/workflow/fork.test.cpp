@@ -124,6 +124,9 @@ TEST_CASE("editing an input or a value of the state runs again who read that key
         std::pair(std::set<std::string>{}, std::string("shorttea")));
   CHECK(branch({.state = {{"topic", "rum"}}}) ==
         std::pair(std::set<std::string>{"topic", "both"}, std::string("shortrum")));
+  // What a person has put there stands, although what the executor read is edited, too.
+  CHECK(branch({.inputs = {{"style", "long"}}, .outputs = {{"style", "mine"}}}) ==
+        std::pair(std::set<std::string>{"both"}, std::string("minetea")));
 }
 
 TEST_CASE("random edits of random task graphs run again what an oracle says", "[workflow][fork]") {

@@ -39,6 +39,10 @@ struct Interchanged {
                                                std::ostream& out,
                                                const ExportOptions& options = {});
 
+// Reads the output of export_runs() to its end, before there is a store for it. Leaves `in` at its
+// end. Errors: as import_runs(), without those that come from a store.
+[[nodiscard]] Result<void> check_export(std::istream& in);
+
 // Reads the output of export_runs(), twice: `in` must be at its beginning and seekable. Writes only
 // once the whole file is known to be intact and free of conflicts; if the store then fails, erases
 // the runs it created. Imported runs have no owner.

@@ -250,7 +250,6 @@ std::string said_by_pairs(std::string_view line) {
   Reader reader{line};
   std::string said;
   std::size_t pairs = 0;
-  std::string_view words;
   while (!reader.done()) {
     reader.blanks();
     const std::string_view key = reader.take_while(
