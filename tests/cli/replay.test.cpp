@@ -33,6 +33,9 @@ TEST_CASE("a policy with a mistake is named with its file, before anything is op
   const Printed printed = triage_command({"replay", folder.file("no.db"), "r", "--policy", policy});
   CHECK(printed.status == 2);
   CHECK_THAT(printed.error, ContainsSubstring("policy.json\": ") && ContainsSubstring("shrug"));
+  std::ofstream(policy) << R"({"default": "shrug", "timeout": "sigh"})";
+  const Printed both = triage_command({"replay", folder.file("no.db"), "r", "--policy", policy});
+  CHECK_THAT(both.error, ContainsSubstring("\n\"" + policy + "\": ") && ContainsSubstring("sigh"));
   CHECK(triage_command({"replay", folder.file("no.db"), "r", "--policy", folder.file("none.json")})
             .status == 1);
 }

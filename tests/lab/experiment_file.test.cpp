@@ -172,7 +172,7 @@ TEST_CASE("a timeline has every attempt of a trial with its end", "[lab][experim
 TEST_CASE("a file with a mistake is told the key, its value and what is allowed",
           "[lab][experiment]") {
   CHECK(problem(R"({"experiment": "x"})") ==
-        "policies is null; allowed is a list of one or more names (none, blind_retry, "
+        "policies is missing; allowed is a list of one or more names (none, blind_retry, "
         "backoff_only, a file) or {name: policy document}");
   CHECK_THAT(problem(R"({"experiment": "x", "policies": []})"),
              ContainsSubstring("policies is []; allowed is a list of one or more"));
@@ -199,9 +199,35 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
         "stores[0] is \"paper\"; allowed are none, deferred, immediate, sqlite, file");
   CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "compare": "polcy"})"),
              ContainsSubstring("compare is \"polcy\"; allowed are policy; did you mean"));
+  // A range that begins at 1 is told as such, whatever else is there.
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "seeds": "many"})") ==
+        "seeds is \"many\"; allowed is a whole number, 1 or more");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"steps": "ten"}})") ==
+        "agent.steps is \"ten\"; allowed is a whole number, 1 to 100000");
+  CHECK(problem("[]") == "the document is []; it must be an object");
   // All mistakes at once.
   const std::string both = problem(R"({"experiment": "x", "policies": ["none"], "seeds": 0,
                                        "budgets": [{"a": {"max_attempts": 0}}]})");
   CHECK_THAT(both, ContainsSubstring("budgets[0].a.max_attempts is 0; allowed is 1 to 1000000\n") &&
                        ContainsSubstring("seeds is 0; allowed is 1 or more"));
+}
+
+TEST_CASE("all mistakes of one object are told at once, each key once", "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"],
+                    "agent": {"steps": "ten", "jobs": 0, "recovers": {"no_hint": 2}, "mood": 1}})") ==
+        "agent.steps is \"ten\"; allowed is a whole number, 1 to 100000\n"
+        "agent.jobs is 0; allowed is 1 to 1000\n"
+        "agent.recovers.no_hint is 2.0; allowed is 0 to 1\n"
+        "agent.mood is not known; allowed are steps, step_time, input_tokens, output_tokens, "
+        "input_price, output_price, tools, jobs, every, effect, effect_step, restart_after, "
+        "recovers");
+  CHECK_THAT(
+      problem(R"({"experiment": "x", "policies": ["none"], "faults": [{"a": [
+                     {"fault": "fails", "from": "x", "rate": "often"},
+                     {"trouble": "tiredness", "repeats": -1}, 7]}]})"),
+      ContainsSubstring("faults[0].a[0].from is \"x\"; allowed is a whole number, 1 or more\n"
+                        "faults[0].a[0].rate is \"often\"; allowed is a number\n"
+                        "faults[0].a[1].trouble is \"tiredness\"; allowed are wrong_tool") &&
+          ContainsSubstring("\nfaults[0].a[1].repeats is -1; allowed is a whole number, 0 to "
+                            "100000\nfaults[0].a[2] is 7; allowed is an object with"));
 }

@@ -50,10 +50,10 @@ TEST_CASE("a program runs again from before the blamed step, with a hint and wit
       {"replay", "r", "--confirm", "--times", "6", "--hint", "The table is called users."});
   INFO(told.error);
   CHECK(told.status == 0);
-  CHECK_THAT(told.out, ContainsSubstring("step 2 (lookup) is blamed") &&
+  CHECK_THAT(told.out, ContainsSubstring("step 1 (lookup) is blamed") &&
                            ContainsSubstring("unchanged: 0 of 6 finished") &&
                            ContainsSubstring("changed: 6 of 6 finished") &&
-                           ContainsSubstring("The cause is at step 2 (lookup)"));
+                           ContainsSubstring("The cause is at step 1 (lookup)"));
   // The store is unchanged, and the program's output is not shown.
   CHECK_THAT(shop.triage({"runs"}).out, !ContainsSubstring("changed"));
   CHECK_THAT(told.error, !ContainsSubstring("404"));
