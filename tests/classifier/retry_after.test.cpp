@@ -125,6 +125,12 @@ TEST_CASE("moments in prose are read up to the first word that belongs to none",
   CHECK(seconds("12:00:01 UTC") == midnight + 12 * 3600 + 1);
   CHECK(seconds("12:30 a.m. UTC") == midnight + 86400 + 1800);
   CHECK(seconds("1767225601 and so on") == midnight + 1);
+  // It is a Thursday.
+  CHECK(seconds("Thu 3pm") == midnight + 15 * 3600);
+  CHECK(seconds("Thursday, 9am UTC") == midnight + 7 * 86400 + 9 * 3600);
+  CHECK(seconds("Mon 12:00am") == midnight + 4 * 86400);
+  CHECK(seconds("Wed at 11:00 (PST)") == midnight + 6 * 86400 + 19 * 3600);
+  CHECK(seconds("Mon, Jan 2") == midnight + 86400);  // The date is believed.
   for (const char* none : {"", "soon", "20 seconds", "5", "30 s", "25:00", "13pm", "May",
                            "2026-13-01", "Feb 30, 2026", "7 of them", "1:2", "Monday", "99999"}) {
     INFO(none);

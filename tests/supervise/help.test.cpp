@@ -269,9 +269,36 @@ TEST_CASE("manual pages and completions are well-formed, and have every command 
       const std::string last = command.substr(command.rfind(' ') + 1);
       CHECK_THAT(script, ContainsSubstring(last));
     }
-    if (!has(shell)) continue;
+    if (!has(shell)) {
+      WARN(shell << " is not installed");
+      continue;
+    }
     const Printed read = run_program({"/usr/bin/env", shell, "-n", folder.file(shell)});
     CHECK(read.status == 0);
     CHECK(read.error == "");
+  }
+}
+
+TEST_CASE("zsh and fish complete a command that was begun", "[help]") {
+  const TempFolder folder;
+  const std::map<std::string, std::string> completes{
+      {"zsh",
+       "zmodload zsh/zpty; zpty z 'TERM=dumb zsh -f -i'\n"
+       "zpty -w z \"autoload -U compinit; compinit -u -D; source $S; PS1='REA''DY'\"\n"
+       "zpty -r -m z line '*READY*'; zpty -w -n z $'triage checkpoint dif\\t'\n"
+       "zpty -r -m z line '*checkpoint diff*' && print diff"},
+      {"fish", "source $S; complete -C 'triage checkpoint di' | string split -f 1 \\t"}};
+  for (const auto& [shell, script] : completes) {
+    if (run_program({"/bin/sh", "-c", "command -v " + shell}).status != 0) {
+      WARN(shell << " is not installed");
+      continue;
+    }
+    const std::string file = folder.file(shell);
+    std::ofstream(file) << run_program({TRIAGE_COMMAND, "completion", shell}).out;
+    const Printed completed =
+        run_program({"/usr/bin/env", "S=" + file, "HOME=" + folder.path().string(), "timeout", "60",
+                     shell, "-c", script});
+    INFO(shell << ": " << completed.error);
+    CHECK(completed.out == "diff\n");
   }
 }

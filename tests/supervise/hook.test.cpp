@@ -62,6 +62,9 @@ TEST_CASE("a risky call is asked about, or denied where nobody can be asked", "[
   CHECK_THAT(claude.out, ContainsSubstring("permissionDecisionReason"));
   // Codex runs calls that it is told to ask about, so they are denied.
   CHECK(decision(hook(shop, call("delete_account", "all of them", true))) == "deny");
+  Json older = Json::parse(call("delete_account", "all of them"));  // Without the turn's id.
+  older["model"] = "gpt";
+  CHECK(decision(hook(shop, older.dump())) == "deny");
   CHECK(decision(hook(shop, call("delete_account", "all"), "--guard none")) == "none");
 }
 
@@ -157,4 +160,28 @@ TEST_CASE("results of calls become steps, without the events of a print mode's e
   const auto records = store->read("hook.steps", {}).value().records;
   CHECK(std::count_if(records.begin(), records.end(),
                       [](const Record& record) { return record.kind() == RecordKind::step; }) == 2);
+}
+
+TEST_CASE("a call that failed becomes a step, and may have happened", "[hook]") {
+  const Workshop shop;
+  std::ofstream(shop.file("pre")) << call("Send", "mail to 42");
+  Json failed = Json::parse(call("Send", "mail to 42"));
+  failed["hook_event_name"] = "PostToolUseFailure";
+  failed["error"] = "the connection was lost";
+  std::ofstream(shop.file("failed")) << failed.dump();
+  const std::string command = std::string(TRIAGE_COMMAND) + " hook --guard none --once Send";
+  const Printed printed =
+      shop.run({"--run", "hook.failed"},
+               {shop.script("a", command + " < $W/pre\n" + command + " < $W/failed || exit 9\n" +
+                                     command + " < $W/pre > $W/second\n")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("nobody knows"));
+  auto store = SqliteStore::open(shop.store()).value();
+  const auto records = store->read("hook.failed", {}).value().records;
+  const auto step = std::find_if(records.begin(), records.end(), [](const Record& record) {
+    return record.kind() == RecordKind::step;
+  });
+  REQUIRE(step != records.end());
+  CHECK_THAT(show(step->body().value()), ContainsSubstring("the connection was lost"));
 }

@@ -143,8 +143,12 @@ TEST_CASE("a client that asks much before it reads is answered, and nobody waits
   if (!has_python()) return;
   const Workshop shop;
   std::ofstream(shop.file("ask.py")) << impatient;
-  const Printed printed = shop.run({"--timeout", "60s", "--max-attempts", "1"},
-                                   {"/usr/bin/env", "python3", shop.file("ask.py")});
+  // A supervisor that waits for ever does not look at its timeouts either.
+  std::vector<std::string> bounded{"/usr/bin/timeout", "--signal=KILL", "60"};
+  const auto line =
+      shop.run_line({"--max-attempts", "1"}, {"/usr/bin/env", "python3", shop.file("ask.py")});
+  bounded.insert(bounded.end(), line.begin(), line.end());
+  const Printed printed = run_program(bounded);
   INFO(printed.error);
   CHECK(printed.status == 0);
   CHECK(printed.out == "all answered\n");
@@ -173,6 +177,51 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   CHECK(resumed.status == 0);
   CHECK(resumed.out == "R-17receipt done\n");
   CHECK(read_text(shop.file("paid")) == "paid\n");
+}
+
+TEST_CASE("a program that goes on after a doubt is tried again when it fails of something else",
+          "[protocol][doubt]") {
+  const Workshop shop;
+  // The first attempt dies in its effect, the second one goes on without it, and then fails.
+  const std::string program = shop.script(
+      "pays",
+      "T='" TRIAGE_COMMAND
+      "'\necho attempt >> $W/attempts\n"
+      "$T effect pay -- sh -c \"[ -e $W/dead ] || { touch $W/dead; kill -KILL \\$PPID; }\"\n"
+      "asked=$?\n[ $TRIAGE_ATTEMPT = 1 ] && exit $asked\n"
+      "$T step 'ask for the money later'\n"
+      "[ $TRIAGE_ATTEMPT = 3 ] || { echo HTTP 503 >&2; exit 4; }");
+  const Printed printed = shop.run({"--run", "r", "--exit-status", "triage"}, {program});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\nattempt\n");
+}
+
+TEST_CASE("what another connection reports meanwhile says nothing about a doubt",
+          "[protocol][doubt]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("two.py")) << R"(
+import json, os, signal, socket, sys
+def connect():
+    s = socket.socket(socket.AF_UNIX); s.connect(os.environ["TRIAGE_SOCKET"])
+    return s.makefile("rw")
+def ask(f, message):
+    print(json.dumps(dict(message, id=1)), file=f, flush=True)
+    return json.loads(f.readline())
+payer, worker = connect(), connect()
+answer = ask(payer, {"effect": {"key": "pay"}})
+if os.environ["TRIAGE_ATTEMPT"] == "1":
+    os.kill(os.getpid(), signal.SIGKILL)
+assert answer["code"] == "in_doubt", answer
+assert ask(worker, {"step": {"action": "other work"}})["ok"]
+sys.exit(3)
+)";
+  const Printed printed = shop.run({"--run", "r", "--exit-status", "triage"},
+                                   {"/usr/bin/env", "python3", shop.file("two.py")});
+  INFO(printed.error);
+  CHECK(printed.status == 5);
+  CHECK_THAT(printed.error, ContainsSubstring("run r waits for a person"));
 }
 
 TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[protocol]") {

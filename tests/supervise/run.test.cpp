@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -84,6 +85,24 @@ TEST_CASE("a hanging program and all it has started end at the timeout", "[run]"
       CHECK_FALSE(lives(pid.substr(0, pid.find('\n'))));
     }
   }
+}
+
+TEST_CASE("SIGTERM ends a run whose output nobody reads, and that has ended otherwise", "[run]") {
+  const Workshop shop;
+  const std::string pipe = shop.file("unread");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int kept_open = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(kept_open >= 0);
+  // More than this pipe holds, and less than it and the one of the program hold together.
+  Beside running(
+      shop.run_line({"--kill-after", "50ms", "--run", "r"},
+                    {shop.script("prints", "head -c 100000 /dev/zero\necho $$ > $W/told")}),
+      pipe);
+  const std::string pid = shop.next_word();
+  while (std::filesystem::exists("/proc/" + pid)) std::this_thread::yield();
+  CHECK(running.end_with(SIGTERM) == 0);
+  ::close(kept_open);
+  CHECK_THAT(shop.triage({"explain", "r"}).out, ContainsSubstring("finished with a result"));
 }
 
 TEST_CASE("a program that ignores SIGTERM is killed", "[run]") {
