@@ -7,6 +7,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <random>
+
 using namespace triage;
 using namespace triage::test;
 
