@@ -21,16 +21,6 @@ namespace {
 
 using Check = std::function<Result<void>(const Json&)>;
 
-Error in_file(const std::string& path, const Error& error) {
-  const std::string name = path == "-" ? "standard input" : "\"" + printable(path) + "\"";
-  std::string all = name + ": ";
-  for (const char c : error.detail) {
-    all += c;
-    if (c == '\n') all += name + ": ";
-  }
-  return {error.code, std::move(all)};
-}
-
 Result<Json> checked_json(std::string_view text, std::string_view what, const Check& check) {
 #ifdef TRIAGE_HAS_YAML
   return json_from_yaml(text, what, check);

@@ -22,9 +22,27 @@ Result<PolicyDocument> read_policy(std::string_view text, std::shared_ptr<KeySpa
 #endif
 }
 
+namespace {
+
+std::string shown_name(const std::string& path) {
+  return path == "-" ? "standard input" : "\"" + printable(path) + "\"";
+}
+
+}  // namespace
+
+Error in_file(const std::string& path, const Error& error) {
+  const std::string name = shown_name(path);
+  std::string all = name + ": ";
+  for (const char c : error.detail) {
+    all += c;
+    if (c == '\n') all += name + ": ";
+  }
+  return {error.code, std::move(all)};
+}
+
 Result<std::string> read_text_file(const std::string& path) {
   constexpr std::size_t largest = 16U << 20U;
-  const std::string name = path == "-" ? "standard input" : "\"" + printable(path) + "\"";
+  const std::string name = shown_name(path);
   std::ifstream named;
   if (path != "-") named.open(path, std::ios::binary);
   std::istream& file = path == "-" ? std::cin : named;

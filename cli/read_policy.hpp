@@ -19,4 +19,7 @@ namespace triage::inline v0_1::cli {
 // Errc::invalid_argument beyond 16 MB, with a text that does not name the file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
+// The error with the file's name before each of its lines, since a file may have several problems.
+[[nodiscard]] Error in_file(const std::string& path, const Error& error);
+
 }  // namespace triage::inline v0_1::cli

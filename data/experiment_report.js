@@ -70,6 +70,8 @@ if (cost) {
         return {
           label: name,
           backgroundColor: colours[i % colours.length],
+          pointRadius: 5,
+          clip: 8, // Points on the edge are drawn whole.
           conditions,
           data: conditions.map((one) => ({ x: one.figures[cost][0], y: percent(one.rate[0]) })),
         };
@@ -78,41 +80,6 @@ if (cost) {
     options: {
       scales: { x: { title: { display: true, text: `${cost}, mean of a trial` }, min: 0 }, y: success },
       plugins: { tooltip: { callbacks: { label: (at) => describe(at.dataset.conditions[at.dataIndex]) } } },
-    },
-  });
-}
-
-const ends = unique(data.trials.flatMap((trial) => trial.spans.map((span) => span[4]))).sort();
-const colour = (end) => (end === "done" ? "#009e73" : end === "killed" ? "#000000"
-  : ["#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#0072b2", "#555555"][ends.indexOf(end) % 6]);
-for (const trial of data.trials) {
-  const title = document.createElement("h3");
-  title.textContent = trial.title;
-  const jobs = unique(trial.spans.map((span) => span[0])).sort((a, b) => a - b);
-  const box = document.createElement("div");
-  box.className = "line";
-  box.style.height = `${4 + 1.6 * jobs.length}rem`;
-  const canvas = document.createElement("canvas");
-  box.append(canvas);
-  document.getElementById("trials").append(title, box);
-  new Chart(canvas, {
-    type: "bar",
-    data: {
-      labels: jobs.map((job) => `job ${job}`),
-      datasets: ends.filter((end) => trial.spans.some((span) => span[4] === end)).map((end) => ({
-        label: end,
-        grouped: false,
-        backgroundColor: colour(end),
-        borderColor: "#fff",
-        borderWidth: 1,
-        borderSkipped: false,
-        data: trial.spans.filter((span) => span[4] === end).map(([job, attempt, from, to]) => ({ x: [from, to], y: `job ${job}`, attempt })),
-      })),
-    },
-    options: {
-      indexAxis: "y",
-      scales: { x: { min: 0, title: { display: true, text: "seconds" } } },
-      plugins: { tooltip: { callbacks: { label: (at) => `attempt ${at.raw.attempt}: ${at.dataset.label}, ${at.raw.x[0]} s to ${at.raw.x[1]} s` } } },
     },
   });
 }

@@ -36,9 +36,10 @@ std::string line_of(const char* kind, const Reruns& reruns, int times) {
   return text + "\n";
 }
 
+// Counted from 0, as everywhere else in what is told about a run.
 std::string step_of(const Confirmation& one) {
   if (!one.blame.step) return "where " + one.blame.checkpoint + " stands";
-  return "step " + std::to_string(*one.blame.step + 1) + " (" +
+  return "step " + std::to_string(*one.blame.step) + " (" +
          printable(one.blame.action.substr(0, longest_action)) + ")";
 }
 

@@ -57,6 +57,15 @@ std::string behind(const std::string& words, std::string_view lines) {
   return all;
 }
 
+// Top-level keys have no path before their dot.
+std::string without_first_dots(std::string_view lines) {
+  std::string all;
+  for (const char c : lines) {
+    if (c != '.' || !(all.empty() || all.back() == '\n')) all += c;
+  }
+  return all;
+}
+
 struct Level {
   std::string name{};
   Json value{};
@@ -109,8 +118,7 @@ void Reader::read_head() {
   }
   fields_.read("about", parts_->about);
   ExperimentOptions& options = parts_->options;
-  fields_.read("seeds", options.seeds);
-  if (options.seeds == 0) fields_.refuse("seeds", " is 0; allowed is 1 or more");
+  fields_.read("seeds", options.seeds, 1);
   fields_.read("first_seed", options.first_seed);
   fields_.read("real_time", draft_.setup.real_time);
   const Json* agent = fields_.find("agent");
@@ -177,12 +185,15 @@ void Reader::read_policy(DraftFactor& factor, Level level) {
 }
 
 void Reader::read_policies() {
-  DraftFactor factor{.name = "policy"};
-  static const Json none;
+  const char* const wanted =
+      "names (none, blind_retry, backoff_only, a file) or {name: policy document}";
   const Json* policies = fields_.find("policies");
-  for (Level& level :
-       levels_of("policies", policies == nullptr ? none : *policies,
-                 "names (none, blind_retry, backoff_only, a file) or {name: policy document}")) {
+  if (policies == nullptr) {
+    return fields_.refuse("policies",
+                          " is missing; allowed is a list of one or more " + std::string(wanted));
+  }
+  DraftFactor factor{.name = "policy"};
+  for (Level& level : levels_of("policies", *policies, wanted)) {
     read_policy(factor, std::move(level));
   }
   add_factor(std::move(factor), "policies");
@@ -331,8 +342,7 @@ Result<std::shared_ptr<ScriptedExperiment::Parts>> Reader::read() {
   std::string compare = "policy";
   fields_.read("compare", compare);
   if (auto done = fields_.finish(); !done) {
-    const std::string& why = done.error().detail;
-    problem(why.starts_with('.') ? why.substr(1) : why);  // Top-level keys have no path.
+    problem(without_first_dots(done.error().detail));
   }
   drop_lone_policy(compare);
   if (problems_.empty()) put_first(compare);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Fault mixes and schedules as JSON.
+#include "fault_json.hpp"
+
 #include "json_fields.hpp"
 
+#include "triage/detail/try.hpp"
 #include "triage/lab/schedule.hpp"
 #include "triage/policies/duration.hpp"
 
@@ -32,7 +35,6 @@ const std::vector<std::string>& type_names() {
 void read_fault(detail::JsonFields& fields, Fault& fault) {
   std::string name;
   fields.read("fault", name);
-  if (!fields.sound()) return;
   if (const auto parsed = parse_fault(name)) {
     fault = *parsed;
   } else {
@@ -47,15 +49,17 @@ std::optional<FailureType> read_type(detail::JsonFields& fields, std::string_vie
   return type;
 }
 
-Result<FaultRule> rule_from_json(const Json& json, const std::string& path) {
-  detail::JsonFields fields(json, path);
+}  // namespace
+
+Result<FaultRule> detail::fault_rule_from_json(const Json& json, const std::string& path) {
+  JsonFields fields(json, path);
   FaultRule rule;
   read_fault(fields, rule.fault);
   fields.read("site", rule.site);
   fields.read("tool", rule.tool);
   fields.read("step", rule.step);
-  fields.read("from", rule.from);
-  fields.read("to", rule.to);
+  fields.read("from", rule.from, 1);
+  fields.read("to", rule.to, 1);
   fields.read("at", rule.at);
   fields.read("rate", rule.rate);
   std::vector<std::string> types;
@@ -65,15 +69,18 @@ Result<FaultRule> rule_from_json(const Json& json, const std::string& path) {
   }
   fields.read("length", rule.length);
   if (const Json* value = fields.find("value")) rule.value = *value;
-  if (auto done = fields.finish(); !done) return std::move(done).error();
+  TRIAGE_TRYV(fields.finish());
+  TRIAGE_TRYV(check_fault_rule(rule, path));
   return outcome::success(std::move(rule));
 }
+
+namespace {
 
 Result<Injection> injection_from_json(const Json& json, const std::string& path) {
   detail::JsonFields fields(json, path);
   Injection injection;
   fields.read("place", injection.place);
-  fields.read("visit", injection.visit);
+  fields.read("visit", injection.visit, 1);
   read_fault(fields, injection.fault);
   std::string type(to_string(injection.type));
   fields.read("type", type);
@@ -81,7 +88,7 @@ Result<Injection> injection_from_json(const Json& json, const std::string& path)
   fields.read("draw", injection.draw);
   fields.read("length", injection.length);
   if (const Json* value = fields.find("value")) injection.value = *value;
-  if (injection.visit == 0) fields.refuse("visit", " is 0; the first visit is 1");
+  if (injection.visit == 0) fields.refuse("visit", " is missing; allowed is 1 or more");
   if (auto done = fields.finish(); !done) return std::move(done).error();
   return outcome::success(std::move(injection));
 }
@@ -97,12 +104,16 @@ Result<FaultMix> fault_mix_from_json(const Json& json) {
   const Json* faults = fields.find("faults");
   if (faults != nullptr && !faults->is_array()) fields.refuse("faults", " must be a list");
   if (auto done = fields.finish(); !done) return std::move(done).error();
+  std::string problems;
   for (std::size_t i = 0; faults != nullptr && i < faults->size(); ++i) {
-    auto rule = rule_from_json((*faults)[i], ".faults[" + std::to_string(i) + "]");
-    if (!rule) return std::move(rule).error();
-    mix.rules.push_back(std::move(rule).value());
+    auto rule = detail::fault_rule_from_json((*faults)[i], ".faults[" + std::to_string(i) + "]");
+    if (rule) {
+      mix.rules.push_back(std::move(rule).value());
+    } else {
+      problems += (problems.empty() ? "" : "\n") + rule.error().detail;
+    }
   }
-  if (auto checked = check_fault_mix(mix); !checked) return std::move(checked).error();
+  if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(mix));
 }
 

@@ -2,6 +2,7 @@
 #include "triage/lab/fault_mix.hpp"
 
 #include "draws.hpp"
+#include "fault_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,35 +36,40 @@ std::optional<Fault> parse_fault(std::string_view name) noexcept {
   return static_cast<Fault>(found - names.begin());
 }
 
+Result<void> detail::check_fault_rule(const FaultRule& rule, const std::string& path) {
+  const auto wrong = [&](const std::string& what) {
+    return Error{Errc::invalid_argument, path + "." + what};
+  };
+  if (!(rule.rate >= 0.0 && rule.rate <= 1.0)) {
+    return wrong("rate is " + show(Json(rule.rate)) + "; allowed is 0 to 1");
+  }
+  if (rule.from == 0) return wrong("from is 0; the first visit is 1");
+  if (rule.to < rule.from) {
+    return wrong("to is " + std::to_string(rule.to) + "; allowed is `from`, " +
+                 std::to_string(rule.from) + ", or more");
+  }
+  if (std::find(rule.at.begin(), rule.at.end(), 0U) != rule.at.end()) {
+    return wrong("at has 0; the first visit is 1");
+  }
+  if (rule.length < Duration::zero() && rule.fault != Fault::clock_jump) {
+    return wrong("length is below zero; only a clock_jump goes backwards");
+  }
+  if (rule.length == Duration::zero() &&
+      (rule.fault == Fault::latency || rule.fault == Fault::clock_jump)) {
+    return wrong("length is missing: " + std::string(to_string(rule.fault)) +
+                 " needs one, such as \"2s\"");
+  }
+  if (rule.value && rule.fault != Fault::wrong_value) {
+    return wrong("value belongs to the fault wrong_value, and this is " +
+                 std::string(to_string(rule.fault)));
+  }
+  return outcome::success();
+}
+
 Result<void> check_fault_mix(const FaultMix& mix) {
   for (std::size_t i = 0; i < mix.rules.size(); ++i) {
-    const FaultRule& rule = mix.rules[i];
-    const auto wrong = [&](const std::string& what) {
-      return Error{Errc::invalid_argument, ".faults[" + std::to_string(i) + "]." + what};
-    };
-    if (!(rule.rate >= 0.0 && rule.rate <= 1.0)) {
-      return wrong("rate is " + show(Json(rule.rate)) + "; allowed is 0 to 1");
-    }
-    if (rule.from == 0) return wrong("from is 0; the first visit is 1");
-    if (rule.to < rule.from) {
-      return wrong("to is " + std::to_string(rule.to) + "; allowed is `from`, " +
-                   std::to_string(rule.from) + ", or more");
-    }
-    if (std::find(rule.at.begin(), rule.at.end(), 0U) != rule.at.end()) {
-      return wrong("at has 0; the first visit is 1");
-    }
-    if (rule.length < Duration::zero() && rule.fault != Fault::clock_jump) {
-      return wrong("length is below zero; only a clock_jump goes backwards");
-    }
-    if (rule.length == Duration::zero() &&
-        (rule.fault == Fault::latency || rule.fault == Fault::clock_jump)) {
-      return wrong("length is missing: " + std::string(to_string(rule.fault)) +
-                   " needs one, such as \"2s\"");
-    }
-    if (rule.value && rule.fault != Fault::wrong_value) {
-      return wrong("value belongs to the fault wrong_value, and this is " +
-                   std::string(to_string(rule.fault)));
-    }
+    const std::string path = ".faults[" + std::to_string(i) + "]";
+    if (auto checked = detail::check_fault_rule(mix.rules[i], path); !checked) return checked;
   }
   return outcome::success();
 }

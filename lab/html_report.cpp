@@ -2,7 +2,6 @@
 #include "triage/lab/experiment_plots.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -18,8 +17,8 @@ namespace {
 constexpr const char* style =
     R"(body{font:15px/1.5 sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;font-size:13px}td,th{padding:.2rem .6rem;border-bottom:1px solid #ddd;text-align:left}
-td.n{text-align:right}.chart{position:relative;height:22rem;margin:1rem 0}.line{position:relative;height:7rem}
-h3{font-size:14px;margin:1rem 0 0}.scroll{overflow-x:auto})";
+td.n{text-align:right}.chart{position:relative;height:22rem;margin:1rem 0}svg{max-width:100%;height:auto}
+.scroll{overflow-x:auto})";
 
 std::string escaped(std::string_view text) {
   std::string all;
@@ -41,10 +40,8 @@ std::string number(double value) {
   return text;
 }
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
-Json data_of(const ExperimentReport& report, const std::vector<ShownTrial>& trials) {
-  Json data{{"factors", Json::array()}, {"conditions", Json::array()}, {"trials", Json::array()}};
+Json data_of(const ExperimentReport& report) {
+  Json data{{"factors", Json::array()}, {"conditions", Json::array()}};
   for (const ConditionReport& one : report.conditions) {
     Json levels = Json::array();
     for (const auto& [factor, level] : one.condition.levels()) levels.push_back(level);
@@ -59,14 +56,6 @@ Json data_of(const ExperimentReport& report, const std::vector<ShownTrial>& tria
   }
   for (const auto& [factor, level] : report.conditions.front().condition.levels()) {
     data["factors"].push_back(factor);
-  }
-  for (const ShownTrial& trial : trials) {
-    Json spans = Json::array();
-    for (const TimelineSpan& span : trial.spans) {
-      spans.push_back(Json::array(
-          {span.job + 1, span.attempt, seconds(span.from), seconds(span.to), span.end}));
-    }
-    data["trials"].push_back({{"title", trial.title}, {"spans", std::move(spans)}});
   }
   return data;
 }
@@ -115,32 +104,23 @@ std::string differences_of(const ExperimentReport& report) {
   return html + "</table></div>\n";
 }
 
-// For builds without a chart library.
-std::string timelines_as_tables(const std::vector<ShownTrial>& trials) {
-  std::string html;
-  for (const ShownTrial& trial : trials) {
-    html += "<h3>" + escaped(trial.title) +
-            "</h3>\n<table><tr><th>job<th>attempt<th>from, s<th>to, s<th>end\n";
-    for (const TimelineSpan& span : trial.spans) {
-      html += "<tr><td>" + std::to_string(span.job + 1) + "<td>" + std::to_string(span.attempt) +
-              "<td class=n>" + number(seconds(span.from)) + "<td class=n>" +
-              number(seconds(span.to)) + "<td>" + escaped(span.end) + "\n";
-    }
-    html += "</table>\n";
-  }
-  return html;
-}
-
-std::string charts_of(const ExperimentReport& report, const std::vector<ShownTrial>& trials) {
+std::string charts_of(const ExperimentReport& report) {
   if (!has_chart_library()) {
-    return "<p>This build of triage has no chart library (Debian's libjs-chart.js), so there are "
-           "tables in the place of some charts.</p>\n" +
-           success_svg(report) + "<h2>Single runs</h2>\n" + timelines_as_tables(trials);
+    return "<p>This build of triage has no chart library (Debian's libjs-chart.js), so cost is "
+           "told "
+           "by the table alone.</p>\n" +
+           success_svg(report);
   }
   return "<div class=\"chart\"><canvas id=\"success\"></canvas></div>\n"
-         "<h2>Cost against success</h2>\n<div class=\"chart\"><canvas id=\"cost\"></canvas></div>\n"
-         "<h2>Single runs</h2>\n<p>The attempts of one seed, on simulated time.</p>\n"
-         "<div id=\"trials\"></div>\n";
+         "<h2>Cost against success</h2>\n<div class=\"chart\"><canvas "
+         "id=\"cost\"></canvas></div>\n";
+}
+
+std::string timelines_of(const std::vector<ShownTrial>& trials) {
+  if (trials.empty()) return {};
+  return "<h2>Single runs</h2>\n<p>The attempts of one seed, on simulated time.</p>\n<div "
+         "class=\"scroll\">" +
+         timelines_svg(trials) + "</div>\n";
 }
 
 }  // namespace
@@ -171,11 +151,11 @@ std::string html_report(const ScriptedExperiment& experiment, const ExperimentRe
   html += "<p>" + std::to_string(report.conditions.front().trials) +
           " seeds for each condition; the same for all. Intervals are of 95 %: Wilson's for "
           "success.</p>\n<h2>Success</h2>\n" +
-          charts_of(report, trials) + "<h2>All conditions</h2>\n" + table_of(report) +
-          differences_of(report);
+          charts_of(report) + timelines_of(trials) + "<h2>All conditions</h2>\n" +
+          table_of(report) + differences_of(report);
   if (has_chart_library()) {
-    html += "<script type=\"application/json\" id=\"data\">" +
-            inside_script(data_of(report, trials)) + "</script>\n<script>";
+    html += "<script type=\"application/json\" id=\"data\">" + inside_script(data_of(report)) +
+            "</script>\n<script>";
     html += triage::detail::chart_library;
     html += "</script>\n<script>";
     html += triage::detail::experiment_script;

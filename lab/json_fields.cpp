@@ -25,6 +25,11 @@ bool is_counts(const Json& json) {
 }
 bool is_duration(const Json& json) { return json.is_string() || json.is_number(); }
 
+std::string range_text(std::uint64_t least, std::uint64_t most) {
+  const std::string from = std::to_string(least);
+  return most == JsonFields::no_limit ? from + " or more" : from + " to " + std::to_string(most);
+}
+
 }  // namespace
 
 JsonFields::JsonFields(const Json& object, std::string path)
@@ -33,7 +38,7 @@ JsonFields::JsonFields(const Json& object, std::string path)
 }
 
 const Json* JsonFields::find(std::string_view key) {
-  asked_.emplace_back(key);
+  if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.emplace_back(key);
   if (!object_.is_object()) return nullptr;
   const auto found = object_.find(std::string(key));
   return found == object_.end() ? nullptr : &*found;
@@ -55,10 +60,13 @@ void JsonFields::read(std::string_view key, double& value) {
   if (const Json* found = typed(key, is_number, "a number")) value = found->get<double>();
 }
 
-void JsonFields::read(std::string_view key, std::uint64_t& value) {
-  if (const Json* found = typed(key, is_count, "a whole number, 0 or more")) {
-    value = found->get<std::uint64_t>();
-  }
+void JsonFields::read(std::string_view key, std::uint64_t& value, std::uint64_t least,
+                      std::uint64_t most) {
+  const std::string range = range_text(least, most);
+  const Json* found = typed(key, is_count, "a whole number, " + range);
+  if (found == nullptr) return;
+  value = found->get<std::uint64_t>();
+  if (value < least || value > most) refuse(key, " is " + show(*found) + "; allowed is " + range);
 }
 
 void JsonFields::read(std::string_view key, std::vector<std::string>& value) {
@@ -68,7 +76,7 @@ void JsonFields::read(std::string_view key, std::vector<std::string>& value) {
 }
 
 void JsonFields::read(std::string_view key, std::vector<std::uint64_t>& value) {
-  if (const Json* found = typed(key, is_counts, "a list of whole numbers, 0 or more")) {
+  if (const Json* found = typed(key, is_counts, "a list of whole numbers, 1 or more")) {
     value = found->get<std::vector<std::uint64_t>>();
   }
 }
@@ -96,9 +104,15 @@ void JsonFields::read(std::string_view key, Duration& value) {
 }
 
 void JsonFields::refuse(std::string_view key, const std::string& what) {
-  if (error_) return;
+  if (!object_.is_object() && !problems_.empty()) return;
+  if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) return;
+  refused_.emplace_back(key);
   const std::string where = key.empty() ? path_ : path_ + "." + std::string(key);
-  error_ = Error{Errc::invalid_argument, (where.empty() ? "the document" : where) + what};
+  add({Errc::invalid_argument, (where.empty() ? "the document" : where) + what});
+}
+
+void JsonFields::add(const Error& error) {
+  problems_ += (problems_.empty() ? "" : "\n") + error.detail;
 }
 
 void JsonFields::refuse_name(std::string_view key, std::string_view name,
@@ -113,7 +127,7 @@ Result<void> JsonFields::finish() {
       refuse(key, " is not known" + triage::detail::allowed_names(key, asked_));
     }
   }
-  if (error_) return outcome::failure(*error_);
+  if (!problems_.empty()) return Error{Errc::invalid_argument, problems_};
   return outcome::success();
 }
 

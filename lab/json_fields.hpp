@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reads the fields of one JSON object and keeps the first problem, with its path.
+// Reads the fields of one JSON object and collects the problems, each with its path.
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +16,15 @@ namespace triage::inline v0_1::lab::detail {
 
 class JsonFields {
  public:
+  static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
   // path: the object's, such as ".faults[2]". The object must outlive this.
   JsonFields(const Json& object, std::string path);
 
   void read(std::string_view key, std::string& value);
   void read(std::string_view key, double& value);
-  void read(std::string_view key, std::uint64_t& value);
+  void read(std::string_view key, std::uint64_t& value, std::uint64_t least = 0,
+            std::uint64_t most = no_limit);
   void read(std::string_view key, std::vector<std::string>& value);
   void read(std::string_view key, std::vector<std::uint64_t>& value);
   void read(std::string_view key, bool& value);
@@ -29,12 +32,14 @@ class JsonFields {
   void read(std::string_view key, Duration& value);
   // Null if it is absent.
   [[nodiscard]] const Json* find(std::string_view key);
-  // what: appended to the path and key: " is 2; allowed is 0 to 1".
+  // what: appended to the path and key: " is 2; allowed is 0 to 1". Only the first problem of a key
+  // counts.
   void refuse(std::string_view key, const std::string& what);
   void refuse_name(std::string_view key, std::string_view name,
                    const std::vector<std::string>& allowed);
-  [[nodiscard]] bool sound() const noexcept { return !error_; }
-  // Errors: the first problem, or an unknown key.
+  // Takes over the problems of a value below this object, which have their paths.
+  void add(const Error& error);
+  // Errors: Errc::invalid_argument with a line for each problem, unknown keys included.
   [[nodiscard]] Result<void> finish();
 
  private:
@@ -44,7 +49,8 @@ class JsonFields {
   const Json& object_;
   std::string path_;
   std::vector<std::string> asked_{};
-  std::optional<Error> error_{};
+  std::vector<std::string> refused_{};  // Keys.
+  std::string problems_{};              // One a line.
 };
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "scripted_spec.hpp"
 
+#include "fault_json.hpp"
 #include "json_fields.hpp"
 
 #include "triage/detail/try.hpp"
@@ -26,14 +27,6 @@ std::vector<std::string> trouble_names() {
   std::vector<std::string> names;
   for (const FailureType type : all_failure_types) names.emplace_back(to_string(type));
   return names;
-}
-
-void within(JsonFields& fields, std::string_view key, std::uint64_t& value, std::uint64_t least,
-            std::uint64_t most) {
-  fields.read(key, value);
-  if (value >= least && value <= most) return;
-  fields.refuse(key, " is " + std::to_string(value) + "; allowed is " + std::to_string(least) +
-                         " to " + std::to_string(most));
 }
 
 void share_of(JsonFields& fields, std::string_view key, double& value) {
@@ -71,6 +64,15 @@ Result<HintOdds> odds_from_json(const Json& json, const std::string& path) {
   return outcome::success(odds);
 }
 
+std::optional<HintOdds> read_odds(JsonFields& fields, const std::string& path) {
+  const Json* recovers = fields.find("recovers");
+  if (recovers == nullptr) return std::nullopt;
+  const auto odds = odds_from_json(*recovers, path + ".recovers");
+  if (odds) return odds.value();
+  fields.add(odds.error());
+  return std::nullopt;
+}
+
 Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
   Trouble trouble;
   JsonFields fields(json, path);
@@ -90,24 +92,20 @@ Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
     }
   }
   share_of(fields, "share", trouble.share);
-  within(fields, "step", trouble.step, 0, most_steps);
-  within(fields, "noticed_after", trouble.noticed_after, 0, most_steps);
-  within(fields, "repeats", trouble.repeats, 0, most_steps);
+  fields.read("step", trouble.step, 0, most_steps);
+  fields.read("noticed_after", trouble.noticed_after, 0, most_steps);
+  fields.read("repeats", trouble.repeats, 0, most_steps);
   length_of(fields, "from", trouble.from);
   if (fields.find("lasts") != nullptr) length_of(fields, "lasts", trouble.lasts.emplace());
-  const Json* recovers = fields.find("recovers");
+  trouble.recovers = read_odds(fields, path);
   TRIAGE_TRYV(fields.finish());
-  if (recovers != nullptr) {
-    TRIAGE_TRY(odds, odds_from_json(*recovers, path + ".recovers"));
-    trouble.recovers = odds;
-  }
   return outcome::success(std::move(trouble));
 }
 
 void read_tokens(JsonFields& fields, std::string_view key, ScriptedAgent& agent) {
   constexpr std::uint64_t most = 1'000'000'000;
   const bool input = key == "input_tokens";
-  within(fields, key, input ? agent.input_tokens : agent.output_tokens, 0, most);
+  fields.read(key, input ? agent.input_tokens : agent.output_tokens, 0, most);
 }
 
 void read_effect(JsonFields& fields, ScriptedAgent& agent) {
@@ -128,66 +126,62 @@ void read_effect(JsonFields& fields, ScriptedAgent& agent) {
   }
 }
 
+// A rule of the faults: of chaos, or a trouble.
+Result<void> add_fault(ScriptedFaults& faults, const Json& rule, const std::string& path) {
+  if (!rule.is_object() || rule.contains("fault") == rule.contains("trouble")) {
+    return Error{Errc::invalid_argument,
+                 path + " is " + show(rule) +
+                     "; allowed is an object with either the key fault or the key trouble"};
+  }
+  if (rule.contains("trouble")) {
+    TRIAGE_TRY(trouble, trouble_from_json(rule, path));
+    faults.troubles.push_back(std::move(trouble));
+  } else {
+    TRIAGE_TRY(read, fault_rule_from_json(rule, path));
+    faults.chaos.rules.push_back(std::move(read));
+  }
+  return outcome::success();
+}
+
 }  // namespace
 
 Result<ScriptedAgent> agent_from_json(const Json& json, const std::string& path) {
   ScriptedAgent agent;
   JsonFields fields(json, path);
-  within(fields, "steps", agent.steps, 1, most_steps);
+  fields.read("steps", agent.steps, 1, most_steps);
   length_of(fields, "step_time", agent.step_time);
   read_tokens(fields, "input_tokens", agent);
   read_tokens(fields, "output_tokens", agent);
   price_of(fields, "input_price", agent.input_price);
   price_of(fields, "output_price", agent.output_price);
   fields.read("tools", agent.tools);
-  within(fields, "jobs", agent.jobs, 1, most_jobs);
+  fields.read("jobs", agent.jobs, 1, most_jobs);
   length_of(fields, "every", agent.every);
   read_effect(fields, agent);
-  within(fields, "effect_step", agent.effect_step, 1, most_steps);
+  fields.read("effect_step", agent.effect_step, 1, most_steps);
   length_of(fields, "restart_after", agent.restart_after);
-  const Json* recovers = fields.find("recovers");
-  TRIAGE_TRYV(fields.finish());
-  if (recovers != nullptr) {
-    TRIAGE_TRY(odds, odds_from_json(*recovers, path + ".recovers"));
-    agent.recovers = odds;
-  }
+  agent.recovers = read_odds(fields, path).value_or(HintOdds());
   if (agent.effect != EffectStyle::none && agent.effect_step > agent.steps) {
-    return Error{Errc::invalid_argument,
-                 path + ".effect_step is " + std::to_string(agent.effect_step) +
-                     "; allowed is 1 to `steps`, " + std::to_string(agent.steps)};
+    fields.refuse("effect_step", " is " + std::to_string(agent.effect_step) +
+                                     "; allowed is 1 to `steps`, " + std::to_string(agent.steps));
   }
+  TRIAGE_TRYV(fields.finish());
   return outcome::success(std::move(agent));
 }
 
 Result<ScriptedFaults> faults_from_json(const Json& json, const std::string& path) {
-  ScriptedFaults faults;
   if (!json.is_array()) {
     return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed is a list"};
   }
+  ScriptedFaults faults;
+  std::string problems;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string place = path + "[" + std::to_string(i) + "]";
-    const Json& rule = json[i];
-    if (!rule.is_object() || rule.contains("fault") == rule.contains("trouble")) {
-      return Error{Errc::invalid_argument,
-                   place + " is " + show(rule) +
-                       "; allowed is an object with either the key fault or the key trouble"};
+    if (auto read = add_fault(faults, json[i], place); !read) {
+      problems += (problems.empty() ? "" : "\n") + read.error().detail;
     }
-    if (rule.contains("trouble")) {
-      TRIAGE_TRY(trouble, trouble_from_json(rule, place));
-      faults.troubles.push_back(std::move(trouble));
-      continue;
-    }
-    Json alone = Json::object();
-    alone["faults"] = Json::array({rule});
-    auto mix = fault_mix_from_json(alone);
-    if (!mix) {
-      const std::string_view before = ".faults[0]";
-      const std::string& why = mix.error().detail;
-      return Error{mix.error().code,
-                   place + (why.starts_with(before) ? why.substr(before.size()) : ": " + why)};
-    }
-    faults.chaos.rules.push_back(std::move(mix).value().rules.front());
   }
+  if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(faults));
 }
 
@@ -196,10 +190,10 @@ Result<Limits> budget_from_json(const Json& json, const std::string& path) {
   JsonFields fields(json, path);
   constexpr std::uint64_t most = 1'000'000;
   std::uint64_t attempts = static_cast<std::uint64_t>(limits.max_attempts);
-  within(fields, "max_attempts", attempts, 1, most);
+  fields.read("max_attempts", attempts, 1, most);
   std::uint64_t per_type = static_cast<std::uint64_t>(limits.max_attempts_per_type);
   if (json.is_object() && json.contains("max_attempts")) per_type = attempts;
-  within(fields, "max_attempts_per_type", per_type, 1, most);
+  fields.read("max_attempts_per_type", per_type, 1, most);
   fields.read("max_tokens", limits.max_tokens);
   price_of(fields, "max_cost_usd", limits.max_cost_usd);
   length_of(fields, "max_elapsed", limits.max_elapsed);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "triage/lab/experiment_plots.hpp"
 
+#include "svg.hpp"
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::lab {
 namespace {
+
+using detail::svg_number;
+using detail::xml_escaped;
 
 // In units of the picture.
 constexpr double panel_width = 300;
@@ -18,42 +21,6 @@ constexpr double above = 34;  // For its title.
 constexpr double below = 40;  // For the levels.
 constexpr double line = 18;   // Of the legend.
 constexpr std::size_t most_in_a_row = 3;
-// Distinguishable with colour blindness. Source: M. Okabe, K. Ito, 2008.
-constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                             "#e69f00", "#56b4e9", "#555555"};
-
-std::string svg_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
-
-std::string xml_escaped(const std::string& text) {
-  std::string all;
-  for (const char c : printable(text)) {
-    if (c == '<')
-      all += "&lt;";
-    else if (c == '>')
-      all += "&gt;";
-    else if (c == '&')
-      all += "&amp;";
-    else if (c == '"')
-      all += "&quot;";
-    else
-      all += c;
-  }
-  return all;
-}
-
-std::string text_at(double x, double y, const std::string& text, const char* more) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\"" + more + ">" +
-         xml_escaped(text) + "</text>\n";
-}
-
-std::string line_from(double x1, double y1, double x2, double y2, const std::string& style) {
-  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
-         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" " + style + "/>\n";
-}
 
 std::vector<std::string> add_once(std::vector<std::string> known, const std::string& one) {
   if (std::find(known.begin(), known.end(), one) == known.end()) known.push_back(one);
@@ -120,7 +87,8 @@ std::string Picture::legend() const {
   for (std::size_t i = 0; i < series_.size(); ++i) {
     const double y = static_cast<double>(i) * line + 14;
     svg += "<circle cx=\"12\" cy=\"" + svg_number(y - 4) + "\" r=\"4\" fill=\"" +
-           colours[i % colours.size()] + "\"/>\n" + text_at(22, y, series_[i], "");
+           detail::svg_colours[i % detail::svg_colours.size()] + "\"/>\n" +
+           detail::svg_text(22, y, series_[i]);
   }
   return svg;
 }
@@ -128,27 +96,28 @@ std::string Picture::legend() const {
 // A panel without its points.
 std::string Picture::frame(std::size_t panel) const {
   const double x = x_of(panel);
-  std::string svg = text_at(x, y_of(panel, 1) - 12, panels_[panel], " font-weight=\"bold\"");
+  std::string svg =
+      detail::svg_text(x, y_of(panel, 1) - 12, panels_[panel], " font-weight=\"bold\"");
   for (int percent = 0; percent <= 100; percent += 25) {
     const double y = y_of(panel, percent / 100.0);
-    svg += line_from(x, y, x + panel_width - left - 12, y, "stroke=\"#cccccc\"");
-    svg += text_at(x - 6, y + 4, std::to_string(percent) + (percent == 100 ? " %" : ""),
-                   " text-anchor=\"end\"");
+    svg += detail::svg_line(x, y, x + panel_width - left - 12, y, "stroke=\"#cccccc\"");
+    svg += detail::svg_text(x - 6, y + 4, std::to_string(percent) + (percent == 100 ? " %" : ""),
+                            " text-anchor=\"end\"");
   }
   for (std::size_t i = 0; i < levels_.size(); ++i) {
-    svg += text_at(x + (static_cast<double>(i) + 0.5) * step(), y_of(panel, 0) + 16, levels_[i],
-                   " text-anchor=\"middle\"");
+    svg += detail::svg_text(x + (static_cast<double>(i) + 0.5) * step(), y_of(panel, 0) + 16,
+                            levels_[i], " text-anchor=\"middle\"");
   }
   const std::string& factor = report_.conditions.front().condition.levels().back().first;
   if (levels_.size() > 1) {
-    svg += text_at(x + (panel_width - left - 12) / 2, y_of(panel, 0) + 32, factor,
-                   " text-anchor=\"middle\" fill=\"#666666\"");
+    svg += detail::svg_text(x + (panel_width - left - 12) / 2, y_of(panel, 0) + 32, factor,
+                            " text-anchor=\"middle\" fill=\"#666666\"");
   }
   return svg;
 }
 
 std::string Picture::points(std::size_t series) const {
-  const std::string colour = colours[series % colours.size()];
+  const std::string colour = detail::svg_colours[series % detail::svg_colours.size()];
   std::string svg;
   for (const ConditionReport& one : report_.conditions) {
     const Place place = place_of(one.condition);
@@ -159,8 +128,8 @@ std::string Picture::points(std::size_t series) const {
     const double x =
         x_of(panel) +
         (static_cast<double>(place_of(levels_, place.level)) + 0.2 + 0.6 * aside) * step();
-    svg += line_from(x, y_of(panel, one.interval.low), x, y_of(panel, one.interval.high),
-                     "stroke=\"" + colour + "\" stroke-width=\"2\"");
+    svg += detail::svg_line(x, y_of(panel, one.interval.low), x, y_of(panel, one.interval.high),
+                            "stroke=\"" + colour + "\" stroke-width=\"2\"");
     svg += "<circle cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y_of(panel, one.rate)) +
            "\" r=\"3.5\" fill=\"" + colour + "\"><title>" + xml_escaped(one.condition.text()) +
            ": " + svg_number(one.rate * 100) + " % (" + svg_number(one.interval.low * 100) +
@@ -174,13 +143,10 @@ std::string Picture::svg() const {
   const std::size_t rows = (panels_.size() + most_in_a_row - 1) / most_in_a_row;
   const double width = static_cast<double>(columns) * panel_width + 12;
   const double height = top() + static_cast<double>(rows) * (panel_height + above + below) + 4;
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width) +
-                    " " + svg_number(height) + "\" width=\"" + svg_number(width) +
-                    "\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n" +
-                    "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + legend();
+  std::string svg = legend();
   for (std::size_t i = 0; i < panels_.size(); ++i) svg += frame(i);
   for (std::size_t i = 0; i < series_.size(); ++i) svg += points(i);
-  return svg + "</svg>\n";
+  return detail::svg_picture(width, height, svg);
 }
 
 }  // namespace

@@ -58,10 +58,6 @@ Result<Json> read_json(const std::string& path) {
   }
 }
 
-Error in_file(const std::string& path, const Error& error) {
-  return {error.code, "\"" + printable(path) + "\": " + error.detail};
-}
-
 Result<lab::Chaos> chaos_of(const ChaosArguments& given, lab::ChaosOptions options) {
   options.seed = given.seed;
   if (!given.replay.empty()) {

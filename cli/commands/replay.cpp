@@ -23,10 +23,6 @@ struct ReplayArguments {
   bool json = false;
 };
 
-Error in_policy_file(const std::string& path, const Error& error) {
-  return {error.code, "\"" + printable(path) + "\": " + error.detail};
-}
-
 bool changes_something(const ConfirmArguments& given) {
   return given.attempt != 0 || !given.from.empty() || !given.hint.empty() || !given.set.empty() ||
          !given.answer.empty() || !given.assume.empty() || !given.command.empty();
@@ -47,7 +43,7 @@ ExitStatus replay_run(const ReplayArguments& given) {
   const auto text = read_text_file(given.policy);
   if (!text) return report(text.error());
   const auto document = read_policy(text.value());
-  if (!document) return report(in_policy_file(given.policy, document.error()));
+  if (!document) return report(in_file(given.policy, document.error()));
   const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
   const auto replay = lab::replay_policy(reading.value(), document.value().policy, given.options);

@@ -67,9 +67,7 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   if (!given.policy.empty()) {
     TRIAGE_TRY(text, read_text_file(given.policy));
     const auto document = read_policy(text);
-    if (!document) {
-      return Error{document.error().code, printable(given.policy) + ": " + document.error().detail};
-    }
+    if (!document) return in_file(given.policy, document.error());
     if (given.timeout.empty()) spec.timeout = document.value().attempt_timeout;
     const BudgetLimits& limits = document.value().budget_limits;
     spec.budget.tokens = limits.max_tokens;

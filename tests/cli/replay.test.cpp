@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage replay, as a user runs it.
+// triage replay, run as by a user.
 #include "cli/stores.hpp"
 
 #include <fstream>
@@ -33,6 +33,9 @@ TEST_CASE("a policy with a mistake is named with its file, before anything is op
   const Printed printed = triage_command({"replay", folder.file("no.db"), "r", "--policy", policy});
   CHECK(printed.status == 2);
   CHECK_THAT(printed.error, ContainsSubstring("policy.json\": ") && ContainsSubstring("shrug"));
+  std::ofstream(policy) << R"({"default": "shrug", "timeout": "sigh"})";
+  const Printed both = triage_command({"replay", folder.file("no.db"), "r", "--policy", policy});
+  CHECK_THAT(both.error, ContainsSubstring("\n\"" + policy + "\": ") && ContainsSubstring("sigh"));
   CHECK(triage_command({"replay", folder.file("no.db"), "r", "--policy", folder.file("none.json")})
             .status == 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Faults in calls: what they do, and that a seed says which.
+// Faults in calls: their effects, and that the seed determines them.
 #include "triage/lab/chaos.hpp"
 
 #include "triage/agent.hpp"
@@ -9,11 +9,15 @@
 
 #include "support/catch.hpp"
 
+#include <csignal>
 #include <map>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace triage;
 using lab::Chaos;
@@ -23,7 +27,7 @@ namespace {
 
 std::string search(const std::string& what) { return "found " + what; }
 
-// An agent whose one tool the chaos stands in front of.
+// An agent whose only tool is called through the chaos.
 auto searcher(const Chaos& chaos) {
   return [chaos](const std::string& task, Attempt& attempt) {
     return chaos.call("search", attempt, [&] { return search(task); });
@@ -42,7 +46,7 @@ Result<std::string> run(const Chaos& chaos, int* attempts = nullptr) {
   return agent.run("pages");
 }
 
-// At which of a hundred visits of `site` something failed.
+// The failing visits of `site`, of a hundred.
 std::set<int> failing_visits(const Chaos& chaos, const char* site) {
   std::set<int> visits;
   for (int i = 1; i <= 100; ++i) {
@@ -100,7 +104,7 @@ TEST_CASE("which visits meet a fault depends on the seed and on nothing else", "
   const auto alone = failing_visits(one, "a");
   CHECK(alone.size() > 15);
   CHECK(alone.size() < 45);
-  // What other places do in between changes nothing.
+  // Calls at other places in between change nothing.
   const Chaos two{mix, {.seed = 7}};
   CHECK_FALSE(failing_visits(two, "b") == alone);
   CHECK(failing_visits(two, "a") == alone);
@@ -185,6 +189,62 @@ TEST_CASE("a call that hangs ends at the deadline of its run, as a timeout", "[l
   REQUIRE(found.error().failure());
   CHECK(found.error().failure()->type() == FailureType::timeout);
   CHECK(clock->elapsed() == std::chrono::minutes(2));
+}
+
+TEST_CASE("a call that hangs ends when its run is cancelled", "[lab][chaos]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const Chaos chaos{{.rules = {{.fault = Fault::hang}}}, {.clock = clock}};
+  std::stop_source stop;
+  const auto alarm =
+      clock->alarm(clock->now() + std::chrono::seconds(30), [&] { stop.request_stop(); });
+  const auto called = chaos.call("a", [] { return 1; }, {.stop_token = stop.get_token()});
+  REQUIRE_FALSE(called);
+  CHECK(called.error().code == Errc::cancelled);
+  CHECK(clock->elapsed() == std::chrono::seconds(30));
+}
+
+TEST_CASE("a rule strikes where its site, tool and step say, and nowhere else", "[lab][chaos]") {
+  const Chaos chaos{{.rules = {{.fault = Fault::fails, .tool = "pay"},
+                               {.fault = Fault::fails, .step = "plan"},
+                               {.fault = Fault::fails, .site = "bank", .tool = "read"}}}};
+  const auto fails = [&](const lab::Site& site) { return !chaos.call(site, [] { return 1; }); };
+  CHECK(fails({.name = "bank", .tool = "pay"}));
+  CHECK(fails({.name = "shop", .tool = "pay", .step = "buy"}));
+  CHECK(fails({.name = "shop", .step = "plan"}));
+  CHECK(fails({.name = "bank", .tool = "read"}));
+  CHECK_FALSE(fails({.name = "shop", .tool = "read"}));
+  CHECK_FALSE(fails({.name = "bank"}));
+  CHECK_FALSE(fails({.name = "pay"}));
+}
+
+TEST_CASE("failures are of the types that the rule names, each of them now and then",
+          "[lab][chaos]") {
+  const std::set<FailureType> named{FailureType::timeout, FailureType::refused,
+                                    FailureType::schema_mismatch};
+  const Chaos chaos{{.rules = {{.types = {named.begin(), named.end()}}}}};
+  static_cast<void>(failing_visits(chaos, "a"));
+  std::map<FailureType, int> met;
+  for (const lab::Injection& one : chaos.injected()) ++met[one.type];
+  CHECK(met.size() == named.size());
+  for (const auto& [type, count] : met) {
+    INFO(to_string(type));
+    CHECK(named.count(type) == 1);
+    CHECK(count > 20);
+  }
+}
+
+TEST_CASE("a kill ends the process as kill -9 does, if nobody stands for it", "[lab][chaos]") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Chaos chaos{{.rules = {{.fault = Fault::kill, .at = {2}}}}};
+    static_cast<void>(chaos.call("a", [] { return 1; }));
+    static_cast<void>(chaos.call("a", [] { return 1; }));
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGKILL);
 }
 
 TEST_CASE("a kill is told to whoever stands for the process", "[lab][chaos]") {

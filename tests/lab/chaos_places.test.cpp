@@ -60,6 +60,23 @@ TEST_CASE("a record that cannot be read is reported as damaged, not handed out",
   CHECK(spoilt->read("r", {}).value().damaged.empty());
 }
 
+TEST_CASE("a store may be slow, and a process may die in it", "[lab][chaos]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  bool killed = false;
+  const Chaos chaos{
+      {.rules = {{.fault = Fault::latency, .step = "run", .length = std::chrono::seconds(3)},
+                 {.fault = Fault::kill, .step = "read"}}},
+      {.clock = clock, .kill = [&] { killed = true; }}};
+  const auto store = chaos.store(MemoryStore::create());
+  CHECK_FALSE(store->run("r"));
+  CHECK(clock->elapsed() == std::chrono::seconds(3));
+  CHECK_FALSE(killed);
+  const auto reading = store->read("r", {});
+  CHECK(killed);
+  REQUIRE_FALSE(reading);  // Whoever stands for the process decides what comes next.
+  CHECK(reading.error().code == Errc::io);
+}
+
 TEST_CASE("calendar time jumps, and waits do not notice", "[lab][chaos]") {
   const auto clock = std::make_shared<testing::SimulatedClock>();
   const Chaos chaos{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Was the blamed step the cause? Re-runs with one change and without it.
+// Whether the blamed step was the cause: re-runs with one change and without it.
 #include "triage/lab/confirm.hpp"
 
 #include "triage/policies/retry.hpp"
@@ -20,8 +20,8 @@ using lab::Finding;
 
 namespace {
 
-// Plans, searches with what its state says, and pays. The plan's query is the mistake; a hint with
-// the right word or a good page helps, too.
+// Plans, searches for the query in its state, and pays. The plan's query is the mistake; a hint
+// with the right word or a good page also helps.
 struct Shop {
   int payments = 0;
   int searches = 0;
@@ -70,6 +70,25 @@ struct Scene {
   }
 };
 
+// An agent whose first run fails for good in its first attempt, and what is found out about it.
+template <class Callable>
+struct Failing {
+  std::shared_ptr<CheckpointStore> store = MemoryStore::create();
+  TriageAgent<Callable> agent;
+
+  explicit Failing(Callable callable)
+      : agent{std::move(callable), FailurePolicy().otherwise(escalate()), {.store = store}} {
+    CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  }
+  lab::Confirmation confirmed(const char* hint, int times) {
+    auto found = lab::confirm_blame(agent, *store, "r", {.change = {.hint = hint}, .times = times});
+    REQUIRE_OK(found);
+    return std::move(found).value();
+  }
+};
+
+Error busy(Attempt& attempt) { return attempt.fail({.text = "busy", .http_status = 503}); }
+
 }  // namespace
 
 TEST_CASE("the step was the cause if the run finishes with the change and not without",
@@ -87,10 +106,10 @@ TEST_CASE("the step was the cause if the run finishes with the change and not wi
   CHECK(found.difference == Approx(1.0));
   CHECK(found.interval.low > 0.6);
   CHECK_THAT(lab::describe(found),
-             ContainsSubstring("step 2 (search) is blamed") &&
+             ContainsSubstring("step 1 (search) is blamed") &&
                  ContainsSubstring("unchanged: 0 of 12 finished, 0.0 % (0.0 % to 24.2 %)") &&
                  ContainsSubstring("difference: +100.0 points") &&
-                 ContainsSubstring("The cause is at step 2 (search)") &&
+                 ContainsSubstring("The cause is at step 1 (search)") &&
                  ContainsSubstring("Assumed:"));
   CHECK(lab::to_json(found)["finding"] == "cause");
 }
@@ -100,7 +119,7 @@ TEST_CASE("a hint and a repaired state are changes, too", "[confirm]") {
   scene.fail("owl");
   CHECK(scene.confirmed({.change = {.hint = "ask for owls"}}).finding == Finding::cause);
   CHECK(scene.confirmed({.change = {.hint = "be careful"}}).finding == Finding::not_shown);
-  // The page was asked for and recorded: another query changes nothing about that answer.
+  // The page was recorded, so another query does not change that answer.
   const auto state = scene.confirmed({.change = {.state = {{"query", "owls"}}}});
   CHECK(state.finding == Finding::not_shown);
   CHECK(state.changed.failed_alike == 20);
@@ -127,40 +146,27 @@ TEST_CASE("re-runs carry out no effect, and leave the store as it is", "[confirm
 }
 
 TEST_CASE("a failure that comes by chance is not blamed on a step", "[confirm]") {
-  Scene scene;
-  int calls = 0;
-  const TriageAgent agent{[&calls](const std::string&, Attempt& attempt) -> Result<int> {
-                            attempt.record_step({.action = "look", .error = "busy"});
-                            if (calls++ % 3 != 1) return 1;
-                            return attempt.fail({.text = "busy", .http_status = 503});
-                          },
-                          FailurePolicy().otherwise(escalate()),
-                          {.name = "shop", .store = scene.store}};
-  calls = 1;
-  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
-  const auto found =
-      lab::confirm_blame(agent, *scene.store, "r", {.change = {.hint = "look twice"}, .times = 30});
-  REQUIRE_OK(found);
-  CHECK(found.value().finding == Finding::not_shown);
-  CHECK(found.value().blame.checkpoint == "r@0");
-  CHECK(found.value().unchanged.finished + found.value().changed.finished == 40);
+  int calls = 1;
+  Failing scene([&calls](const std::string&, Attempt& attempt) -> Result<int> {
+    attempt.record_step({.action = "look", .error = "busy"});
+    if (calls++ % 3 != 1) return 1;
+    return busy(attempt);
+  });
+  const auto found = scene.confirmed("look twice", 30);
+  CHECK(found.finding == Finding::not_shown);
+  CHECK(found.blame.checkpoint == "r@0");
+  CHECK(found.unchanged.finished + found.changed.finished == 40);
 }
 
 TEST_CASE("a re-run that would wait for long is undecided, and waits for nothing", "[confirm]") {
-  Scene scene;
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
-                            attempt.record_step({.action = "look", .error = "busy"});
-                            if (attempt.recovery() != nullptr) attempt.sleep_for("a day", 24h);
-                            return attempt.fail({.text = "busy", .http_status = 503});
-                          },
-                          FailurePolicy().otherwise(escalate()),
-                          {.name = "shop", .store = scene.store}};
-  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
-  const auto found =
-      lab::confirm_blame(agent, *scene.store, "r", {.change = {.hint = "wait"}, .times = 6});
-  REQUIRE_OK(found);
-  CHECK(found.value().finding == Finding::undecided);
-  CHECK(found.value().unchanged.undecided == 6);
+  Failing scene([](const std::string&, Attempt& attempt) -> Result<int> {
+    attempt.record_step({.action = "look", .error = "busy"});
+    if (attempt.recovery() != nullptr) attempt.sleep_for("a day", 24h);
+    return busy(attempt);
+  });
+  const auto found = scene.confirmed("wait", 6);
+  CHECK(found.finding == Finding::undecided);
+  CHECK(found.unchanged.undecided == 6);
 }
 
 TEST_CASE("the failure of one attempt is asked about, and another checkpoint", "[confirm]") {
@@ -172,7 +178,7 @@ TEST_CASE("the failure of one attempt is asked about, and another checkpoint", "
   const auto second = lab::find_blame(*scene.store, "r");
   CHECK(second.value().attempt == 2);
   CHECK(first.value().checkpoint != second.value().checkpoint);
-  // The checkpoint holds what came before the step, and nothing of it.
+  // The checkpoint contains everything before the step, and nothing of it.
   const auto id = parse_checkpoint_id(second.value().checkpoint).value();
   CHECK(scene.store->load(id).value().trajectory.size() == 1);
   const auto found =
@@ -181,17 +187,13 @@ TEST_CASE("the failure of one attempt is asked about, and another checkpoint", "
 }
 
 TEST_CASE("re-runs begin before the blamed step, also if others came after it", "[confirm]") {
-  Scene scene;
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
-                            attempt.record_step({.action = "plan"});
-                            attempt.record_step({.action = "read", .error = "no such file"});
-                            attempt.record_step({.action = "write"});
-                            attempt.record_step({.action = "check"});
-                            return attempt.fail({.text = "busy", .http_status = 503});
-                          },
-                          FailurePolicy().otherwise(escalate()),
-                          {.name = "shop", .store = scene.store}};
-  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  Failing scene([](const std::string&, Attempt& attempt) -> Result<int> {
+    attempt.record_step({.action = "plan"});
+    attempt.record_step({.action = "read", .error = "no such file"});
+    attempt.record_step({.action = "write"});
+    attempt.record_step({.action = "check"});
+    return busy(attempt);
+  });
   const auto blame = lab::find_blame(*scene.store, "r");
   REQUIRE_OK(blame);
   CHECK(blame.value().action == "read");
@@ -200,22 +202,14 @@ TEST_CASE("re-runs begin before the blamed step, also if others came after it", 
 }
 
 TEST_CASE("a re-run that was refused an effect is undecided, also if it finishes", "[confirm]") {
-  Scene scene;
-  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
-                            attempt.record_step({.action = "look", .error = "busy"});
-                            if (attempt.recovery() == nullptr) {
-                              return attempt.fail({.text = "busy", .http_status = 503});
-                            }
-                            return attempt.try_effect("pay", [] { return 1; }) ? 1 : 2;
-                          },
-                          FailurePolicy().otherwise(escalate()),
-                          {.name = "shop", .store = scene.store}};
-  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
-  const auto found =
-      lab::confirm_blame(agent, *scene.store, "r", {.change = {.hint = "pay"}, .times = 6});
-  REQUIRE_OK(found);
-  CHECK(found.value().finding == Finding::undecided);
-  CHECK(found.value().changed.undecided == 6);
+  Failing scene([](const std::string&, Attempt& attempt) -> Result<int> {
+    attempt.record_step({.action = "look", .error = "busy"});
+    if (attempt.recovery() == nullptr) return busy(attempt);
+    return attempt.try_effect("pay", [] { return 1; }) ? 1 : 2;
+  });
+  const auto found = scene.confirmed("pay", 6);
+  CHECK(found.finding == Finding::undecided);
+  CHECK(found.changed.undecided == 6);
 }
 
 TEST_CASE("what cannot be confirmed says what is allowed", "[confirm]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The protocol, line by line: what each mistake is answered, and that none does any harm.
+// The protocol, line by line: the answer to each mistake, and that none does any harm.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -13,7 +13,7 @@ using namespace triage::test;
 
 namespace {
 
-// Sends each line of a file with an id of its own, and prints the answers.
+// Sends each line of a file with its own id and prints the answers.
 constexpr const char* sender = R"(
 import json, os, socket, sys
 peer = socket.socket(socket.AF_UNIX)
@@ -26,7 +26,7 @@ for number, line in enumerate(open(sys.argv[1])):
     print(answers.readline(), end="")
 )";
 
-// Asks often before it reads anything, in parts that are larger than what a socket holds.
+// Sends many requests before reading, in parts larger than a socket's buffer.
 constexpr const char* impatient = R"(
 import os, socket
 peer = socket.socket(socket.AF_UNIX)
@@ -115,7 +115,7 @@ TEST_CASE("each mistake in a line is answered with the value and what is allowed
     CHECK(json["code"] == one.code);
     CHECK_THAT(json["error"].get<std::string>(), ContainsSubstring(one.says));
   }
-  // Nothing of a line with a mistake is recorded, and what comes behind it is.
+  // Nothing of a faulty line is recorded, and lines after it are.
   const Journal journal = journal_of(shop, "r");
   REQUIRE(journal.trajectory().size() == 1);
   CHECK(journal.trajectory()[0].action == "last");
@@ -169,7 +169,7 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   CHECK_THAT(asked.error,
              ContainsSubstring("run r waits for a person: effect \"pay\"") &&
                  ContainsSubstring("`triage settle r KEY done|not-done`, and `triage resume r`"));
-  // One attempt that dies, one that finds the doubt, and none that could only find it again.
+  // One attempt that dies, one that finds the doubt, and none that would only find it again.
   CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
   CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);
   const Printed resumed = shop.triage({"resume", "r"});

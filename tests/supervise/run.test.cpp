@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `triage run`: what becomes of a program that works, fails, hangs, or leaves something behind.
+// `triage run`: programs that succeed, fail, hang, or leave something behind.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -41,7 +41,7 @@ TEST_CASE("the line about a failure quotes the last line of what the program sai
                        "[ $TRIAGE_ATTEMPT -gt 1 ] && exit 0\n"
                        "echo 'page 1 is done'; echo 'HTTP 503 Service Unavailable'; exit 1")});
   CHECK(printed.status == 0);
-  // Of whatever type the model takes these two lines for.
+  // Whatever type the model gives these two lines.
   CHECK_THAT(printed.error, ContainsSubstring(R"(, "HTTP 503 Service Unavailable";)"));
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("a script whose interpreter is missing ends as one that cannot be exec
 TEST_CASE("nothing is run while the store cannot be written, and one line says so", "[run]") {
   const Workshop shop;
   REQUIRE(shop.run({}, {"true"}).status == 0);
-  // As on a full disk: no file may have more than 40 KB.
+  // As on a full disk: no file may exceed 40 KB.
   std::string line = "trap '' XFSZ; ulimit -f 40; exec";
   for (const std::string& word : shop.run_line({}, {"touch", shop.file("ran")})) {
     line += " '" + word + "'";
@@ -268,7 +268,7 @@ TEST_CASE("shells that know only small numbers can write to the pipe", "[run]") 
   CHECK(printed.status == 0);
   CHECK(printed.out.size() == 2);
   CHECK_THAT(shop.triage({"checkpoint", "show", "r"}).out, ContainsSubstring("1 step"));
-  // What the caller hands down keeps its number.
+  // Inherited file descriptors keep their numbers.
   const std::string line = "exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
                            "' -- sh -c 'echo mine >&3; echo $TRIAGE_FD' 3> '" + shop.file("mine") +
                            "'";

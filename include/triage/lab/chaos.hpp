@@ -99,7 +99,7 @@ Result<chaos_value_t<Fn>> call_plainly(Fn& fn) {
 //   lab::Chaos chaos{{.rules = {{.fault = lab::Fault::fails, .site = "search", .rate = 0.2}}}};
 //   auto pages = chaos.call("search", attempt, [&] { return search(query); });  // Result<Pages>
 // Which fault a visit meets, if any, is a function of seed, place and visit alone; other places and
-// threads do not affect it. Without rules, or after disarm(), a call costs one load and one branch.
+// threads do not affect it. Without rules, or after disarm(), a call costs two loads and a branch.
 // A handle: copies share everything.
 // Thread-safety: all members may be called from several threads at once.
 class Chaos {
@@ -158,7 +158,8 @@ class Chaos {
   void kill() const;  // Like Fault::kill: see ChaosOptions.
 
   // A store with store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place of an
-  // operation is "SITE//append" and so on: rules name it as their step. inner: not null.
+  // operation is "SITE//append" and so on: rules name it as their step. A kill that returns leaves
+  // the operation undone, with Errc::io. inner: not null.
   [[nodiscard]] std::shared_ptr<CheckpointStore> store(std::shared_ptr<CheckpointStore> inner,
                                                        std::string site = "store") const;
   // A clock whose calendar time jumps; each wall_now() is a visit. Monotonic time, used for waits

@@ -25,9 +25,13 @@ struct ShownTrial {
                                                    const ExperimentReport& report,
                                                    std::size_t most = 12);
 
+// The attempts of each trial as SVG, on one scale of simulated time: a row for each of its first 20
+// jobs, at most 300 bars. Empty without trials.
+[[nodiscard]] std::string timelines_svg(const std::vector<ShownTrial>& trials);
+
 // A self-contained HTML file: success with intervals, cost against success, a table of all
 // conditions, and timelines. Uses Chart.js if the build includes it (has_chart_library());
-// otherwise the page says so and shows the SVG and tables.
+// otherwise the page says so and shows success as SVG.
 [[nodiscard]] std::string html_report(const ScriptedExperiment& experiment,
                                       const ExperimentReport& report,
                                       const std::vector<ShownTrial>& trials);
