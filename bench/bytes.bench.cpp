@@ -17,10 +17,10 @@ namespace triage::bench {
 namespace {
 
 constexpr std::size_t count = 10'000;
-constexpr double allowed_beside_each = 64.0;  // Bytes a step that DESIGN grants beside the ratio.
+constexpr double allowed_beside_each = 64.0;  // Bytes per step allowed on top of the ratio.
 
-// Live memory of a run's journal when the last step is recorded, against the same steps in a vector
-// of exactly their number.
+// Live memory of a run's journal after the last step, compared with the same steps in a vector
+// without spare capacity.
 void memory_of_steps(benchmark::State& state) {
   const Shape shape = state.range(0) == 0 ? Shape::flat : Shape::structured;
   std::size_t journal = 0;
@@ -30,7 +30,7 @@ void memory_of_steps(benchmark::State& state) {
                             std::vector<Step> steps = make_steps(shape, count);
                             alone = heap().live_bytes - before;
                             for (Step& step : steps) attempt.record_step(std::move(step));
-                            std::vector<Step>().swap(steps);  // `steps = {}` keeps its memory.
+                            std::vector<Step>().swap(steps);  // `steps = {}` keeps the capacity.
                             journal = heap().live_bytes - before;
                           },
                           FailurePolicy{}};
@@ -64,7 +64,7 @@ void file_of_steps(benchmark::State& state) {
       auto store = SqliteStore::open(path).value();
       agent_on(store).run(0).value();
       store->idle();
-    }  // Closing folds the rest.
+    }  // Closing folds the rest of the log.
     state.counters["encoded_bytes"] = encoded;
     state.counters["file_ratio"] = static_cast<double>(std::filesystem::file_size(path)) / encoded;
     state.counters["written_ratio"] = static_cast<double>(bytes_written() - before) / encoded;

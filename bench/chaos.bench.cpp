@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a call costs behind chaos that is left out, idle, or has rules for other places.
+// The cost of a call without chaos, with idle chaos, and with rules for other places.
 #include "triage/lab/chaos.hpp"
 #include "support/turns.hpp"
 
@@ -11,8 +11,7 @@ namespace {
 constexpr int rounds = 301;
 constexpr long calls = 10'000;
 
-// Gives a Result, as what is called through chaos mostly does: inlined into the loop, the bare call
-// would have none.
+// Returns a Result, as most calls through chaos do. Not inlined, or the bare call would vanish.
 [[gnu::noinline]] Result<int> work(int number) {
   asm volatile("" ::: "memory");
   return number + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What it costs to find out why an attempt failed: codes and rules, and with the text model.
+// The cost of classifying a failure: by codes and rules, and with the text model.
 #include "fuzz/hostile_failures.hpp"
 #include "support/turns.hpp"
 #include "triage/classifier.hpp"
@@ -18,7 +18,7 @@
 namespace triage::bench {
 namespace {
 
-// Text of about `size` bytes, as a stack trace or a log: ordinary words, then what went wrong.
+// Text of about `size` bytes, like a stack trace or a log: ordinary words, then the error.
 std::string padded(const std::string& end, std::size_t size) {
   static const std::string filler =
       "  at handler line 482: processed item 7 of 31, cache warm, continuing with next page\n";
@@ -27,7 +27,7 @@ std::string padded(const std::string& end, std::size_t size) {
   return text + end;
 }
 
-// One failure for each way that a classification can take; the last one fits no rule.
+// One failure for each path through the classifier; the last one matches no rule.
 std::vector<Failure> failures(std::size_t size) {
   std::vector<Failure> all;
   all.push_back({.text = padded("the server said no", size), .http_status = 503});
@@ -53,7 +53,7 @@ double resident_mb() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// In a child, as a process classifies for the first time only once.
+// In a child, because a process classifies for the first time only once.
 FirstCost first_cost(const Failure& failure) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
@@ -81,7 +81,7 @@ FirstCost first_cost(const Failure& failure) {
   return whole ? cost : FirstCost{};
 }
 
-// Before all others: a child inherits what this process has already made.
+// Before all others, because a child inherits what this process has already initialised.
 void first_failure(benchmark::State& state, const Failure& failure) {
   for (auto _ : state) {
     std::vector<double> milliseconds;
@@ -99,7 +99,7 @@ BENCHMARK_CAPTURE(first_failure, text, Failure{.text = "HTTP 503 Service Unavail
     ->Iterations(1);
 BENCHMARK_CAPTURE(first_failure, code, Failure{.http_status = 503})->Iterations(1);
 
-// Percentile 50 over single classifications, each of them timed.
+// The median of individually timed classifications.
 void classify_1_kb(benchmark::State& state, Classifier& classifier) {
   constexpr int times = 2'000;
   const Trajectory none;
@@ -174,8 +174,8 @@ void classify_10_mb(benchmark::State& state) {
 }
 BENCHMARK(classify_10_mb)->Iterations(1);
 
-// The slowest of the shapes that the fuzzer makes, and how much longer twice the size takes: what
-// is quadratic would show as 4.
+// The slowest of the fuzzer's shapes, and how much longer twice the size takes; quadratic time
+// would show as 4.
 void classify_hostile(benchmark::State& state) {
   Classifier& classifier = *default_classifier();
   const auto milliseconds = [&](const test::HostileShape& shape, std::size_t size) {
@@ -195,7 +195,7 @@ void classify_hostile(benchmark::State& state) {
       const double half = milliseconds(shape, 5U << 20U);
       const double whole = milliseconds(shape, 10U << 20U);
       slowest = std::max(slowest, whole);
-      growth = std::max(growth, whole > 1 ? whole / half : 0);  // Less is noise.
+      growth = std::max(growth, whole > 1 ? whole / half : 0);  // Shorter times are noise.
     }
     state.counters["slowest_ms"] = slowest;
     state.counters["growth"] = growth;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far a cooperative callable runs past its deadline, beside a bare loop with the same sleeps.
-// On the real clock: most of what is measured is how late the system wakes a sleeper.
+// How far a cooperative callable overruns its deadline, compared with a bare loop with the same
+// sleeps. On the real clock, so mostly the system's wake-up latency is measured.
 #include "support/turns.hpp"
 #include "triage/agent.hpp"
 #include "triage/policies/retry.hpp"
@@ -16,12 +16,12 @@ namespace {
 constexpr int runs = 10'000;
 constexpr auto one_sleep = std::chrono::microseconds(500);
 
-// Of many lengths, so that a deadline falls anywhere in the last sleep.
+// Of varying length, so that the deadline falls anywhere in the last sleep.
 std::chrono::microseconds time_allowed(int run) {
   return std::chrono::microseconds(500 + run * 37 % 500);
 }
 
-// Until the deadline, as a client that polls does.
+// Sleeps in pieces until the deadline, like a polling client.
 void sleep_in_pieces(Clock::time_point until) {
   while (Clock::now() < until) std::this_thread::sleep_for(one_sleep);
 }

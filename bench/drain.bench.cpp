@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long it takes until one step is durable.
+// The time until one step is durable.
 #include "support/scratch.hpp"
 #include "support/steps.hpp"
 #include "support/turns.hpp"
@@ -20,7 +20,7 @@
 namespace triage::bench {
 namespace {
 
-// A file that is as long as it will ever be: what one fsync costs at the least.
+// A preallocated file: the minimum cost of one fsync.
 class Preallocated {
  public:
   static constexpr std::size_t block = 4'096;
@@ -60,8 +60,8 @@ struct Drains {
   std::vector<double> baseline_us;
 };
 
-// Records steps one by one, each durable on return, with the baseline between them. `warm_up`: the
-// log has once reached its full size and is written over from then on, as in a store in use.
+// Records steps one by one, each durable on return, alternating with the baseline. `warm_up`: the
+// log has already reached its full size and is being overwritten, as in a store in use.
 Drains record_one_by_one(const std::string& path, Durability level, std::size_t count, bool warm_up,
                          Preallocated* baseline) {
   auto store = SqliteStore::open(path, {.durability = level}).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What simulated runs cost, and what an experiment adds to them.
+// The cost of simulated runs, and what an experiment adds to it.
 #include "support/turns.hpp"
 #include "triage/lab/experiment.hpp"
 #include "triage/lab/experiment_file.hpp"
@@ -21,7 +21,7 @@ constexpr int rounds = 21;
 constexpr std::uint64_t seeds_a_round = 2'000;
 constexpr std::uint64_t million = 1'000'000;
 
-// An agent of ten steps of one second each, on a store that outlives its process.
+// An agent of ten one-second steps, on a store that outlives its process.
 lab::Simulation ten_steps(bool swarm = false) {
   return lab::Simulation(
       [](lab::World& world) {
@@ -41,7 +41,7 @@ lab::Simulation ten_steps(bool swarm = false) {
       {.swarm = swarm, .audit = false});
 }
 
-// Nanoseconds of this thread for each seed.
+// Nanoseconds of this thread's time per seed.
 template <class Work>
 double of_processor(std::uint64_t seeds, const Work& work) {
   const auto now = [] {

@@ -27,7 +27,7 @@ constexpr std::size_t steps_a_run = 4;
 
 using Agent = TriageAgent<std::function<int(const std::size_t&, Attempt&)>>;
 
-// One thread's runs: each is opened inside the one before, so that all are open at once.
+// One thread's runs, each opened inside the previous one, so that all are open at once.
 class Nest {
  public:
   Nest(std::shared_ptr<CheckpointStore> store,
@@ -37,7 +37,7 @@ class Nest {
                FailurePolicy{}, {.store = std::move(store)}) {}
 
   void run() { agent_.run(runs_a_thread).value(); }
-  // Stack between the callables of two runs.
+  // Stack used per nested run.
   [[nodiscard]] std::size_t stack_a_run() const noexcept { return stack_a_run_; }
 
  private:
@@ -62,8 +62,8 @@ class Nest {
 };
 
 struct Measured {
-  double seconds = 0.0;  // From the first record_step to all of them durable.
-  double bytes = 0.0;    // Heap and stack a run, beside its steps.
+  double seconds = 0.0;  // From the first record_step until all are durable.
+  double bytes = 0.0;    // Heap and stack per run, without its steps.
 };
 
 Measured record_in_many_runs(const std::shared_ptr<CheckpointStore>& store) {
@@ -91,7 +91,7 @@ Measured record_in_many_runs(const std::shared_ptr<CheckpointStore>& store) {
           for (std::size_t round = 0; round < steps_a_run; ++round) {
             for (Attempt* attempt : attempts) attempt->record_step(std::move(*step++));
           }
-          attempts.back()->checkpoint("all").value();  // Commits what all runs have queued.
+          attempts.back()->checkpoint("all").value();  // Commits everything queued by all runs.
           together.arrive_and_wait();
         });
         nest.run();
@@ -99,7 +99,7 @@ Measured record_in_many_runs(const std::shared_ptr<CheckpointStore>& store) {
       });
     }
   }
-  // The steps' own bytes were there before and have only moved; their objects are now in chunks.
+  // The steps' own bytes existed before and have only moved; their objects are now in chunks.
   measured.bytes = static_cast<double>(recorded - before) / runs + static_cast<double>(stack[0]) -
                    static_cast<double>(steps_a_run * sizeof(Step));
   return measured;

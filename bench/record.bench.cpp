@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What record_step costs without a store, for short and long runs.
+// The cost of record_step without a store, in short and long runs.
 #include "support/steps.hpp"
 #include "support/turns.hpp"
 #include "triage/agent.hpp"
@@ -15,11 +15,11 @@
 namespace triage::bench {
 namespace {
 
-// At least this many steps are recorded a round, in as many runs as it takes.
+// Each round records at least this many steps, in as many runs as needed.
 constexpr std::size_t steps_a_round = 20'000;
 
-// The agent's task is a vector of steps that are moved in: making them is not measured. Baseline:
-// moving them to the end of a std::vector.
+// The agent's task is a vector of steps that are moved in, so creating them is not measured.
+// Baseline: moving them to the end of a std::vector.
 void record_step(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const std::size_t runs = std::max<std::size_t>(1, steps_a_round / count);

@@ -3,9 +3,9 @@
 """Turns Google Benchmark's JSON into the table of docs/performance.md: row, goal, figure, reached or missed.
 
 Usage: report.py [--write FILE] [--data-on FILESYSTEM] JSON...
-  --write FILE      also replaces what stands between the markers in FILE
-  --data-on NAME    the file system the databases were on, for the line about the machine
-Exits with 0 whether or not all goals are reached; with 1 if a figure is missing.
+  --write FILE      also replaces the text between the markers in FILE
+  --data-on NAME    the file system that the databases were on, for the line about the machine
+Exits with 0 whether or not all goals are reached, and with 1 if a figure is missing.
 """
 
 import argparse
@@ -24,12 +24,12 @@ END = "<!-- end of table -->"
 class Row(NamedTuple):
     what: str
     goal: str
-    benchmark: str  # Its name, as the JSON has it.
+    benchmark: str  # The benchmark's name in the JSON.
     counter: str
     limit: float
     unit: str = ""
-    at_least: bool = False  # The figure must not be smaller than the limit, instead of not larger.
-    beside: str = ""  # Another counter, printed after the figure: "{}" is its value.
+    at_least: bool = False  # The limit is a minimum instead of a maximum.
+    beside: str = ""  # Another counter, printed after the figure; "{}" is its value.
     beside_text: str = ""
 
 

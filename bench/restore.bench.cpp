@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How soon a run of 10,000 steps goes on from its file.
+// How soon a run of 10,000 steps continues from its file.
 #include "support/scratch.hpp"
 #include "support/steps.hpp"
 #include "support/turns.hpp"
@@ -38,8 +38,7 @@ void make_run(const std::shared_ptr<CheckpointStore>& store, const RunId& id) {
   store->idle();
 }
 
-// Baseline of "all steps": the bodies of all steps in their order, decoded; no checksums, no
-// journal.
+// Baseline of "all steps": decodes the bodies of all steps in order, without checksums or journal.
 double scan_and_decode(const std::string& path) {
   sqlite3* raw = nullptr;
   if (sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
@@ -78,8 +77,8 @@ void restore_state(benchmark::State& state) {
 }
 BENCHMARK(restore_state)->Iterations(1);
 
-// From the call of resume_run to the entry of the callable, on the store as it is open in a process
-// that has just been started.
+// From the call of resume_run to the entry of the callable, on a store as it is open in a newly
+// started process.
 void resume(benchmark::State& state) {
   const Scratch scratch;
   const std::string path = scratch.fresh("resume.db");

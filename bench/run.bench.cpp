@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run costs that records nothing, and a failure that is tried again.
+// The cost of a run that records nothing, and of a failure that is retried.
 #include "support/allocations.hpp"
 #include "support/turns.hpp"
 #include "triage/agent.hpp"
@@ -15,7 +15,7 @@
 namespace triage::bench {
 namespace {
 
-// Rounds are short, so that most of them run undisturbed on a busy machine.
+// Rounds are short, so that most of them are undisturbed on a busy machine.
 constexpr int rounds = 301;
 constexpr long calls = 10'000;
 
@@ -114,7 +114,7 @@ void breaker_run(benchmark::State& state) {
 }
 BENCHMARK(breaker_run)->Iterations(1);
 
-// A whole run that fails once and then succeeds.
+// A complete run that fails once and then succeeds.
 enum class Fails : std::uint8_t { returned, thrown, returned_to_nobody };
 
 void fail_once(benchmark::State& state, Fails how) {
@@ -145,8 +145,8 @@ BENCHMARK_CAPTURE(fail_once, returned, Fails::returned)->Iterations(1);
 BENCHMARK_CAPTURE(fail_once, thrown, Fails::thrown)->Iterations(1);
 BENCHMARK_CAPTURE(fail_once, unclassified, Fails::returned_to_nobody)->Iterations(1);
 
-// A failure that is returned, up to the entry of the next attempt: runs with this many failures,
-// against runs without one.
+// From a returned failure to the entry of the next attempt: runs with this many failures, compared
+// with runs without any.
 void failing_attempt(benchmark::State& state) {
   constexpr long runs = 300;
   const auto failures = static_cast<int>(state.range(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What recording to a SQLite file costs, against raw prepared INSERTs of the same bytes.
+// The cost of recording to a SQLite file, compared with raw prepared INSERTs of the same bytes.
 #include "triage/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch.hpp"
@@ -34,7 +34,7 @@ struct Recorded {
   double all = 0.0;     // Until every step is durable and the log is checkpointed.
 };
 
-// Steps are made before; a labelled checkpoint waits until all of them are stored.
+// Steps are created beforehand; a labelled checkpoint waits until all of them are stored.
 Recorded record(const std::string& path, Shape shape, AgentOptions options) {
   auto store = SqliteStore::open(path).value();
   options.store = store;
@@ -104,7 +104,7 @@ double append_seconds(const std::string& path, const std::vector<Record>& record
   return seconds_since(begin);
 }
 
-// The store alone: records that are encoded already.
+// The store alone, with already encoded records.
 void append(benchmark::State& state) {
   const auto group = static_cast<std::size_t>(state.range(0));
   const Scratch scratch;
@@ -125,7 +125,7 @@ void append(benchmark::State& state) {
 }
 BENCHMARK(append)->Args({64, 0})->Args({1'024, 0})->Args({64, 1})->Args({1'024, 1})->Iterations(1);
 
-// From record_step to the folded file, all of it in one thread and in the baseline's groups.
+// From record_step to the folded file, all in one thread and with the baseline's groups.
 void end_to_end(benchmark::State& state) {
   const auto group = static_cast<std::size_t>(state.range(0));
   const Shape shape = shape_of(state.range(1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the stores cost against what they stand on: a file, a Redis and a PostgreSQL server of its
-// own, raw rows; and what encryption and compaction add. Prints a line a row: name, ratio, both
-// medians. Needs the servers of `scripts/setup --test`.
+// The cost of the stores compared with what they are built on: a file, Redis and PostgreSQL servers
+// of its own, raw rows; and of encryption and compaction. Prints one line per row: name, ratio,
+// both medians. Needs the servers of `scripts/setup --test`.
 #include "support/raw_servers.hpp"
 #include "support/scratch.hpp"
 #include "support/steps.hpp"
@@ -33,7 +33,7 @@ namespace {
 
 constexpr int rounds = 5;
 constexpr std::size_t groups = 40;
-constexpr std::size_t together = 64;  // Records of 1 KB in a group.
+constexpr std::size_t together = 64;  // Records of 1 KB per group.
 
 using Group = std::vector<Record>;
 
@@ -57,7 +57,7 @@ RunId fresh_run() {
   return "run-" + std::to_string(++number);
 }
 
-// Seconds of the groups' appends to a new run.
+// Seconds to append all groups to a new run.
 double append_all(CheckpointStore& store, const std::vector<Group>& all) {
   const RunId run = fresh_run();
   const Group first{{1, RecordKind::run_started, WallTime{},
@@ -81,7 +81,7 @@ void cost(const char* name, double with, double without) {
   std::fflush(stdout);
 }
 
-// The bytes that the store writes, written by hand.
+// Writes the same bytes as the store, without it.
 void json_files(const Scratch& scratch) {
   const auto all = groups_of(together, 1'000);
   for (const Durability level : {Durability::power, Durability::process}) {
@@ -209,7 +209,7 @@ void encryption(const Scratch& scratch) {
   cost("encryption: SQLite, groups of 16 records of 64 KB", with, without);
 }
 
-// The 99th percentile of appends of one change each.
+// The 99th percentile of appends with one change each.
 double slow_append(CheckpointStore& store, std::size_t count) {
   const RunId run = fresh_run();
   const Group first{{1, RecordKind::run_started, WallTime{},
@@ -241,7 +241,7 @@ void compaction(const Scratch& scratch, std::size_t count) {
 }  // namespace
 }  // namespace triage::bench
 
-// Usage: store_figures [PART…]: files, redis, postgres, list, encryption, compaction; all without.
+// Usage: store_figures [PART…]: files, redis, postgres, list, encryption, compaction; default: all.
 int main(int count, char** arguments) {
   using namespace triage::bench;
   const std::vector<std::string> parts(arguments + 1, arguments + count);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `triage run` costs: attempts, step lines, acknowledged lines, many runs at once, a long list of runs.
+"""The cost of `triage run`: attempts, step lines, acknowledged lines, many runs at once, a long list of runs.
 
 Usage: bench/supervise.py TRIAGE [attempts|lines|acknowledged|batches|list …]
-Prints one line a figure. Baselines are measured in the same run, alternated with what they are compared to.
+Prints one line per figure. Baselines are measured in the same run, alternating with what they are compared to.
 """
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def costs(command):
 
 
 def attempts(folder):
-    """Time of an attempt beyond that of `env CMD`: blocks of 40, alternated."""
+    """Time of an attempt beyond that of `env CMD`, in alternating blocks of 40."""
     policy = folder / "p.json"
     policy.write_text('{"default": {"strategy": "retry", "max_attempts": 41}}')
     command = ["sh", "-c", "echo; exec false"]
@@ -62,7 +62,7 @@ def attempts(folder):
 
 
 def lines(folder, number=500_000):
-    """Step lines of a child a second, none lost, in their order."""
+    """Step lines per second of a child, in order and without loss."""
     write = f'awk \'BEGIN {{ for (i = 0; i < {number}; i++) print "{{\\"step\\": \\"s" i "\\"}}" }}\''
     rates = []
     for round_ in range(3):
@@ -87,7 +87,7 @@ def acknowledged(folder):
 
 
 def batches(folder):
-    """1,000 short runs, 50 at a time, on one store: all of them end, and leave nothing."""
+    """1,000 short runs, 50 at a time, on one store: all end and leave nothing behind."""
     runtime = folder / "runtime"
     runtime.mkdir(mode=0o700)
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime)}
@@ -116,7 +116,7 @@ def batches(folder):
 
 
 def listing(folder):
-    """`triage runs` over 10,000 runs, which are copies of one."""
+    """`triage runs` over 10,000 runs, all copies of one."""
     store = folder / "list.db"
     subprocess.run([TRIAGE, "run", "--store", str(store), "--run", "r", "--", "true"], check=True)
     fill = ["--store", str(store)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs of several threads that each wait for every step to be durable, on one store.
+// Runs in several threads on one store, each waiting for every step to be durable.
 #include "support/scratch.hpp"
 #include "support/steps.hpp"
 #include "support/turns.hpp"
@@ -17,7 +17,7 @@
 namespace triage::bench {
 namespace {
 
-// Seconds for `count` steps in all, in a run of each thread.
+// Seconds for `count` steps in total, in one run per thread.
 double record_immediately(const std::shared_ptr<CheckpointStore>& store, std::size_t threads,
                           std::size_t count) {
   std::vector<std::vector<Step>> steps(threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workflows: what a delivery costs, many nodes, what is stored, and what checkpoints add to it.
+// Workflows: the cost of a delivery, many nodes, what is stored, and what checkpoints add.
 #include "support/bare_pool.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch.hpp"
@@ -31,10 +31,10 @@ using namespace workflow;
 constexpr int rounds = 5;
 constexpr std::size_t threads = 2;
 
-// --- A delivery, beside a bare pool of threads with one queue. Both have two threads at work, hand
-// on messages of JSON, and test the same condition. The pool keeps nothing: no order, no state, no
-// record of who sent what. Processor time of all threads is compared, too: other programs on the
-// machine do not count there.
+// --- A delivery, compared with a plain pool of threads with one queue. Both have two working
+// threads, pass on JSON messages and test the same condition. The pool has no order, no state and
+// no record of senders. Processor time of all threads is compared as well, because it excludes
+// other programs on the machine.
 
 constexpr int width = 100;
 constexpr int depth = 100;
@@ -42,7 +42,7 @@ constexpr int deliveries = width * depth + 1;
 
 std::string name_of(int i) { return "n" + std::to_string(i); }
 
-// A hundred executors that each send themselves a number until it is as large as `depth`.
+// A hundred executors that each send themselves a number until it reaches `depth`.
 Workflow rings() {
   WorkflowBuilder builder("rings", {.max_supersteps = 1'000'000});
   builder.executor("start", [](const int& n) { return n; }).start("start");
@@ -57,8 +57,8 @@ Workflow rings() {
   return builder.fan_out("start", all).build().value();
 }
 
-// The same work by hand: each job reads its message, makes the next one, tests the condition and
-// adds the next job of its ring.
+// The same work without a workflow: each job reads its message, makes the next one, tests the
+// condition and adds the next job of its ring.
 double bare_seconds() {
   std::atomic<int> left{width};
   std::mutex mutex;
@@ -81,8 +81,8 @@ double bare_seconds() {
   return seconds_since(begin);
 }
 
-// The same, but as a workflow does it: the messages of a superstep are handed on, in their order,
-// when all of it has run.
+// The same, but like a workflow: messages of a superstep are passed on in order, once all of it has
+// run.
 double stepped_seconds() {
   std::mutex mutex;
   std::condition_variable done;
@@ -108,7 +108,7 @@ double stepped_seconds() {
   return seconds_since(begin);
 }
 
-// Of all threads of this process.
+// Processor time of all threads of this process.
 double process_seconds() {
   ::timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -176,7 +176,7 @@ Workflow layered(const std::function<void()>& at_end) {
   return builder.fan_out("start", first).fan_in(last, "end").build().value();
 }
 
-// Built, run and stored in a file.
+// Builds, runs and stores them in a file.
 void workflow_nodes(benchmark::State& state) {
   const Scratch scratch;
   for (auto _ : state) {
@@ -194,7 +194,7 @@ void workflow_nodes(benchmark::State& state) {
 }
 BENCHMARK(workflow_nodes)->Iterations(1);
 
-// All but the last have finished; the file is opened anew.
+// All but the last node have finished; the file is reopened.
 void workflow_resume(benchmark::State& state) {
   const Scratch scratch;
   for (auto _ : state) {
@@ -220,7 +220,7 @@ BENCHMARK(workflow_resume)->Iterations(1);
 
 // --- What is stored.
 
-// Keeps what is appended, in the groups that it comes in.
+// Keeps the appended records in the groups in which they arrive.
 class GroupingStore final : public ForwardingStore {
  public:
   struct Group {
@@ -292,10 +292,10 @@ double append_seconds(const std::string& path, const Groups& groups) {
   return seconds_since(begin);
 }
 
-// The groups of a run of many nodes, as raw INSERTs, and through the store; beside them the run.
+// The groups of a run of many nodes, as raw INSERTs and through the store, compared with the run.
 void workflow_appends(benchmark::State& state) {
   const Scratch scratch;
-  // As they come when the store takes its time.
+  // The groups in which a slow store receives them.
   const auto seen =
       std::make_shared<GroupingStore>(SqliteStore::open(scratch.fresh("seen.db")).value());
   const Workflow graph = layered([] {});

@@ -3,8 +3,8 @@
 
 #include "triage/json.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -30,12 +30,15 @@ ExitStatus exit_status(Errc code) noexcept {
   return ExitStatus::misuse;
 }
 
-bool asked_for_json() {
-  std::ifstream words("/proc/self/cmdline", std::ios::binary);
-  for (std::string word; std::getline(words, word, '\0') && word != "--";) {
-    if (word == "--json") return true;
-  }
-  return false;
+bool asked_for_json(std::span<char* const> words) {
+  static const bool asked = [words] {
+    const auto is = [](std::string_view name) {
+      return [name](const char* word) { return word == name; };
+    };
+    const auto dashes = std::find_if(words.begin(), words.end(), is("--"));
+    return std::any_of(words.begin(), dashes, is("--json"));
+  }();
+  return asked;
 }
 
 void tell_error(std::string_view code, const std::string& message, ExitStatus status) {

@@ -4,6 +4,7 @@
 
 #include "triage/result.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,8 +25,9 @@ enum class ExitStatus : int {
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;
 
-// Whether --json is among this process's words in front of --.
-[[nodiscard]] bool asked_for_json();
+// Whether --json is among the words in front of --. words: main()'s, for the first call of a
+// process, which decides for all.
+bool asked_for_json(std::span<char* const> words = {});
 // One line of JSON to stderr.
 void tell_error(std::string_view code, const std::string& message, ExitStatus status);
 

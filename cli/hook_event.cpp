@@ -28,13 +28,15 @@ Result<HookEvent> hook_event_from(const std::string& text) {
   HookEvent event{.name = text_at(json, "hook_event_name"),
                   .tool = text_at(json, "tool_name"),
                   .input = json.value("tool_input", Json()),
-                  .response = json.value("tool_response", Json()),
+                  .response = json.value("tool_response", json.value("error", Json())),
                   .call = text_at(json, "tool_use_id"),
-                  .codex = json.contains("turn_id")};
+                  // Claude Code tells neither of a call.
+                  .codex = json.contains("turn_id") || json.contains("model")};
   if (event.name.empty()) {
     return Error{Errc::invalid_argument, "standard input has no hook_event_name"};
   }
-  const bool is_call = event.name == "PreToolUse" || event.name == "PostToolUse";
+  const bool is_call = event.name == "PreToolUse" || event.name == "PostToolUse" ||
+                       event.name == "PostToolUseFailure";
   if (is_call && event.tool.empty()) {
     return Error{Errc::invalid_argument, "tool_name of " + event.name + " is " +
                                              show(json.value("tool_name", Json())) +
@@ -46,6 +48,7 @@ Result<HookEvent> hook_event_from(const std::string& text) {
 Step step_of(const HookEvent& event) {
   Step step{.action = "call " + event.tool, .tool_called = event.tool, .tool_input = event.input};
   if (!event.response.is_null()) step.metadata = {{"printed", show(event.response)}};
+  if (event.name == "PostToolUseFailure") step.metadata["failed"] = true;
   return step;
 }
 

@@ -15,7 +15,7 @@ struct HookEvent {
   std::string name{};  // "PreToolUse".
   std::string tool{};
   Json input{};
-  Json response{};     // Of PostToolUse.
+  Json response{};     // Of PostToolUse; the error of PostToolUseFailure.
   std::string call{};  // The call's id.
   bool codex = false;  // It comes from Codex, which does not support asking the user.
 };

@@ -269,6 +269,7 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (!hold_standard_files()) return static_cast<int>(ExitStatus::failed);
+  asked_for_json({argv, static_cast<std::size_t>(argc)});
   try {
     const int status = run_command(argc, argv);
     if (std::fflush(stdout) != 0) {

@@ -4,21 +4,21 @@
 
 Usage: clients/conform.py -- CMD ARG…
 
-CMD is a small program that uses the client. It is started once for each of these words, which is its last argument:
+CMD is a small program that uses the client. It is started once for each of these words, passed as its last argument:
   step      records a step with the action "fetch" and the tool_input {"page": 3}
   state     reads the state, and sets the key "page" to one more than it was
-  effect    carries out the effect "mail:1", whose result is "receipt", and prints the result that it gets
-  not_done  begins the effect "mail:1", and says that surely nothing happened
+  effect    executes the effect "mail:1", whose result is "receipt", and prints the result that it gets
+  not_done  begins the effect "mail:1", and reports that it certainly did not happen
   label     labels a checkpoint "planned"
   failure   reports the failure "HTTP 503" with the status 503, and ends with status 1
   usage     reports the usage of 5 input_tokens and 2 output_tokens
   beat      sends a heartbeat
-  allowed   proposes the step "delete", and prints "allowed", or why not
+  allowed   proposes the step "delete", and prints "allowed", or the reason why it is not
   denied    the same
   sleep     sleeps until 4102444800
   wait      waits for the signal "approved" until 4102444800, and prints its value, a text
   refused   records a step, which is refused: ends with any status but 0
-Answers come late, in pieces, with keys that nobody knows. Exits with 1 if anything is wrong. Python 3.9 or newer.
+Answers come late, in pieces, and with unknown keys. Exits with 1 if anything is wrong. Python 3.9 or newer.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = ("step", "state", "effect", "not_done", "label", "failure", "usage", "be
 
 
 class Stand:
-    """A supervisor for one program: hears every line, and answers as `reply` says."""
+    """A supervisor for one program: reads every line, and answers with what `reply` returns."""
 
     def __init__(self, path, reply):
         self.lines, self.wrong, self.reply, self.impatient = [], [], reply, False
@@ -78,7 +78,7 @@ class Stand:
 
 
 def replies(word):
-    """What the stand answers, as a function of the message; effects are answered twice with one id."""
+    """The reply to a message; effects are answered twice with the same id."""
     begun = []
 
     def reply(message):
@@ -110,7 +110,7 @@ def find(lines, key):
 
 
 def judge(word, stand, ended):
-    """What is wrong with what the program did."""
+    """The mistakes of the program, as sentences."""
     wrong, lines = list(stand.wrong), stand.lines
     fails = word in ("failure", "refused", "not_done")
     if not fails and ended.returncode != 0:

@@ -10,10 +10,11 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 
-// Thrown by an effect's function: surely nothing happened, and it may be tried again.
+// Thrown by an effect's function if the effect certainly did not happen; it may then be tried
+// again.
 export class NotDone extends Error {}
 
-// The supervisor's answer was an error; `code` is its name, such as "in_doubt".
+// The supervisor answered with an error; `code` is its name, such as "in_doubt".
 export class Refused extends Error {
   constructor(code, text) {
     super(`${code}: ${text}`);
@@ -29,7 +30,7 @@ export function recovery() {
 
 export class Supervisor {
   #socket;
-  #waiting = new Map(); // Who waits for the next answer with an id.
+  #waiting = new Map(); // The pending promise for each id.
   #last = 0;
   #rest = "";
 
@@ -57,7 +58,7 @@ export class Supervisor {
     this.#socket.destroy();
   }
 
-  // Each resolves when what it says is durable.
+  // Each resolves once its content is durable.
   step(action, fields = {}) {
     return this.#ask({ step: { action, ...fields } });
   }
@@ -73,7 +74,7 @@ export class Supervisor {
   checkpoint(label) {
     return this.#ask({ checkpoint: label });
   }
-  // Says why this program is about to fail. Fields: http_status, type (of the exception).
+  // Reports why this program is about to fail. Fields: http_status, type (of the exception).
   fail(text, fields = {}) {
     return this.#ask({ failure: { message: text, ...fields } });
   }
@@ -81,22 +82,22 @@ export class Supervisor {
     this.#send({ heartbeat: true });
   }
 
-  // Asks before a step is taken: resolves to null if it is allowed, else to why not.
+  // Asks for permission before a step: resolves to null if it is allowed, otherwise to the reason.
   async propose(action, fields = {}) {
     const answer = await this.#ask({ propose_step: { action, ...fields } });
     return answer.allowed ? null : answer.reason;
   }
-  // Resolves at that time (seconds since 1970). A long sleep ends this program; its next attempt comes here again.
+  // Resolves at that time (seconds since 1970). A long sleep ends this program; its next attempt gets here again.
   sleepUntil(seconds) {
     return this.#ask({ sleep_until: seconds });
   }
-  // The value of the signal of that name; null if it does not come by then. A long wait ends this program, too.
+  // The value of the signal of that name; null if it does not arrive in time. A long wait ends this program, too.
   async wait(name, until) {
     return (await this.#ask({ wait: { name, until } })).value ?? null;
   }
 
-  // Calls fn(idempotencyKey) at most once in the life of the run; resolves to what it returned ever after. What it returns must
-  // be JSON. An exception leaves the effect in doubt, except NotDone.
+  // Calls fn(idempotencyKey) at most once per run, and resolves to its result, also in later attempts. The result must be JSON.
+  // An exception leaves the effect in doubt, except NotDone.
   async effect(key, fn, args) {
     const id = ++this.#last;
     const first = this.#answer(id);
@@ -112,7 +113,7 @@ export class Supervisor {
         this.#send({ effect_not_done: { key, cause: error.message } });
         await withdrawn.catch(() => {});
       } else {
-        this.close(); // Nobody knows whether it happened, and the supervisor should know that.
+        this.close(); // The effect is in doubt; closing tells the supervisor so.
       }
       throw error;
     }

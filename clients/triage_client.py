@@ -20,11 +20,11 @@ Result = TypeVar("Result")
 
 
 class NotDone(Exception):
-    """Raised by an effect's function: surely nothing happened, and it may be tried again."""
+    """Raised by an effect's function if the effect certainly did not happen; it may then be tried again."""
 
 
 class Refused(Exception):
-    """The supervisor's answer was an error; `code` is its name, such as "in_doubt"."""
+    """The supervisor answered with an error; `code` is its name, such as "in_doubt"."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{code}: {text}")
@@ -74,7 +74,7 @@ class Supervisor:
         self._ask({"state": keys})
 
     def usage(self, **fields: Any) -> None:
-        """input_tokens, output_tokens, cost_usd."""
+        """Reports input_tokens, output_tokens and cost_usd."""
         self._ask({"usage": fields})
 
     def checkpoint(self, label: str) -> None:
@@ -85,26 +85,26 @@ class Supervisor:
             self._send({"heartbeat": True})
 
     def fail(self, text: str, **fields: Any) -> None:
-        """Says why this program is about to fail. Fields: http_status, type (of the exception)."""
+        """Reports why this program is about to fail. Fields: http_status, type (of the exception)."""
         self._ask({"failure": {"message": text, **fields}})
 
     def propose(self, action: str, **fields: Any) -> Optional[str]:
-        """Asks before a step is taken: None if it is allowed, else why not."""
+        """Asks for permission before a step: None if it is allowed, otherwise the reason."""
         answer = self._ask({"propose_step": {"action": action, **fields}})
         return None if answer["allowed"] else str(answer["reason"])
 
     def sleep_until(self, seconds: float) -> None:
-        """Returns at that time (seconds since 1970). A long sleep ends this program; its next attempt comes here again."""
+        """Returns at that time (seconds since 1970). A long sleep ends this program; its next attempt gets here again."""
         self._ask({"sleep_until": seconds})
 
     def wait(self, name: str, until: float) -> Any:
-        """The value of the signal of that name; None if it does not come by then. A long wait ends this program, too."""
+        """The value of the signal of that name; None if it does not arrive in time. A long wait ends this program, too."""
         return self._ask({"wait": {"name": name, "until": until}}).get("value")
 
     def effect(self, key: str, function: Callable[[str], Result], arguments: Any = None) -> Result:
-        """Calls function(idempotency_key) at most once in the life of the run, and returns what it returned ever after.
+        """Calls function(idempotency_key) at most once per run, and returns its result, also in later attempts.
 
-        What it returns must be JSON. An exception leaves the effect in doubt, except NotDone.
+        The result must be JSON. An exception leaves the effect in doubt, except NotDone.
         """
         message: Dict[str, Any] = {"key": key}
         if arguments is not None:
@@ -120,14 +120,14 @@ class Supervisor:
                 self._hear(ignore_refusal=True)
                 raise
             except BaseException:
-                self.close()  # Nobody knows whether it happened, and the supervisor should know that.
+                self.close()  # The effect is in doubt; closing tells the supervisor so.
                 raise
             self._send({"effect_done": {"key": key, "result": result}})
             self._hear()
             return result
 
     def once(self, key: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-        """Decorator: the function is an effect with this key; it gets its own arguments only."""
+        """Decorator: makes the function an effect with this key; it receives only its own arguments."""
 
         def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
             @functools.wraps(function)

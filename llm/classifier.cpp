@@ -17,7 +17,7 @@ constexpr std::size_t longest_url = 2048;
 constexpr std::size_t longest_key = 4096;
 constexpr std::size_t longest_model = 256;
 constexpr Duration longest_timeout = std::chrono::minutes(10);
-constexpr std::uint64_t bytes_per_token = 3;  // Fewer than most tokenizers need: a safe estimate.
+constexpr std::uint64_t bytes_per_token = 3;  // A low ratio, so that estimates are rather too high.
 constexpr double most_doubtful = 0.98;        // Opinions never make a classification certain.
 
 Error bad(const std::string& option, const std::string& value, const std::string& allowed) {
@@ -43,7 +43,7 @@ Result<void> check_url(const std::string& url) {
       url.find_first_of("@?#", scheme) == std::string::npos) {
     return outcome::success();
   }
-  // User names come with passwords, and queries with keys: then the value is not shown.
+  // URLs with user names or queries often contain passwords or keys, so they are not shown.
   const bool secret = url.find_first_of("@?") != std::string::npos;
   return bad("base_url",
              secret ? "one with \"@\" or \"?\"" : "\"" + printable(url.substr(0, 200)) + "\"",
@@ -96,7 +96,7 @@ Classification abstain(std::string why) {
   return {.evidence = {{.source = "llm", .detail = std::move(why)}}};
 }
 
-// What `extra` says has the last word in the request, so here, too.
+// `extra` overrides the options in the request, so also here.
 std::uint64_t most_output_tokens(const LlmOptions& options) {
   for (const char* name : {"max_completion_tokens", "max_tokens"}) {
     const auto found = options.extra.find(name);
@@ -106,7 +106,7 @@ std::uint64_t most_output_tokens(const LlmOptions& options) {
   return options.max_output_tokens;
 }
 
-// Tokens and money that a call may cost at most, as far as one can tell before it.
+// An upper bound of the tokens and money of a call, as far as known before it.
 Usage estimate(const LlmOptions& options, const detail::LlmRequest& request) {
   Usage usage{.input_tokens = request.body.size() / bytes_per_token + 1,
               .output_tokens = most_output_tokens(options)};
@@ -114,8 +114,8 @@ Usage estimate(const LlmOptions& options, const detail::LlmRequest& request) {
   return usage;
 }
 
-// What to book for a call: what the response says; the estimate if the other side may have worked
-// and did not say how much; a call without tokens if it refused or never got it.
+// What to book for a call: the reported usage; without one, the estimate if the server may have
+// worked; zero tokens if it refused or never received the request.
 Usage spent(const LlmOptions& options, const Usage& estimated, const detail::HttpAnswer& answer,
             const std::optional<Usage>& reported) {
   if (reported) {
@@ -153,11 +153,11 @@ Result<std::shared_ptr<LlmClassifier>> LlmClassifier::create(LlmOptions options)
 
 Classification LlmClassifier::classify(const ClassifierInput& input) {
   try {
-    // Who has named the type itself is believed.
+    // A type named by the failure itself is taken as it is.
     if (input.failure.type) return no_classifier()->classify(input);
     return ask(input);
   } catch (const std::exception&) {
-    return {};  // Out of memory, in effect: not knowing is better than hiding the failure.
+    return {};  // Out of memory: better unknown than losing the failure.
   }
 }
 

@@ -11,7 +11,7 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// CURL and CURLM are both void: they need types of their own.
+// CURL and CURLM are both void, so each needs its own deleter type.
 struct EasyCloser {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
@@ -36,7 +36,7 @@ std::size_t take_body(char* data, std::size_t, std::size_t size, void* argument)
   }
   try {
     target.body.append(data, size);
-  } catch (const std::exception&) {  // No exception may pass through C.
+  } catch (const std::exception&) {  // No exception may pass through C code.
     target.too_long = true;
     return 0;
   }
@@ -65,7 +65,7 @@ bool stopped(const HttpPost& request) {
                      [](const std::stop_token& stop) { return stop.stop_requested(); });
 }
 
-// Runs until the transfer has ended, or a stop was requested: then the code is ABORTED.
+// Runs until the transfer ends or a stop is requested; then the code is ABORTED.
 CURLcode perform(CURLM* multi, const HttpPost& request) {
   // curl_multi_wakeup may be called from any thread.
   const auto wake = [multi] { curl_multi_wakeup(multi); };
@@ -93,7 +93,7 @@ long milliseconds(Duration duration) {
 void set_up(CURL* easy, const HttpPost& request, curl_slist* headers, Target& target) {
   curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);  // A key goes nowhere else.
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);  // The key must not reach another host.
   if (is_this_machine(request.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.timeout));
@@ -113,7 +113,7 @@ std::string problem_of(CURLcode code, const HttpPost& request, const Target& tar
     case CURLE_ABORTED_BY_CALLBACK: return "it was cancelled";
     case CURLE_OPERATION_TIMEDOUT:
       return "no answer within " + std::to_string(milliseconds(request.timeout)) + " ms";
-    // libcurl's own texts for codes: without addresses, headers or anything else of the request.
+    // libcurl's own texts for codes contain no addresses, headers or other parts of the request.
     default: return curl_easy_strerror(code);
   }
 }
@@ -136,7 +136,7 @@ Result<void> init_http() {
 bool is_this_machine(std::string_view url) {
   const std::string_view host = host_of(url);
   if (host == "localhost" || host == "::1") return true;
-  // Digits and dots only: 127.evil.example is somebody else.
+  // Digits and dots only: 127.evil.example is another host.
   return host.substr(0, 4) == "127." &&
          host.find_first_not_of("0123456789.") == std::string_view::npos;
 }

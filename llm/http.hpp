@@ -18,16 +18,16 @@ struct HttpPost {
   std::string url{};
   std::vector<std::string> headers{};  // "Name: value".
   std::string body{};
-  Duration timeout{0};  // Above 0; of all of it.
+  Duration timeout{0};  // Above 0; for the whole request.
   std::size_t max_response_bytes = 0;
   std::array<std::stop_token, 2> stops{};
 };
 
 struct HttpAnswer {
-  int status = 0;  // 0: none came.
+  int status = 0;  // 0: no response.
   std::string body{};
-  std::string problem{};      // In our own words; empty if the whole answer came.
-  bool maybe_served = false;  // The request may have reached the other side.
+  std::string problem{};      // Our own wording; empty if the complete response arrived.
+  bool maybe_served = false;  // The server may have received the request.
 };
 
 // Errors: Errc::io. Safe to call from several threads.

@@ -11,10 +11,10 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_name_bytes = 256;
-constexpr std::size_t most_causes = 4;  // The innermost ones say most.
+constexpr std::size_t most_causes = 4;  // The innermost ones are the most informative.
 constexpr std::size_t most_tools = 32;
 constexpr std::size_t newest_steps_searched = 16;
-constexpr std::size_t shortest_secret = 6;  // Shorter ones would be found in innocent words.
+constexpr std::size_t shortest_secret = 6;  // Shorter ones would match ordinary words.
 
 constexpr std::string_view before_types =
     "You find out why an attempt of a program failed. The user message has one failure, as a JSON "
@@ -62,7 +62,7 @@ class Quoter {
   }
 
  private:
-  // Masked before it is cut, so that no part of the secret is left at the cut.
+  // Masked before it is cut, so that no part of the secret remains at the cut.
   [[nodiscard]] std::string cut(std::string_view whole, std::size_t most) const {
     std::string text = masked(whole);
     if (text.size() <= most) return text;
@@ -147,7 +147,7 @@ Json quoted_failure(const ClassifierInput& input, const Quoter& quote) {
   return json;
 }
 
-// In JSON, angle brackets stand in strings only, where an escape means the same.
+// In JSON, angle brackets occur only in strings, where an escape means the same.
 std::string without_angle_brackets(const std::string& json) {
   std::string text;
   text.reserve(json.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a language model is told and asked about a failure. Private.
+// The prompt about a failure. Private.
 
 #include "triage/classifier.hpp"
 #include "triage/json.hpp"
@@ -16,9 +16,9 @@ struct Prompt {
   std::string user{};    // The failure, quoted as data.
 };
 
-// Every text of the failure is cut to `max_text_bytes`, its beginning and its end kept, and stands
-// in a JSON string that is ASCII and has no angle brackets: nothing in it can end the block that it
-// stands in. `secret` is replaced wherever it occurs; empty: nothing is.
+// Every text of the failure is cut to `max_text_bytes`, keeping its beginning and end, and placed
+// in an ASCII JSON string without angle brackets, so that no text can end the block around it.
+// `secret` is replaced wherever it occurs; empty: nothing is.
 [[nodiscard]] Prompt make_prompt(const ClassifierInput& input, std::size_t max_text_bytes,
                                  std::string_view secret);
 // The JSON Schema of an answer: {"type": a failure type, "confidence": 0 to 1}.

@@ -23,7 +23,7 @@ Json openai_body(const LlmOptions& options, const Prompt& prompt) {
   return body;
 }
 
-// The answer is the input of a tool that the model has to call.
+// The answer is the input of a tool that the model must call.
 Json anthropic_body(const LlmOptions& options, const Prompt& prompt) {
   Json tool{{"name", answer_name},
             {"description", "Says why the attempt failed."},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The two protocols: from a prompt to a request, and from a response to an answer. Private.
+// The two protocols: builds requests from prompts and reads answers from responses. Private.
 
 #include "prompt.hpp"
 #include "triage/llm/classifier.hpp"
@@ -28,11 +28,11 @@ struct LlmAnswer {
 
 struct LlmReading {
   std::optional<LlmAnswer> answer{};
-  std::string problem{};         // Why there is no answer; quotes nothing of the response.
-  std::optional<Usage> usage{};  // Tokens, if the response has sane ones.
+  std::string problem{};         // Why there is no answer; quotes nothing from the response.
+  std::optional<Usage> usage{};  // Tokens, if the response has plausible ones.
 };
 
-// Never throws but std::bad_alloc.
+// Throws only std::bad_alloc.
 [[nodiscard]] LlmReading read_response(LlmProtocol protocol, std::string_view body);
 
 }  // namespace triage::inline v0_1::detail

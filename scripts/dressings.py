@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a failure's text can come in: each function puts a text into one kind of clothing.
+"""The envelopes that a failure's text can come in: each function wraps a text in one of them.
 
-Names, numbers and times are drawn from `random`, so the same seed gives the same texts.
+Names, numbers and times come from `random`, so the same seed gives the same texts.
 """
 import html
 import json

@@ -146,15 +146,28 @@ ChildEnd AttemptIo::serve() {
     keep_time();
   }
   all.keys.reset();
-  for (Passage* stream : {all.out.get(), all.error.get()}) {
-    if (stream != nullptr) stream->finish();
-  }
+  pass_on_rest();
   loop_.forget(signals_->child_events());
   loop_.forget(signals_->interrupts());
   if (all.out) end_.out = all.out->tail().text();
   if (all.error) end_.error = all.error->tail().text();
   end_.out_of_memory = memory_kills() > all.memory_kills;
   return std::move(end_);
+}
+
+// Waits for whoever reads the child's streams, unless somebody wants an end.
+void AttemptIo::pass_on_rest() {
+  std::optional<TimePoint> give_up_at;
+  for (Passage* stream : {streams_->out.get(), streams_->error.get()}) {
+    while (stream != nullptr && !stream->finish()) {
+      if (signals_->ended_by() != 0 && !give_up_at) give_up_at = clock_->now() + spec_.kill_after;
+      if (give_up_at && clock_->now() >= *give_up_at) {
+        stream->drop();
+      } else {
+        loop_.turn(give_up_at, *clock_);
+      }
+    }
+  }
 }
 
 void AttemptIo::reap() {

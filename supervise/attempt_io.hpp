@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,14 +60,17 @@ class AttemptIo {
   }
   // Ends the child: it is no longer needed, or the run cannot continue.
   void dismiss() { stop(ChildEnd::Cause::dismissed); }
-  // The same, unless it ends by itself within this time.
-  void dismiss_after(Duration length) { dismiss_at_ = clock_->now() + length; }
+  // The same, unless it ends by itself within this time; nothing: it is needed after all.
+  void dismiss_after(std::optional<Duration> length) {
+    dismiss_at_ = length ? std::optional(clock_->now() + *length) : std::nullopt;
+  }
   // For other files of this attempt.
   [[nodiscard]] Loop& loop() noexcept { return loop_; }
 
  private:
   struct Streams;
   Result<void> open_streams(ChildPlan& plan);
+  void pass_on_rest();
   void reap();
   void stop(ChildEnd::Cause cause);
   void keep_time();

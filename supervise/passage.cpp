@@ -71,22 +71,23 @@ void Passage::wait_for_reader(bool waits) {
   }
 }
 
-void Passage::finish() {
-  while (!ended()) {
-    if (waiting_.empty()) {
-      pollfd ready{from_.get(), POLLIN, 0};
-      if (ended_ || ::poll(&ready, 1, 0) <= 0) break;
+bool Passage::finish() {
+  for (flush(); waiting_.empty() && !ended_; flush()) {
+    pollfd ready{from_.get(), POLLIN, 0};
+    if (::poll(&ready, 1, 0) > 0) {
       fill();
     } else {
-      pollfd ready{to_, POLLOUT, 0};
-      if (::poll(&ready, 1, -1) < 0 && errno != EINTR) break;
+      ended_ = true;
+      loop_.forget(from_.get());
     }
-    flush();
   }
-  if (!ended_) {
-    ended_ = true;
-    loop_.forget(from_.get());
-  }
+  return ended();
+}
+
+void Passage::drop() {
+  dropped_ = true;
+  waiting_.clear();
+  wait_for_reader(false);
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -27,8 +27,11 @@ class Passage {
 
   // The stream has ended and everything is written.
   [[nodiscard]] bool ended() const noexcept { return ended_ && waiting_.empty(); }
-  // After the child's end: reads what is available, writes it, and ends.
-  void finish();
+  // After the child's end: reads what is available, writes it, and ends. False: the other side has
+  // to read first.
+  [[nodiscard]] bool finish();
+  // The other side need not get the rest.
+  void drop();
   [[nodiscard]] const Tail& tail() const noexcept { return tail_; }
 
  private:

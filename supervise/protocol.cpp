@@ -177,8 +177,12 @@ Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, cons
   }
   TRIAGE_TRY(waited, take_wait(speaker, message, id, later));
   if (waited) return outcome::success();
-  if (message.contains("propose_step")) return propose(message["propose_step"], reply);
+  if (message.contains("propose_step")) {
+    note_progress(speaker);
+    return propose(message["propose_step"], reply);
+  }
   TRIAGE_TRY(records, records_from_json(message));
+  if (records.step || records.state || records.label) note_progress(speaker);
   const bool durable = records.label.has_value() || (!records.any() && !message.contains("drain"));
   TRIAGE_TRYV(take_records(std::move(records)));
   if (const auto sticky = attempt_.error()) return *sticky;
@@ -216,6 +220,7 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
   const Json arguments = effect.value("arguments", Json());
   const bool held = effect.contains("held") && effect["held"] == true;
   spoke_ = true;
+  note_progress(speaker);
   {
     const std::scoped_lock lock(mutex_);
     const auto running = effects_.find(key);
@@ -248,7 +253,7 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
         return speaker->answer_and_wait(id,
                                         {{"ok", true}, {"run", false}, {"result", done.value()}});
       }
-      if (done.error().code == Errc::in_doubt && !held) note_doubt(key, arguments);
+      if (done.error().code == Errc::in_doubt && !held) note_doubt(speaker, key, arguments);
       speaker->answer_and_wait(
           id,
           {{"ok", false}, {"code", to_string(done.error().code)}, {"error", done.error().detail}});
@@ -260,9 +265,19 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
   return outcome::success();
 }
 
-void Protocol::note_doubt(const std::string& key, const Json& arguments) {
+void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key,
+                          const Json& arguments) {
   const std::scoped_lock lock(mutex_);
-  if (!doubt_) doubt_ = Doubt{key, arguments};
+  if (doubt_) return;
+  doubt_ = Doubt{key, arguments};
+  doubter_ = speaker;
+}
+
+void Protocol::note_progress(const SpeakerPtr& speaker) {
+  const std::scoped_lock lock(mutex_);
+  if (!doubt_ || (doubter_ != speaker && !doubter_->gone())) return;
+  doubt_.reset();
+  doubter_.reset();
 }
 
 Result<void> Protocol::end_effect(const Json& end, RunningEffect::End how) {

@@ -112,7 +112,8 @@ class Protocol {
   [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }
   [[nodiscard]] bool spoke() const noexcept { return spoke_; }
   // An effect in doubt that was asked for, and refused, if there was one. Not one that is held: who
-  // asks for that is told to ask somebody.
+  // asks for that is told to ask somebody. Nor one whose asker went on: reported a step, state or
+  // checkpoint, or asked for something else, on that connection or, if it has gone, on any.
   [[nodiscard]] std::optional<Doubt> doubt();
   // Why the attempt must end: the run is suspended, or a step was refused by somebody.
   [[nodiscard]] const std::optional<Error>& stopped() const noexcept { return stopped_; }
@@ -129,7 +130,8 @@ class Protocol {
                     bool& later);
   Result<void> take_records(LineRecords&& records);
   Result<void> begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id);
-  void note_doubt(const std::string& key, const Json& arguments);
+  void note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments);
+  void note_progress(const SpeakerPtr& speaker);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
   void trouble(const std::string& what);
   // In protocol_waits.cpp.
@@ -163,6 +165,7 @@ class Protocol {
   bool closing_ = false;  // The child has ended.
   std::map<std::string, RunningEffect> effects_{};
   std::optional<Doubt> doubt_{};
+  SpeakerPtr doubter_{};  // Who was told of it.
   std::list<std::jthread> threads_{};
 };
 

@@ -5,6 +5,7 @@
 #include "supervise/adapters/find_adapter.hpp"
 #include "supervise/command_gates.hpp"
 #include "supervise/leftovers.hpp"
+#include "supervise/protocol.hpp"
 #include "supervise/recovery_file.hpp"
 #include "supervise/verdict.hpp"
 #include "supervise/workspace/attempt_files.hpp"
@@ -155,11 +156,11 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     folder_ = std::move(made);
   }
   TRIAGE_TRYV(promise(spec, attempt));
-  std::function<void(Duration)> dismiss;
+  std::function<void(std::optional<Duration>)> dismiss;
   AttemptIo io(spec, {.signals = options_.signals,
                       .clock = options_.clock,
                       .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); }});
-  dismiss = [&io](Duration linger) { io.dismiss_after(linger); };
+  dismiss = [&io](std::optional<Duration> linger) { io.dismiss_after(linger); };
   Protocol protocol(io.loop(), attempt,
                     {.on_activity = [&io] { io.note_activity(); },
                      .on_trouble = options_.on_trouble,
@@ -191,9 +192,9 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   adapted.finish();
   files.end();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
-  status_ = dismissed && adapted.finished() ? 0 : shell_status(end.status);
+  status_ = dismissed && adapted.finished(end) ? 0 : shell_status(end.status);
   if (protocol.stopped()) return *protocol.stopped();
-  if (adapted.finished() || (succeeded(end) && !adapted.unfinished())) {
+  if (adapted.finished(end) || (succeeded(end) && !adapted.unfinished())) {
     return outcome::success(Json{{"exit_status", *status_}});
   }
   if (interrupted(end)) options_.signals->stop();

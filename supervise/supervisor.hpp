@@ -6,7 +6,6 @@
 #include "supervise/attempt_io.hpp"
 #include "supervise/guard.hpp"
 #include "supervise/private_folder.hpp"
-#include "supervise/protocol.hpp"
 #include "supervise/redaction.hpp"
 #include "supervise/rules.hpp"
 #include "supervise/signals.hpp"
@@ -25,6 +24,7 @@ namespace triage::inline v0_1::supervise {
 // Parses a contract in JSON. Injected, like reading a policy.
 using ReadContract = Result<AgentContract> (*)(const std::string& text);
 class AdaptedAttempt;
+class Protocol;
 
 struct SupervisorOptions {
   std::shared_ptr<CheckpointStore> store{};

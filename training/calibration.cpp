@@ -179,7 +179,7 @@ std::array<std::vector<Guess>, failure_type_count> backed_guesses(const std::vec
   return backed;
 }
 
-// What was settled by agreement.
+// What agreement has settled.
 struct Settled {
   std::vector<bool> rows{};
   Cut routing{};

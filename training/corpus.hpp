@@ -32,8 +32,8 @@ struct Corpus {
 // Wordings per pattern of a grammar.
 inline constexpr std::size_t wordings_a_pattern = 16;
 
-// Wordings more similar to a row are not used: they teach nothing new, and a held-out origin's rows
-// must not leak in from elsewhere.
+// Wordings more similar to a row are not used: they teach nothing new, and would leak rows of
+// held-out origins.
 inline constexpr double most_shared = 0.5;
 
 // Reads every *.jsonl of a folder in the order of names, then every *.grammar, whose wordings are

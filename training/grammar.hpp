@@ -20,13 +20,13 @@ struct Wording {
   std::size_t line = 0;  // Of the pattern, from 1.
 };
 
-// Wordings of every pattern of a grammar, at most `count` a pattern, each once; the same grammar
-// gives the same wordings. Its lines:
+// At most `count` different wordings per pattern of a grammar; the same grammar gives the same
+// wordings. Its lines:
 //   # a comment
 //   name = alternative|alternative          a macro, used as <name>; blanks count
 //   label <tab> reason <tab> pattern        [a|b] chooses one, [a|] may be left out
-// Brackets, bars and backslashes that are meant as such follow a backslash; \n ends a line.
-// Errors: Errc::invalid_argument, naming `name`, the line and what is wrong.
+// Literal brackets, bars and backslashes are escaped with a backslash; \n ends a line. Errors:
+// Errc::invalid_argument, naming `name`, the line and the problem.
 [[nodiscard]] Result<std::vector<Wording>> expand_grammar(std::string_view grammar,
                                                           std::string_view name, std::size_t count);
 

@@ -9,8 +9,8 @@
 
 namespace triage::training {
 
-// Measures like scripts/check_corpus: the share of word trigrams two texts have in common, with
-// names and numbers masked. Linear in the occurrences of trigrams.
+// The measure of scripts/check_corpus: the share of word trigrams that two texts have in common,
+// with names and numbers masked. Linear in the occurrences of trigrams.
 class NearDuplicates {
  public:
   void add(std::string_view text);

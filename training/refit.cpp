@@ -15,7 +15,7 @@ namespace {
 
 using enum FailureType;
 
-constexpr float correction_weight = 3;  // It concerns the very agent that will ask.
+constexpr float correction_weight = 3;  // Corrections come from the agent that will ask.
 
 const std::vector<std::vector<FailureType>> groups{
     {wrong_tool_called, schema_mismatch, context_overflow, plan_incomplete},
@@ -30,7 +30,7 @@ std::size_t group_of(FailureType type) {
   return groups.size();  // unknown
 }
 
-// The number of an origin or wording, a new one if it is unknown.
+// The number of an origin or wording; a new one for an unknown name.
 std::size_t number_of(std::map<std::string, std::size_t>& numbers, const std::string& name) {
   return numbers.try_emplace(name, numbers.size()).first->second;
 }
@@ -54,7 +54,7 @@ struct Opinions {
 
 struct Course {
   Lesson corpus{};
-  Lesson corrections{};  // Wordings act as "origins": a word in several of them is not a name.
+  Lesson corrections{};  // Wordings act as origins: a word in several of them is not a name.
   std::vector<std::size_t> origin_of_correction{};  // Of each wording.
   std::size_t folds = 0;
   unsigned threads = 1;
@@ -73,7 +73,7 @@ void ask(const detail::TextModel& model, const Lesson& lesson, std::size_t fold,
   }
 }
 
-// Holds out one fold after another. taught: whether corrections are used for training.
+// Holds out one fold at a time. taught: whether corrections are used for training.
 Opinions leave_out(const Course& course, bool taught) {
   Opinions opinions{.corpus = Posteriors(course.corpus.corpus.rows.size()),
                     .corrections = Posteriors(course.corrections.corpus.rows.size())};

@@ -17,7 +17,7 @@ struct Example {
   std::array<float, detail::hint_input_count> hints{};
   detail::TextKind kind = detail::TextKind::message;
   FailureType label = FailureType::unknown;
-  FailureType rules = FailureType::unknown;  // The rules' type.
+  FailureType rules = FailureType::unknown;  // The type that the rules suggest.
   std::size_t origin = 0;
   float weight = 1;           // In training.
   bool only_teaches = false;  // A paraphrase: never held out and never asked about.
@@ -30,28 +30,28 @@ struct Example {
 [[nodiscard]] std::vector<Example> make_examples(const Corpus& corpus,
                                                  const detail::ModelInputParts& parts);
 
-// The ending of a long text alone, which the classifier tries if the model is silent.
+// The ending of a long text, which the classifier tries if the model gives no type.
 struct EndingExample {
   std::size_t row = 0;  // In the corpus. A row's endings are in the order in which they are tried.
   Example example{};
   detail::TextEnding of = detail::TextEnding::last_line;
 };
-// The endings of rows that have any and are not paraphrases. They are asked about but never used
+// The endings of rows that have any and are not paraphrases. They are only asked about, never used
 // for training.
 [[nodiscard]] std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
                                                               const detail::ModelInputParts& parts);
 
 struct TrainingOptions {
   int epochs = 10;
-  std::size_t least_origins = 2;  // Features of fewer origins are names, and left out.
+  std::size_t least_origins = 2;  // Features of fewer origins count as names and are left out.
   float learning_rate = 0.2F;
   float weight_decay = 1e-5F;
   float hint_scale = 3;  // How readily hints are learned.
   std::uint32_t seed = 1;
 };
 
-// Multinomial logistic regression by stochastic gradient descent with AdaGrad's rates, one a
-// feature, then rounded to the model file's signed bytes. Deterministic. Temperature is 1 and
+// Multinomial logistic regression by stochastic gradient descent with AdaGrad, one learning rate
+// per feature, rounded to the model file's signed bytes. Deterministic. Temperature is 1 and
 // thresholds are 0: calibration.hpp finds them.
 // Source: J. Duchi, E. Hazan, Y. Singer, "Adaptive subgradient methods", JMLR 12, 2011.
 [[nodiscard]] detail::ModelParameters fit(const std::vector<const Example*>& examples,

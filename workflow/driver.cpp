@@ -137,7 +137,11 @@ Result<void> Driver::drive() {
       }
     }
     if (scheduler_.running() > 0) {
-      work_.help();
+      if (all_begun()) {
+        work_.help();
+      } else {
+        work_.wait();
+      }
       if (!gathers()) {
         TRIAGE_TRYV(collect());
       }
@@ -251,12 +255,14 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
   }
 }
 
+// Nothing can begin because something ends, until all have ended.
+bool Driver::all_begun() const {
+  return body_.spec().options.schedule == Schedule::supersteps && scheduler_.waiting() == 0;
+}
+
 // The store's thread writes ended deliveries while the next ones run. An observer, though, is
 // notified of each as soon as it is stored.
-bool Driver::gathers() const {
-  return !options_.on_event && body_.spec().options.schedule == Schedule::supersteps &&
-         work_.has_jobs();
-}
+bool Driver::gathers() const { return !options_.on_event && all_begun() && work_.has_jobs(); }
 
 // Of the deliveries that end together in a superstep, none is needed before all are stored, unless
 // their executors have more to do in it.

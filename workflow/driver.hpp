@@ -136,6 +136,7 @@ class Driver {
   void store_withheld();
   void superstep_ended();
   // Whether ended deliveries may wait for others and be stored together.
+  [[nodiscard]] bool all_begun() const;
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] bool is_awaited(const std::vector<Ended>& ended) const;
   [[nodiscard]] Result<void> collect();

@@ -102,7 +102,7 @@ bool Work::has_jobs() const {
 
 void Work::help() {
   std::unique_lock lock(mutex_);
-  if (!jobs_.empty()) {
+  if (!jobs_.empty() && running_ <= most_ + lent_) {  // Its own place is one more.
     const std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
@@ -111,6 +111,16 @@ void Work::help() {
   }
   done_.wait(lock, [&] { return news_ > 0 || running_ == 0; });
   news_ = 0;
+}
+
+void Work::wait() {
+  lend();
+  {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return news_ > 0 || (running_ == 0 && jobs_.empty()); });
+    news_ = 0;
+  }
+  take_back();
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

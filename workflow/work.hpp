@@ -33,8 +33,11 @@ class Work {
   // threads supplied by the program.
   void lend();
   void take_back();
-  // Runs a job, or waits until one has ended if any is running.
+  // Runs a job, or waits until one has ended if any is running. A job may take long, and the driver
+  // does nothing else meanwhile.
   void help();
+  // Waits until a job has ended, and lends its place meanwhile.
+  void wait();
 
  private:
   void serve();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The baseline of workflows: threads with one queue.
+// The baseline of workflows: a thread pool with one queue.
 
 #include <condition_variable>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the stores behind servers are compared with: the servers' own drivers, and nothing else.
+// The baseline of the stores with servers: the servers' own drivers and nothing else.
 
 #include "support/postgres_server.hpp"
 #include "support/redis_server.hpp"
@@ -21,7 +21,7 @@ class RawRedis {
   ~RawRedis();
   RawRedis(const RawRedis&) = delete;
   RawRedis& operator=(const RawRedis&) = delete;
-  // An XADD for each record, in one pipeline.
+  // One XADD per record, in one pipeline.
   void add(const std::string& stream, std::span<const Record> records);
   void forget(const std::string& stream);
 
@@ -36,9 +36,9 @@ class RawPostgres {
   RawPostgres(const RawPostgres&) = delete;
   RawPostgres& operator=(const RawPostgres&) = delete;
   void clear();
-  // One INSERT of all, in a transaction of its own.
+  // One INSERT of all records, in its own transaction.
   void insert(std::span<const Record> records);
-  // The columns of the store's runs, newest first.
+  // Reads the columns of the store's runs, newest first.
   void list_runs();
 
  private:

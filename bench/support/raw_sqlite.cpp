@@ -22,7 +22,7 @@ RawSqlite::RawSqlite(const std::string& path, bool power) {
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(raw);
   if (code != SQLITE_OK) throw std::runtime_error("opening " + path);
-  // Pages and log as the store's: 2,048 pages are SqliteOptions::wal_checkpoint_bytes.
+  // Pages and log size as in the store: 2,048 pages are SqliteOptions::wal_checkpoint_bytes.
   sqlite3_exec(
       raw, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 2048",
       nullptr, nullptr, nullptr);

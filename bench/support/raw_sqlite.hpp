@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The baseline of the SQLite rows: prepared INSERTs of ready bytes into a plain table, with the
-// same journal mode, synchronous level and size of log as the store's.
+// The baseline of the SQLite rows: prepared INSERTs of encoded bytes into a plain table, with the
+// store's journal mode, synchronous level and log size.
 
 #include <cstddef>
 #include <memory>
@@ -39,7 +39,7 @@ class RawSqlite {
   long long next_id_ = 1;
 };
 
-// Seconds to put all blobs into a new database in groups, folding included.
+// Seconds to insert all blobs into a new database in groups, including folding.
 [[nodiscard]] double raw_insert_seconds(const std::string& path,
                                         const std::vector<std::string>& blobs, std::size_t group);
 

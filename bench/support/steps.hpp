@@ -11,13 +11,13 @@
 namespace triage::bench {
 
 enum class Shape : std::uint8_t {
-  flat,        // One long text, as from a page or a model.
-  structured,  // A tree of small values, as from an API.
+  flat,        // One long text, like a page or a model's answer.
+  structured,  // A tree of small values, like an API's response.
 };
 
 [[nodiscard]] Step make_step(Shape shape, std::size_t index);
 [[nodiscard]] std::vector<Step> make_steps(Shape shape, std::size_t count);
-// Bytes of all of them as they are stored.
+// Their total size when stored.
 [[nodiscard]] std::size_t encoded_size(const std::vector<Step>& steps);
 
 }  // namespace triage::bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Timing by turns: a baseline and what is compared with it run A B A B …, so that whatever disturbs
-// the machine disturbs both.
+// Alternating measurements: a baseline and what is compared with it run A B A B …, so that
+// disturbances of the machine affect both.
 
 #include <time.h>
 
@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Processor time of this thread, in seconds: for work that waits for nothing, so that other
-// programs on the machine do not count.
+// Processor time of this thread in seconds, which excludes other programs on the machine. For work
+// that never waits.
 [[nodiscard]] inline double thread_seconds() {
   ::timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
   return percentile(std::move(values), 0.5);
 }
 
-// Runs every arm once a round and returns each one's median. An arm returns what it measured.
+// Runs every arm once per round and returns each one's median. An arm returns its measurement.
 template <class... Arms>
 [[nodiscard]] std::array<double, sizeof...(Arms)> by_turns(int rounds, Arms&&... arms) {
   std::array<std::vector<double>, sizeof...(Arms)> measured;
@@ -51,7 +51,7 @@ template <class... Arms>
   return medians;
 }
 
-// Nanoseconds of one call, over `calls` calls.
+// Nanoseconds per call, over `calls` calls.
 template <class F>
 [[nodiscard]] double nanoseconds_each(long calls, F&& call) {
   const auto begin = Clock::now();

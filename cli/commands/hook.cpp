@@ -81,7 +81,8 @@ Result<void> confirm(SupervisorClient& client, const Json& message) {
 }
 
 Result<void> record(const HookArguments& given, const HookEvent& event) {
-  const bool once = is_once(given, event) && is_supervised();
+  // A call that failed may have done something: as an effect it stays in doubt.
+  const bool once = is_once(given, event) && is_supervised() && event.name == "PostToolUse";
   if (!once && !records_steps()) return outcome::success();
   TRIAGE_TRY(client, SupervisorClient::connect());
   if (once) {
@@ -116,7 +117,7 @@ Result<ExitStatus> serve(const HookArguments& given, const HookEvent& event) {
   if (event.name == "PreToolUse") {
     TRIAGE_TRY(verdict, judge(given, event));
     print(hook_answer(event, verdict));
-  } else if (event.name == "PostToolUse") {
+  } else if (event.name == "PostToolUse" || event.name == "PostToolUseFailure") {
     TRIAGE_TRYV(record(given, event));
   } else if (event.name == "PermissionDenied" && is_once(given, event) && is_supervised()) {
     TRIAGE_TRYV(withdraw(event));

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The tables of scripts/provoke_failures: which program is given which wrong input, and what that failure is."""
+"""The tables of scripts/provoke_failures: programs, their wrong input, and what the failures are."""

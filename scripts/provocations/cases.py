@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What one provocation is, and how the tables spell many of them shortly."""
+"""What one provocation is, and short ways to write many of them."""
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Case:
-    origin: str  # Whose wording it is, as in the rest of the corpus.
+    origin: str  # Who wrote the text, as in the rest of the corpus.
     label: str
     reason: str
-    command: str  # A line for bash, run in a folder of its own.
-    needs: str  # The program without which the case is skipped.
+    command: str  # A line for bash, run in its own folder.
+    needs: str  # The program that the case requires; skipped without it.
     files: dict = field(default_factory=dict, hash=False)
     codes: dict = field(default_factory=dict, hash=False)
-    as_self: bool = False  # True: run by the calling user, who alone can read that program.
+    as_self: bool = False  # True: run by the calling user, because only that user can read the program.
 
 
 def split_key(key):
-    """Reads 'label reason [http status]', the key of a group."""
+    """Parses 'label reason [http status]', the key of a group."""
     label, reason, *status = key.split()
     return label, reason, ({"http_status": int(status[0])} if status else {})
 
@@ -32,7 +32,7 @@ def commands(origin, groups, needs=None, files=None, as_self=False):
 
 
 def sources(origin, names, run, groups, needs=None, files=None, as_self=False):
-    """Cases from source texts: each is saved under one of the names ({f}, without its ending {b}) and run."""
+    """Cases from source texts, each saved as one of the names ({f}; {b} without its extension) and run."""
     count = 0
     for key, texts in groups.items():
         label, reason, codes = split_key(key)

@@ -53,7 +53,7 @@ GCC_LINES = {
     "quota_exhausted quota": ["echo 'int x;' > a.c; inject write EDQUOT 1+ gcc -S a.c 2>&1 | cat"],
 }
 RUN = "gcc -g -w -fno-builtin prog.c -o prog && ./prog"
-# Programs that die; what is seen of it is the shell's, gdb's, valgrind's or a sanitizer's word.
+# Programs that die; their texts come from the shell, gdb, valgrind or a sanitizer.
 DYING = {
     "crashed signal": [
         "int main(void) { int *p = 0; return *p; }", "#include <assert.h>\nint main(void) { assert(5 == 6); }",

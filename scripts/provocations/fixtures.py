@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the provocations find in place: a few files in every folder, and database servers of their own."""
+"""The environment of the provocations: a few files in every folder, and their own database servers."""
 import os
 import subprocess
 import time
@@ -18,7 +18,7 @@ FILES = {
 INJECT = '#!/bin/sh\n# inject CALL ERROR WHEN COMMAND...: lets a system call fail.\ncall=$1 error=$2 when=$3\nshift 3\nexec strace -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:error=$error:when=$when" "$@"\n'
 
 
-# Compiles the parts of Go's library that the programs use, which takes longer than a case may.
+# Compiles the parts of Go's library that the programs use, which takes longer than a case's time limit.
 WARM_GO = "go build net/http encoding/json encoding/xml encoding/csv compress/gzip text/template os/exec testing log flag regexp bufio"
 
 
@@ -31,7 +31,7 @@ def write_files(folder, files):
 
 
 def start_postgres(run, folder, port):
-    """A cluster without passwords on its socket, with passwords over TCP, and few connections."""
+    """A cluster without passwords on its socket, with passwords over TCP, and with few connections."""
     binaries = "PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -1); cd %s; " % folder
     run(binaries + "initdb -D pg -A trust -U admin --no-sync > /dev/null && printf 'local all all trust\\nhost shop app 127.0.0.1/32 scram-sha-256\\nhost shop admin 127.0.0.1/32 trust\\n' > pg/pg_hba.conf && "
         "pg_ctl -D pg -w -l pg.log -o '-p %d -k %s -h 127.0.0.1 -c max_connections=14 -c fsync=off' start > /dev/null" % (port, folder))
@@ -60,7 +60,7 @@ def start_memcached(run, folder, port):
 
 
 def start_nginx(run, folder, port, http, closed, silent):
-    """A reverse proxy before the failing servers: its own pages for 4xx and 5xx."""
+    """A reverse proxy in front of the failing servers, with its own pages for 4xx and 5xx."""
     write_files(folder, {"nginx.conf": NGINX % dict(folder=folder, port=port, http=http, closed=closed, silent=silent)})
     run("mkdir -p %s/site/private %s/site/empty; chmod 0 %s/site/private; nginx -c %s/nginx.conf -p %s" % ((folder,) * 5))
 
@@ -83,10 +83,10 @@ def wait_for(run, command):
 
 
 def stop(run, folder):
-    """Ends the servers that start_* left in the background, by their process ids."""
+    """Ends the background servers of start_*, by their process ids."""
     run("PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1); cd %s; [ ! -d pg ] || pg_ctl -D pg -m immediate stop > /dev/null; for f in memcached.pid nginx.pid; do [ ! -f $f ] || kill $(cat $f); done" % folder)
 
 
 def quiet_runner(child):
-    """A function that runs a line of bash without showing what it prints."""
+    """A function that runs a line of bash and discards its output."""
     return lambda line: subprocess.run(["bash", "-c", line], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=400, **child).returncode

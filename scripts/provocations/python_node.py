@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python3, node and npm, fed with source texts that fail."""
+"""python3, node and npm, with source texts that fail."""
 from .cases import commands, sources
 
 H = "http://127.0.0.1:@HTTP@"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""perl, tclsh, ruby, php and lua, fed with source texts that fail."""
+"""perl, tclsh, ruby, php and lua, with source texts that fail."""
 from .cases import commands, sources
 
 H = "http://127.0.0.1:@HTTP@"

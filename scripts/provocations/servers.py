@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Local servers that fail on purpose: the path of a request (or the port) says how."""
+"""Local servers that fail on purpose: the path of a request (or the port) selects the failure."""
 import socket
 import ssl
 import struct
@@ -51,7 +51,7 @@ ANSWERS = {
 
 
 def answer(connection, path):
-    """Does to one request what its path says."""
+    """Answers one request as its path says."""
     if path.startswith("/hang"):
         time.sleep(8)
     elif path.startswith("/reset"):
@@ -100,7 +100,7 @@ def busy(connection):
 
 
 def listen(handler, context=None):
-    """Serves a free port of the loopback address in threads; returns the port."""
+    """Serves a free loopback port in threads; returns the port."""
     server = socket.create_server(("127.0.0.1", 0), backlog=64)
 
     def handle(connection):
@@ -124,7 +124,7 @@ def free_port():
 
 
 def full_port(keep):
-    """A port whose queue of connections is full, so that new ones get no answer."""
+    """A port whose connection queue is full, so that new connections get no answer."""
     server = socket.socket()
     server.bind(("127.0.0.1", 0))
     server.listen(0)
@@ -148,7 +148,7 @@ def certificate(folder, name, subject):
 
 
 def start(folder, keep):
-    """Starts them all; returns the port by name, as the tables call it."""
+    """Starts them all; returns the ports by the names that the tables use."""
     stranger = certificate(folder, "stranger", "files.brightmoor.example")
     picky = certificate(folder, "picky", "localhost")
     picky.verify_mode = ssl.CERT_REQUIRED

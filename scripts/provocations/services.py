@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clients without their service: docker, kubectl, terraform; and nginx, which answers for services that fail."""
+"""Clients without their service: docker, kubectl, terraform; and nginx in front of services that fail."""
 from .cases import commands
 
 N = "curl -s http://127.0.0.1:@NGINX@"

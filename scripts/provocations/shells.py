@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shells and small languages of the command line: bash, dash, bc, dc, jq, awk, m4."""
+"""Shells and small command-line languages: bash, dash, bc, dc, jq, awk, m4."""
 from .cases import commands, sources
 
 BASH = {

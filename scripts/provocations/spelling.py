@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes the machine out of a text (folders, ports, process ids, times), and the trigrams that tell texts apart."""
+"""Removes traces of the machine from a text (folders, ports, process ids, times), and compares texts by trigrams."""
 import re
 import signal
 import zlib
@@ -10,7 +10,7 @@ HOSTS = ["localhost", "gateway.brightmoor.example", "stock.acme.example", "local
 DOMAINS = [".corp.example", ".svc.cluster.local", ".warehouse.example", ".lan"]
 PORTS = {"HTTP": "8080", "SILENT": "7001", "CLOSING": "9092", "GREETING": "2525", "BUSY": "8125", "CLOSED": "5601", "FULL": "8088",
          "TLS": "8443", "CLIENTCERT": "9443", "TLS13": "6443", "PG": "5432", "PGBUSY": "5433", "REDIS": "6379", "MEMCACHED": "11211", "NGINX": "8081"}
-# What differs from run to run, and what stands there instead.
+# What differs from run to run, and its replacement.
 VARIABLE = [
     (r"==\d+==", "==4711=="),
     (r"0x[0-9a-f]{6,16}\b", "0x7f31c2a84e10"),
@@ -64,7 +64,7 @@ def without_machine(text, case, folder, root, ports):
 
 
 def with_status(text, status, case):
-    """Adds the end of the process as a caller would see it: always for signals, else in some rows."""
+    """Adds the end of the process as a caller would see it: always for signals, otherwise in some rows."""
     if status < 0 or status in (134, 137, 139):
         name = signal.Signals(-status if status < 0 else status - 128).name
         said = pick(["child terminated by signal %s", "process died: %s", "killed by %s"], case.command) % name
@@ -77,7 +77,7 @@ def with_status(text, status, case):
 
 
 def shortened(text, most=1500):
-    """Keeps the first and last lines of a text that is too long for a row."""
+    """Keeps only the first and last lines of a text that is too long for a row."""
     lines = [line if len(line) <= 400 else line[:400] for line in text.split("\n")]
     while len("\n".join(lines)) > most and len(lines) > 4:
         del lines[len(lines) // 2]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Starting, owning and appending to runs in the JSON-file store.
 #include "json_file_store.hpp"
+#include "storage/busy_run.hpp"
 #include "triage/detail/try.hpp"
 
 #include <fcntl.h>
@@ -224,10 +225,7 @@ Result<Lease> JsonFileJournals::acquire(const RunId& run) {
     return Error{Errc::corrupt, "the first line of run \"" + run + "\" is damaged"};
   }
   if (owned(seen.stand, seen.head.birth, seen.unseen_ms)) {
-    return Error{Errc::busy, "run \"" + run +
-                                 "\" is under way; its owner (host, process, start, "
-                                 "store) is " +
-                                 printable(seen.stand.owner)};
+    return detail::busy_run(run, seen.stand.owner, mark_.text());
   }
   Held held{.head = seen.head, .stand = seen.stand, .file = seen.file, .end = seen.end};
   held.head.segment = seen.segment;

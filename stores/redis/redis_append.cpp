@@ -2,6 +2,7 @@
 // Starting, owning and appending to runs in the Redis store.
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
+#include "storage/busy_run.hpp"
 #include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -112,10 +113,7 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   // One at a time: between the server's answer and the note of it, the run looks given up.
   const std::scoped_lock acquiring(acquiring_);
   TRIAGE_TRY(facts, facts_of(run));
-  const Error busy{Errc::busy, "run \"" + run +
-                                   "\" is under way; its owner (host, process, start, "
-                                   "store) is " +
-                                   printable(facts.owner)};
+  const Error busy = detail::busy_run(run, facts.owner, mark_.text());
   if (facts.info.owned) return busy;
   TRIAGE_TRY(answer, run_script(redis_scripts::acquire, {facts_key(run), log_key(run)},
                                 {facts.birth, facts.epoch, facts.owner, mark_.text(),

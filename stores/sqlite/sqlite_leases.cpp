@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Leases of the SQLite store: who may append to a run.
+#include "storage/busy_run.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include "sqlite_statements.hpp"
@@ -92,10 +93,7 @@ Result<Lease> SqliteJournals::acquire(const RunId& run) {
     database_->begin_write();
     TRIAGE_TRY(row, intact_run(run));
     if (owned(row)) {
-      return database_->error(Errc::busy, "run \"" + run +
-                                              "\" is under way; its owner (host, process, start, "
-                                              "store) is " +
-                                              row.owner);
+      return database_->error(Errc::busy, detail::busy_run(run, row.owner, mark_.text()).detail);
     }
     statements_->acquire.bind(1, row.run);
     bind_text(statements_->acquire, 2, mark_.text());
@@ -151,8 +149,8 @@ Result<std::string> SqliteJournals::free_run(const RunId& run, bool force) {
     const bool stopped = life_of_owner(row) == OwnerLife::stopped;
     if (!force && !stopped && owned(row)) {
       return database_->error(Errc::busy,
-                              "run \"" + run + "\" is under way, and its owner " + row.owner +
-                                  " seems to be alive; force it only if you know better");
+                              detail::busy_run(run, row.owner, mark_.text()).detail +
+                                  ", which seems to be alive; force it only if you know better");
     }
     SQLite::Statement free(database_->handle(),
                            "UPDATE runs SET owner = NULL, epoch = epoch + 1, crc = " +

@@ -70,12 +70,14 @@ struct SqliteJournals::Statements {
                                                 "WHERE id_crc = triage_checksum(?1)"
                                               : "SELECT 1 WHERE 0"};
   SQLite::Statement find_run{db, run_columns() + "WHERE run = ?1"};
+  // Only the rows that are listed are looked up in the records.
   SQLite::Statement list_runs{
-      db,
-      run_columns() +
-          "WHERE (?1 = '' OR agent = ?1) AND (?2 = '' OR label = ?2) AND (?3 = '' OR parent = ?3) "
-          "AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR started >= ?5) "
-          "AND (?6 IS NULL OR started < ?6) ORDER BY started DESC, run_id DESC LIMIT ?7"};
+      db, run_columns() +
+              "WHERE run IN (SELECT run FROM runs WHERE (?1 = '' OR agent = ?1) "
+              "AND (?2 = '' OR label = ?2) AND (?3 = '' OR parent = ?3) "
+              "AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR started >= ?5) "
+              "AND (?6 IS NULL OR started < ?6) ORDER BY started DESC, run_id DESC LIMIT ?7) "
+              "ORDER BY started DESC, run_id DESC"};
   SQLite::Statement list_sequences{
       db, "SELECT seq FROM records WHERE run = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq"};
   // All but steps, by the second index.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/adapters/adapted_attempt.hpp"
 
+#include "supervise/adapters/local_times.hpp"
 #include "supervise/adapters/session_mark.hpp"
 #include "supervise/verdict.hpp"
 #include "triage/detail/try.hpp"
@@ -50,6 +51,7 @@ AdaptedAttempt::AdaptedAttempt(const RunSpec& spec, const Adapter& adapter, Atte
 
 bool AdaptedAttempt::goes_on(const Recovery& recovery) const {
   if (!adapter_.resume || spec_.session == "fresh") return false;
+  if (line_.has_any(adapter_.resume->unless)) return false;
   // Its conversation would not match the restored state.
   if (recovery.action == RecoveryAction::Kind::rollback) return false;
   if (spec_.session == "resume") return true;
@@ -59,11 +61,11 @@ bool AdaptedAttempt::goes_on(const Recovery& recovery) const {
 }
 
 Words AdaptedAttempt::anew(const Hint& hint) const {
-  if (hint.text.empty() || adapter_.again.empty()) return spec_.command;
-  const auto prompt = line_.prompt();
-  if (!prompt) return spec_.command;
+  const CommandLine line(adapter_, line_.without(adapter_.again_without));
+  const auto prompt = line.prompt();
+  if (hint.text.empty() || adapter_.again.empty() || !prompt) return line.words();
   const std::string text = filled(filled(adapter_.again, "hint", hint.text), "prompt", *prompt);
-  return line_.with_prompt(text).value_or(spec_.command);
+  return line.with_prompt(text).value_or(line.words());
 }
 
 Result<Words> AdaptedAttempt::command() {
@@ -111,17 +113,37 @@ void AdaptedAttempt::note_session(const std::string& session) {
   }
 }
 
-void AdaptedAttempt::add(std::string_view bytes, const std::function<void(Duration)>& on_end) {
+void AdaptedAttempt::add(std::string_view bytes,
+                         const std::function<void(std::optional<Duration>)>& on_end) {
   if (!reads_) return;
-  const StreamEnd before = reader_.end();
   reader_.add(bytes);
-  if (reader_.end() != before && reader_.end() != StreamEnd::none &&
-      !line_.has_any(adapter_.stays_with)) {
-    on_end(adapter_.linger);
+  if (line_.has_any(adapter_.stays_with)) return;
+  const bool ended = reader_.end() != StreamEnd::none;
+  if (ended) {
+    on_end(reader_.busy() ? adapter_.linger_busy : adapter_.linger);
+  } else if (lingers_) {
+    on_end(std::nullopt);
   }
+  lingers_ = ended;
 }
 
 Failure AdaptedAttempt::failure(const ChildEnd& end, const std::string& name) const {
+  Failure failure = reported(end, name);
+  if (!adapter_.events.empty()) {
+    failure.text = with_zones(failure.text, options_.clock->wall_now());
+  }
+  // Some say it in an event, others on standard error, before their first one.
+  if (adapter_.resume && !resumed_.empty()) {
+    for (const std::string& lost : adapter_.resume->lost) {
+      if (failure.text.find(lost) == std::string::npos) continue;
+      failure.type = FailureType::unknown;
+      failure.reason = lost_session_reason;
+    }
+  }
+  return failure;
+}
+
+Failure AdaptedAttempt::reported(const ChildEnd& end, const std::string& name) const {
   if (reader_.events() == 0) return failure_of(end, name);
   ChildEnd own = end;
   own.out.clear();  // It has what tools printed in it.
@@ -137,13 +159,6 @@ Failure AdaptedAttempt::failure(const ChildEnd& end, const std::string& name) co
     const std::chrono::duration<double> now = options_.clock->wall_now().time_since_epoch();
     const double seconds = std::max(0.0, std::ceil(*told->resets_at - now.count()));
     if (seconds < 1e9) failure.retry_after = std::chrono::seconds(static_cast<long>(seconds));
-  }
-  if (adapter_.resume && !resumed_.empty()) {
-    for (const std::string& lost : adapter_.resume->lost) {
-      if (failure.text.find(lost) == std::string::npos) continue;
-      failure.type = FailureType::unknown;
-      failure.reason = lost_session_reason;
-    }
   }
   return failure;
 }

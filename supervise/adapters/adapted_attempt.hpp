@@ -45,14 +45,18 @@ class AdaptedAttempt {
   [[nodiscard]] bool reads() const noexcept { return reads_; }
   [[nodiscard]] const std::string& adapter_name() const noexcept { return adapter_.name; }
 
-  // Takes standard output. on_end is called when the program has printed its final event, with the
-  // time it may still live.
-  void add(std::string_view bytes, const std::function<void(Duration)>& on_end);
+  // Takes standard output. Once the program has printed its final event, on_end is called with the
+  // silence after which it may be ended; with nothing when it turns out to work on.
+  void add(std::string_view bytes, const std::function<void(std::optional<Duration>)>& on_end);
   // The child has ended.
   void finish() { reader_.finish(); }
 
-  // The program reported that its work is done. How it ended afterwards is irrelevant.
-  [[nodiscard]] bool finished() const noexcept { return reader_.end() == StreamEnd::finished; }
+  // The program reported that its work is done. How it ended afterwards is irrelevant, unless
+  // something that it had begun was still running.
+  [[nodiscard]] bool finished(const ChildEnd& end) const noexcept {
+    return reader_.end() == StreamEnd::finished &&
+           (!reader_.busy() || end.cause == ChildEnd::Cause::dismissed);
+  }
   // It reported events, but not that it was done.
   [[nodiscard]] bool unfinished() const noexcept {
     return reader_.events() > 0 && reader_.end() != StreamEnd::finished;
@@ -64,6 +68,7 @@ class AdaptedAttempt {
  private:
   [[nodiscard]] bool goes_on(const Recovery& recovery) const;
   [[nodiscard]] Words anew(const Hint& hint) const;
+  [[nodiscard]] Failure reported(const ChildEnd& end, const std::string& name) const;
   void note_session(const std::string& session);
   void trouble(const std::string& text) const {
     if (options_.on_trouble) options_.on_trouble(text);
@@ -75,6 +80,7 @@ class AdaptedAttempt {
   Options options_;
   CommandLine line_;
   bool reads_ = false;     // Its stream is read.
+  bool lingers_ = false;   // on_end was called with a time.
   std::string resumed_{};  // The session that this attempt resumes.
   StreamReader reader_;
 };

@@ -43,12 +43,19 @@ struct FailureRule {
   std::string reason{};
 };
 
-// Paths of numbers to be added up.
+// Paths of numbers to be added up; "*" means every element.
 struct UsageRule {
+  // What an event tells as the total so far, not as its own share.
+  struct RunningTotals {
+    bool input_tokens = false;
+    bool output_tokens = false;
+    bool cost_usd = false;
+  };
   std::vector<Path> input_tokens{};
   std::vector<Path> output_tokens{};
   std::vector<Path> cost_usd{};
   std::vector<Path> calls{};
+  RunningTotals totals{};
 };
 
 enum class StreamEnd : std::uint8_t { none, finished, failed };
@@ -64,6 +71,7 @@ struct EventRule {
   std::optional<StepRule> step{};    // Both at once.
   std::optional<FailureRule> failure{};
   std::optional<UsageRule> usage{};
+  Path busy{};  // A list of what still runs in the background; empty: nothing.
   StreamEnd end = StreamEnd::none;
 };
 
@@ -71,7 +79,9 @@ struct EventRule {
 struct CommandRule {
   std::vector<std::string> needs{};         // At least one, or the program is not read at all.
   std::vector<std::string> subcommands{};   // One of them comes first; empty: none.
+  std::vector<std::string> others{};        // Words in its place that make it something else.
   std::string nested{};                     // After the subcommand when a session is resumed.
+  std::vector<std::string> newest{};        // Options with which no session follows `nested`.
   std::vector<std::string> values{};        // Options with one value …
   std::vector<std::string> lists{};         // … and options with values up to the next option.
   std::vector<std::string> prompt_after{};  // The prompt follows one of these, if any.
@@ -79,6 +89,7 @@ struct CommandRule {
 
 struct ResumeRule {
   std::vector<FailureType> after{};      // Failures after which the session resumes.
+  std::vector<std::string> unless{};     // Options with which no session is kept.
   std::vector<std::string> without{};    // Options to leave out, with their values.
   std::vector<std::string> arguments{};  // Appended to the rest; {session} and {prompt}.
   std::string prompt{};                  // May contain {hint}.
@@ -91,11 +102,13 @@ struct Adapter {
   std::vector<std::string> events_with{};     // Options without which it prints no events.
   std::vector<std::string> stays_with{};      // Options that keep it alive after its final event.
   std::vector<EventRule> events{};            // Empty: its stream is not read.
-  Duration linger{std::chrono::seconds(10)};  // How long it may live after its final event.
+  Duration linger{std::chrono::seconds(10)};  // Its silence after its final event that ends it …
+  Duration linger_busy{std::chrono::minutes(15)};  // … and while something runs in the background.
   CommandRule command{};
   std::optional<ResumeRule> resume{};
-  std::string again{};                      // The prompt of a restart; {prompt} and {hint}.
-  std::vector<std::string> model_option{};  // {model}: how to select another model.
+  std::string again{};                       // The prompt of a restart; {prompt} and {hint}.
+  std::vector<std::string> again_without{};  // Options that a restart leaves out.
+  std::vector<std::string> model_option{};   // {model}: how to select another model.
 };
 
 }  // namespace triage::inline v0_1::supervise

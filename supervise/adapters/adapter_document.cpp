@@ -89,7 +89,8 @@ auto into(std::vector<Path>& paths) {
   };
 }
 
-// {PATH: VALUE}, {PATH: [VALUE, …]}, {PATH: {not: VALUE}}, {PATH: {present: true or false}}.
+// {PATH: VALUE}, {PATH: [VALUE, …]}, {PATH: {not: VALUE}}, {PATH: {has: TEXT}}, {PATH: {present:
+// true or false}}.
 Condition condition_of(const std::string& key, const Json& value, const std::string& path) {
   Condition condition{.path = parse_path(key)};
   const auto add = [&condition](const Json& one) {
@@ -107,6 +108,13 @@ Condition condition_of(const std::string& key, const Json& value, const std::str
               {{"not",
                 [&](const Json& one, const std::string&) {
                   condition.kind = Condition::Kind::none_of;
+                  add(one);
+                }},
+               {"has",
+                [&](const Json& one, const std::string& at) {
+                  condition.kind = Condition::Kind::has;
+                  if (one.is_string()) text_of(one, at);
+                  if (!one.is_string()) texts_of(one, at);
                   add(one);
                 }},
                {"present", [&](const Json& one, const std::string& at) {
@@ -154,6 +162,21 @@ auto into(std::optional<FailureRule>& rule) {
   };
 }
 
+void read_totals(const Json& value, const std::string& path, UsageRule::RunningTotals& totals) {
+  for (const std::string& name : texts_of(value, path)) {
+    if (name == "input_tokens") {
+      totals.input_tokens = true;
+    } else if (name == "output_tokens") {
+      totals.output_tokens = true;
+    } else if (name == "cost_usd") {
+      totals.cost_usd = true;
+    } else {
+      refuse(path, "names \"" + printable(name) +
+                       "\"; allowed are cost_usd, input_tokens, output_tokens");
+    }
+  }
+}
+
 auto into(std::optional<UsageRule>& rule) {
   return [&rule](const Json& value, const std::string& path) {
     UsageRule& usage = rule.emplace();
@@ -161,7 +184,10 @@ auto into(std::optional<UsageRule>& rule) {
                 {{"input_tokens", into(usage.input_tokens)},
                  {"output_tokens", into(usage.output_tokens)},
                  {"cost_usd", into(usage.cost_usd)},
-                 {"calls", into(usage.calls)}});
+                 {"calls", into(usage.calls)},
+                 {"totals", [&usage](const Json& one, const std::string& at) {
+                    read_totals(one, at, usage.totals);
+                  }}});
   };
 }
 
@@ -179,6 +205,8 @@ EventRule event_of(const Json& value, const std::string& path) {
        {"step", into(rule.step)},
        {"failure", into(rule.failure)},
        {"usage", into(rule.usage)},
+       {"busy", [&rule](const Json& one,
+                        const std::string& at) { rule.busy = parse_path(text_of(one, at)); }},
        {"end", [&rule](const Json& one, const std::string& at) {
           const std::string how = text_of(one, at);
           if (how != "finished" && how != "failed") {
@@ -194,7 +222,9 @@ void read_command(const Json& value, const std::string& path, CommandRule& comma
   read_object(value, path,
               {{"needs", into(command.needs)},
                {"subcommands", into(command.subcommands)},
+               {"others", into(command.others)},
                {"nested", into(command.nested)},
+               {"newest", into(command.newest)},
                {"values", into(command.values)},
                {"lists", into(command.lists)},
                {"prompt_after", into(command.prompt_after)}});
@@ -208,6 +238,7 @@ void read_resume(const Json& value, const std::string& path, ResumeRule& resume)
                     resume.after.push_back(type_of(one, at));
                   }
                 }},
+               {"unless", into(resume.unless)},
                {"without", into(resume.without)},
                {"arguments", into(resume.arguments)},
                {"prompt", into(resume.prompt)},
@@ -239,6 +270,10 @@ Adapter read_adapter(const Json& document) {
                 [&adapter](const Json& value, const std::string& path) {
                   adapter.linger = duration_at(value, path);
                 }},
+               {"linger_busy",
+                [&adapter](const Json& value, const std::string& path) {
+                  adapter.linger_busy = duration_at(value, path);
+                }},
                {"events",
                 [&adapter](const Json& value, const std::string& path) {
                   if (!value.is_array()) refuse(path, "is not a list of rules");
@@ -256,6 +291,7 @@ Adapter read_adapter(const Json& document) {
                   read_resume(value, path, adapter.resume.emplace());
                 }},
                {"again", into(adapter.again)},
+               {"again_without", into(adapter.again_without)},
                {"model_option", into(adapter.model_option)}});
   if (!versioned) refuse("adapter", "is missing; allowed is 1");
   if (adapter.name.empty()) refuse("name", "is missing");

@@ -78,9 +78,15 @@ void CommandLine::find_prompt() {
     }
     words_[places.front()].kind = Word::Kind::program;
     places.erase(places.begin());
+    if (!places.empty() && is_one_of(rule.others, words_[places.front()].text)) {
+      certain_ = false;
+      return;
+    }
     if (!rule.nested.empty() && !places.empty() && words_[places.front()].text == rule.nested) {
       // "resume SESSION PROMPT": the session argument belongs to the subcommand.
-      while (places.size() > 1) places.erase(places.begin());
+      const std::size_t before = has_any(rule.newest) ? 1 : 2;
+      places.erase(places.begin(),
+                   places.begin() + static_cast<std::ptrdiff_t>(std::min(before, places.size())));
     }
   }
   if (places.empty()) return;
@@ -129,6 +135,14 @@ std::optional<Words> CommandLine::resumed(const std::string& session,
   }
   for (const std::string& argument : rule.arguments) {
     words.push_back(filled(filled(argument, "session", session), "prompt", text));
+  }
+  return words;
+}
+
+Words CommandLine::without(const std::vector<std::string>& options) const {
+  Words words;
+  for (const Word& word : words_) {
+    if (word.option.empty() || !is_one_of(options, word.option)) words.push_back(word.text);
   }
   return words;
 }

@@ -30,6 +30,10 @@ class CommandLine {
   // the prompt.
   [[nodiscard]] std::optional<Words> resumed(const std::string& session,
                                              const std::string& text) const;
+  // All of it.
+  [[nodiscard]] Words words() const { return without({}); }
+  // Without these options and their values.
+  [[nodiscard]] Words without(const std::vector<std::string>& options) const;
   // The same with another prompt. Empty as above, or if the prompt is not an argument.
   [[nodiscard]] std::optional<Words> with_prompt(const std::string& text) const;
   // The same with these options replacing those of the same names. {name} in them becomes value.

@@ -35,6 +35,22 @@ const Json* find(const Json& value, const Path& path) {
   return at;
 }
 
+namespace {
+
+bool contains_one(const Json& value, const std::vector<Json>& parts) {
+  if (value.is_array()) {
+    return std::any_of(value.begin(), value.end(), [&parts](const Json& element) {
+      return element.is_string() && contains_one(element, parts);
+    });
+  }
+  return value.is_string() && std::any_of(parts.begin(), parts.end(), [&value](const Json& part) {
+           return part.is_string() && value.get_ref<const std::string&>().find(
+                                          part.get_ref<const std::string&>()) != std::string::npos;
+         });
+}
+
+}  // namespace
+
 bool holds(const Condition& condition, const Json& value) {
   const Json* found = find(value, condition.path);
   const bool there = found != nullptr && !found->is_null();
@@ -45,6 +61,7 @@ bool holds(const Condition& condition, const Json& value) {
   switch (condition.kind) {
     case Condition::Kind::one_of: return is_named();
     case Condition::Kind::none_of: return !is_named();
+    case Condition::Kind::has: return there && contains_one(*found, condition.values);
     case Condition::Kind::present: return there;
     case Condition::Kind::absent: return !there;
   }

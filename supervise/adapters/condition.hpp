@@ -20,7 +20,8 @@ using Path = std::vector<std::string>;
 [[nodiscard]] const Json* find(const Json& value, const Path& path);
 
 struct Condition {
-  enum class Kind : std::uint8_t { one_of, none_of, present, absent };
+  // has: it is a text, or a list with one, that contains one of the values.
+  enum class Kind : std::uint8_t { one_of, none_of, has, present, absent };
   Path path{};
   Kind kind = Kind::one_of;
   std::vector<Json> values{};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 namespace triage::inline v0_1::supervise {
@@ -62,15 +63,45 @@ void note_result(const StepRule& rule, const Json& event, Step& step) {
   if (!rule.failed.empty() && all_hold(rule.failed, event)) step.metadata["failed"] = true;
 }
 
+// Calls use for each value at the path, in which "*" is every element.
+void for_each_at(const Json& value, const Path& path, std::size_t depth,
+                 const std::function<void(const Json&)>& use) {
+  if (depth == path.size()) return use(value);
+  if (path[depth] == "*") {
+    if (!value.is_structured()) return;
+    for (const Json& element : value) for_each_at(element, path, depth + 1, use);
+  } else if (const Json* found = find(value, {path[depth]})) {
+    for_each_at(*found, path, depth + 1, use);
+  }
+}
+
 std::uint64_t whole(const std::vector<Path>& paths, const Json& event) {
   std::uint64_t sum = 0;
   for (const Path& path : paths) {
-    const Json* value = find(event, path);
-    if (value != nullptr && value->is_number_integer() && *value > 0) {
-      sum = detail::saturating_add(sum, value->get<std::uint64_t>());
-    }
+    for_each_at(event, path, 0, [&sum](const Json& value) {
+      if (!value.is_number_integer() || value <= 0) return;
+      sum = detail::saturating_add(sum, value.get<std::uint64_t>());
+    });
   }
   return sum;
+}
+
+double money(const std::vector<Path>& paths, const Json& event) {
+  double sum = 0;
+  for (const Path& path : paths) {
+    for_each_at(event, path, 0, [&sum](const Json& value) {
+      if (value.is_number() && value.get<double>() > 0) sum += value.get<double>();
+    });
+  }
+  return sum;
+}
+
+// What a new total adds to the one before; a smaller one was counted from nothing.
+template <typename Number>
+Number added(Number total, Number& before) {
+  if (total == Number{}) return total;  // Not told.
+  const Number since = std::exchange(before, total);
+  return total >= since ? total - since : total;
 }
 
 }  // namespace
@@ -113,11 +144,15 @@ void StreamReader::finish() {
 }
 
 void StreamReader::take_line(std::string_view line) {
-  const std::size_t begin = line.find('{');
+  const std::size_t begin = line.find_first_of("{[");
   if (begin == std::string_view::npos || line.find_first_not_of(" \t\r") != begin) return;
-  const Json event = Json::parse(line.begin(), line.end(), nullptr, false);
+  const Json read = Json::parse(line.begin(), line.end(), nullptr, false);
   // Deeper ones cannot be recorded.
-  if (event.is_object() && check_json(event, "the event", NonFinite::allowed)) take_event(event);
+  const auto take = [this](const Json& event) {
+    if (event.is_object() && check_json(event, "the event", NonFinite::allowed)) take_event(event);
+  };
+  if (!read.is_array()) return take(read);
+  for (const Json& event : read) take(event);
 }
 
 void StreamReader::take_event(const Json& event) {
@@ -172,6 +207,10 @@ bool StreamReader::apply(const EventRule& rule, const Json& event) {
   }
   if (rule.usage) note_usage(*rule.usage, event);
   if (rule.failure) note_failure(*rule.failure, event);
+  if (!rule.busy.empty()) {
+    const Json* tasks = find(event, rule.busy);
+    busy_ = tasks != nullptr && tasks->is_array() && !tasks->empty();
+  }
   if (rule.end != StreamEnd::none) {
     end_ = rule.end;
     if (listener_.on_end) listener_.on_end(end_);
@@ -209,13 +248,12 @@ void StreamReader::note_failure(const FailureRule& rule, const Json& event) {
 void StreamReader::note_usage(const UsageRule& rule, const Json& event) {
   Usage usage{.input_tokens = whole(rule.input_tokens, event),
               .output_tokens = whole(rule.output_tokens, event),
+              .cost_usd = money(rule.cost_usd, event),
               .calls = std::max<std::uint64_t>(whole(rule.calls, event), 1)};
-  for (const Path& path : rule.cost_usd) {
-    const Json* value = find(event, path);
-    if (value != nullptr && value->is_number() && value->get<double>() > 0) {
-      usage.cost_usd += value->get<double>();
-    }
-  }
+  const auto& totals = rule.totals;
+  if (totals.input_tokens) usage.input_tokens = added(usage.input_tokens, totals_.input_tokens);
+  if (totals.output_tokens) usage.output_tokens = added(usage.output_tokens, totals_.output_tokens);
+  if (totals.cost_usd) usage.cost_usd = added(usage.cost_usd, totals_.cost_usd);
   if (listener_.on_usage) listener_.on_usage(usage);
 }
 

@@ -29,7 +29,8 @@ struct ToldFailure {
   std::optional<double> resets_at{};  // Seconds since 1970.
 };
 
-// Skips lines that are not JSON objects, are too long or match no rule. Thread-safety: none.
+// An event is a line with a JSON object; a line with a list of them has several. Skips lines that
+// are anything else, are too long or match no rule. Thread-safety: none.
 class StreamReader {
  public:
   static constexpr std::size_t longest_line = 16U << 20U;
@@ -44,6 +45,8 @@ class StreamReader {
   // The number of events that matched a rule.
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] StreamEnd end() const noexcept { return end_; }
+  // Something that it began still runs in the background.
+  [[nodiscard]] bool busy() const noexcept { return busy_; }
   [[nodiscard]] const std::optional<ToldFailure>& failure() const noexcept { return failure_; }
 
  private:
@@ -62,6 +65,8 @@ class StreamReader {
   std::string session_{};
   std::optional<ToldFailure> failure_{};
   StreamEnd end_ = StreamEnd::none;
+  bool busy_ = false;
+  Usage totals_{.calls = 0};  // The newest that were told.
   std::uint64_t events_ = 0;
 };
 

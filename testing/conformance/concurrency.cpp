@@ -13,7 +13,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Runs body(0) … body(count - 1) in concurrent threads; any problem one of them finds is reported.
+// Runs body(0) … body(count - 1) in concurrent threads; reports any problem that one of them finds.
 template <class F>
 void together(int count, F body) {
   std::mutex mutex;
@@ -82,7 +82,7 @@ void one_of_many(Trial& trial) {
   });
   expect_equal(acquired.load(), 1, "acquisitions that succeeded");
 }
-// Repeatedly acquires the run, appends and checks that it was alone; returns how often it did.
+// Repeatedly acquires the run, appends, and checks that it was alone; returns how often it did.
 int race_for(CheckpointStore& store, std::atomic<int>& inside, int rounds) {
   int owned = 0;
   for (int round = 0; round < rounds; ++round) {

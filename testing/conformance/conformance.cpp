@@ -21,7 +21,7 @@ constexpr const char* group_names[] = {"functional", "ordering",  "isolation",  
                                        "ownership",  "crash",     "corruption", "size",
                                        "upgrade",    "retention", "key_space",  "security"};
 
-// A folder for one clause.
+// A temporary folder for one clause.
 class Folder {
  public:
   Folder() {
@@ -42,7 +42,7 @@ class Folder {
   std::filesystem::path path_{};
 };
 
-// Runs `check` and returns what was wrong; empty if nothing.
+// Runs `check` and returns the problem; empty if there is none.
 template <class F>
 std::string wrong_with(F check) {
   try {

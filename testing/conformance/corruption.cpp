@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// corruption: a flipped bit is found and reported, and damages no more than it must.
+// corruption: a flipped bit is found and reported, and affects only the records it must.
 #include "trial.hpp"
 
 #include <algorithm>

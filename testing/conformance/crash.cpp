@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// crash: acknowledged records survive kill -9, and no others are there in part.
+// crash: acknowledged records survive kill -9, and batches are never stored in part.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {
@@ -141,7 +141,7 @@ void killed_while_appending(Trial& trial, int kills, int batch) {
           }
         });
     if (!acknowledged.empty()) known = std::max(known, acknowledged.back());
-    // A server may still commit what the killed writer had sent, until its lease is taken from it.
+    // A server may still commit what the killed writer had sent until its lease is taken.
     const Lease taken = must(trial.store().acquire("run-1"), "acquire()");
     const auto seen = all_records(trial.store(), "run-1");
     expect_gapless(seen);

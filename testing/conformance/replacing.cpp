@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retention inside a run: fewer records in the place of many, all of it or nothing.
+// retention inside a run: fewer records replace many, atomically.
 #include "triage/compaction.hpp"
 #include "trial.hpp"
 
@@ -132,13 +132,13 @@ void elsewhere_too(Trial& trial) {
   expect_equal(sequences(trial.reopen()), "1 6'", "records in the next opening");
 }
 
-// What a run may look like whose records 2 to n were taken together for growing n.
+// A valid state of a run while records 2 to n are replaced by one, for growing n.
 void expect_whole(const JournalReading& reading, Sequence last) {
   expect(reading.damaged.empty(), "a record is damaged");
   expect(!reading.records.empty() && reading.records.front().seq() == 1,
          "the first record is lost");
   expect_equal(reading.records.back().seq(), last, "last record");
-  // All that stays follows the one that stands for the others without a hole.
+  // The remaining records follow their replacement without a gap.
   for (std::size_t i = 2; i < reading.records.size(); ++i) {
     expect_equal(reading.records[i].seq(), reading.records[i - 1].seq() + 1,
                  "a record behind record " + std::to_string(reading.records[i - 1].seq()));
@@ -148,7 +148,7 @@ void while_reading(Trial& trial) {
   constexpr Sequence last = 300;
   Story story("run-1");
   const Lease lease = tell(trial.store(), story, last);
-  // Of another opening, where that sees the same.
+  // Another opening, if it sees the same data.
   std::shared_ptr<CheckpointStore> other;
   if (trial.store().capabilities().shared_by_processes) other = trial.open();
   CheckpointStore& reader = other ? *other : trial.store();
@@ -189,7 +189,7 @@ void killed_while_replacing(Trial& trial) {
             report(seq);
           }
         });
-    if (done.empty()) continue;  // It died before the run was there.
+    if (done.empty()) continue;  // It died before the run existed.
     const JournalReading reading = must(trial.store().read("run-1", {}), "read()");
     expect_whole(reading, last);
     const Sequence newest = done.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retention: what is removed, what stays, and that no traces are left.
+// retention: what is removed, what stays, and that no traces remain.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

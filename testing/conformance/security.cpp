@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// security: names and texts from outside cannot reach anything they should not.
+// security: names and texts from outside cannot reach anything else.
 #include "trial.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using enum ClauseGroup;
 
-// Every member refuses these as run ids.
+// Every member function refuses these run ids.
 void refused_ids(Trial& trial, std::initializer_list<std::string> bad) {
   for (const std::string& id : bad) {
     RunInfo info = Story("x").info();
@@ -52,7 +52,7 @@ void errors_are_printable(Trial& trial) {
   }
 }
 
-// A query for this text finds only the run that has it.
+// A query for this text matches only the run that has it.
 void literal_query(Trial& trial, const std::string& hostile) {
   Story plain("plain"), other("hostile", 2'000);
   other.info().agent = other.info().label = other.info().parent = hostile;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// size: large records and many of them behave like any others.
+// size: large records, and many records, behave like any others.
 #include "trial.hpp"
 
 namespace triage::inline v0_1::testing::kit {

@@ -82,7 +82,7 @@ bool same(const Record& a, const Record& b) {
   a.encode_body(left);
   b.encode_body(right);
   if (left == right) return true;
-  // The members of a body may come in another order.
+  // The members of a body may be in a different order.
   const auto one = a.body();
   const auto other = b.body();
   if (!one || !other) return false;

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> next_report(int pipe) {
 
 using ChildBody = std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>;
 
-// Never returns: nothing of the parent's may be destroyed here.
+// Never returns, because no object of the parent may be destroyed here.
 [[noreturn]] void be_child(int pipe, const std::function<std::shared_ptr<CheckpointStore>()>& open,
                            const ChildBody& body) {
   ::alarm(longest_child_s);
@@ -144,7 +144,7 @@ std::vector<std::uint64_t> Trial::killed_child_after(std::uint64_t reports, cons
       seen.push_back(*value);
     }
   }
-  // What it reported before it died counts as acknowledged too.
+  // Reports sent before it died also count as acknowledged.
   while (const auto value = next_report(pipe[0])) {
     if (*value >= body_broken) break;
     seen.push_back(*value);

@@ -55,7 +55,7 @@ inline WallTime at_ms(std::int64_t milliseconds) {
   return WallTime(std::chrono::milliseconds(milliseconds));
 }
 
-// A run to be written to a store; it creates the records in the order in which they are asked for.
+// A run to be written to a store; creates the records in the order in which they are requested.
 class Story {
  public:
   explicit Story(RunId id, std::int64_t started_ms = 1'000);
@@ -73,7 +73,7 @@ class Story {
   // Starts the run with run_started and `steps` steps.
   Lease start(CheckpointStore& store, int steps = 0);
 
-  WallTime time{};  // Of the next record; a second later each time.
+  WallTime time{};  // Of the next record; advances by one second.
 
  private:
   WallTime tick();
@@ -106,12 +106,12 @@ class Trial {
   // Closes the store() and opens it again.
   CheckpointStore& reopen();
   // Runs `body` in a child process that is killed with SIGKILL when it returns, and returns its
-  // reports in order. Nothing may be open here meanwhile, except by `meanwhile`, which is called
-  // after the child returned from its body; the child lives until `meanwhile` is done.
+  // reports in order. Meanwhile only `meanwhile` may open stores here; it is called after `body`
+  // has returned, and the child lives until it is done.
   std::vector<std::uint64_t> killed_child(
       const std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>& body,
       const std::function<void()>& meanwhile = {});
-  // The same, killed after `reports` reports, wherever it is then.
+  // The same, but the child is killed after `reports` reports, wherever it is.
   std::vector<std::uint64_t> killed_child_after(
       std::uint64_t reports,
       const std::function<void(CheckpointStore&, const std::function<void(std::uint64_t)>&)>& body);
@@ -138,9 +138,9 @@ enum Need : unsigned {
   reopening = 1U << 2U,  // Data outlives the process: at least Durability::process.
   processes = 1U << 3U,  // shared_by_processes
   whole = 1U << 4U,      // keeps_every_record
-  damaging = 1U << 5U,   // A way to damage a record is given.
-  newer = 1U << 6U,      // A way to make the store look newer is given.
-  replacing = 1U << 7U,  // It is a CompactsRuns.
+  damaging = 1U << 5U,   // A way to damage a record is provided.
+  newer = 1U << 6U,      // A way to make the store look newer is provided.
+  replacing = 1U << 7U,  // The store is a CompactsRuns.
 };
 
 struct Clause {

@@ -43,7 +43,7 @@ TEST_CASE("a limit is passed by one call at most", "[budget]") {
   const auto money = budget({.max_cost_usd = 1.0});
   int calls = 0;
   for (int i = 0; i < 100; ++i) {
-    auto reserved = money->reserve(dollars(0.01));  // Each turns out thirty times as dear.
+    auto reserved = money->reserve(dollars(0.01));  // Each actually costs thirty times as much.
     if (!reserved) break;
     ++calls;
     reserved.value().settle(dollars(0.3));
@@ -118,7 +118,7 @@ TEST_CASE("a budget that parent and child have in common is charged once", "[bud
     CHECK(shared->spent().calls == ++expected);
   }
   CHECK_ERRC(Errc::exhausted, Budget::reserve(chains[1], {.calls = 6}));
-  REQUIRE(shared->reserve({.calls = 5}).has_value());  // Nothing of it was kept.
+  REQUIRE(shared->reserve({.calls = 5}).has_value());  // Nothing of it was reserved.
 }
 
 TEST_CASE("a cost that is no amount counts as the estimate", "[budget]") {

@@ -31,7 +31,7 @@ TEST_CASE("a mark is found wherever it stands", "[base]") {
     CHECK(finder.any_in(whole));
     CHECK(finder.any_in("x" + whole));
     CHECK(finder.any_in(whole + "x"));
-    CHECK(finder.any_in(whole.substr(0, 1) + whole));  // Behind its own beginning.
+    CHECK(finder.any_in(whole.substr(0, 1) + whole));  // After a partial match of itself.
     CHECK_FALSE(finder.any_in(whole.substr(0, whole.size() - 1)));
   }
   CHECK_FALSE(finder.any_in(""));

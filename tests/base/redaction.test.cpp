@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which secrets are found in texts, and what is left alone.
+// Which secrets are found in texts, and what is left unchanged.
 #include "triage/redaction.hpp"
 
 #include "support/catch.hpp"
@@ -23,7 +23,7 @@ std::vector<std::string> lines_of(const std::string& name) {
 
 std::string redacted(const std::string& text) { return common_secrets()->text(text); }
 
-// Whether six bytes in a row of the secret are still there.
+// Whether six consecutive bytes of the secret are still visible.
 bool shows(const std::string& text, const std::string& secret) {
   constexpr std::size_t piece = 6;
   if (secret.size() <= piece) return text.find(secret) != std::string::npos;
@@ -35,7 +35,7 @@ bool shows(const std::string& text, const std::string& secret) {
 
 }  // namespace
 
-// The secret of each form stands between ⟦ and ⟧.
+// ⟦ and ⟧ enclose the secret of each form.
 TEST_CASE("of 205 forms of secrets at most 11 are missed", "[redaction]") {
   constexpr std::string_view open = "⟦";
   constexpr std::string_view close = "⟧";
@@ -113,7 +113,7 @@ TEST_CASE("any bytes are read, in linear time", "[redaction]") {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   CHECK(redacted(all) == all);
-  // What a careless search would look through again and again.
+  // Pieces that make a careless search rescan the text.
   for (const char* piece : {"://", "password ", "-----BEGIN ", "password=\"", "\\\"token", ":AA",
                             "name=", "<secret>", "--token ", "eyJ", "a.b@", "1"}) {
     std::string text;

@@ -131,7 +131,7 @@ TEST_CASE("seeded numbers repeat, and unit_interval is at least 0 and below 1", 
   CHECK(differs);
   CHECK(unit_interval(~std::uint64_t{0}) < 1.0);
   CHECK(unit_interval(0) == 0.0);
-  // SplitMix64 of seed 0, as its authors' reference gives it.
+  // SplitMix64 of seed 0, from its authors' reference implementation.
   CHECK(seeded_random(0)->next() == 0xe220a8397b1dcdafU);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One rule of depth and size: what is accepted can be read back, what cannot be is refused.
+// One rule for depth and size: what is accepted can be read back, everything else is refused.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
@@ -10,7 +10,7 @@ using namespace triage::test;
 
 namespace {
 
-// `levels` objects and arrays, one in the other, around a number.
+// `levels` nested objects and arrays around a number.
 Json deep(int levels) {
   Json value = 7;
   for (int i = 0; i < levels; ++i) {
@@ -125,7 +125,7 @@ TEST_CASE("a body with more values than memory should hold is refused before it 
   Journal journal("r");
   const Record first = journal.add(RecordKind::run_started, {}, Json{{"task", "t"}});
   const Lease lease = store->start({.id = "r"}, {&first, 1}).value();
-  // An array of empty maps: one byte each, and nearly a hundred in memory.
+  // An array of empty maps: one byte each, but nearly a hundred in memory.
   constexpr std::size_t maps = 12'000'000;
   std::string body = "\xa1\x61k\x9a";
   for (const int shift : {24, 16, 8, 0}) body += static_cast<char>(maps >> shift);
@@ -137,7 +137,7 @@ TEST_CASE("a body with more values than memory should hold is refused before it 
 }
 
 TEST_CASE("a length that a damaged body only claims is not allocated", "[bounds][depth]") {
-  // Each array claims as many elements as there are bytes: 16 bytes each, on every level.
+  // Each array claims as many elements as there are bytes: 16 bytes each, at every level.
   std::string body(100'000, '\0');
   std::string heads;
   for (int i = 0; i < max_json_depth; ++i) heads += std::string("\x9a\x00\x01\x80\x00", 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The write-ahead log stays short, and erasing keeps nobody waiting.
+// The write-ahead log stays short, and erasing delays nobody.
 #include "stores/contract.hpp"
 #include "support/result.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t fold_at = 1U << 20U;
 
-// Appends `count` steps of 16 KB; the largest size that the log had meanwhile.
+// Appends `count` steps of 16 KB; returns the largest size of the log meanwhile.
 std::uintmax_t fill(const std::string& path, const RunId& id, int count) {
   const auto store = SqliteStore::open(path, {.wal_checkpoint_bytes = fold_at}).value();
   Journal journal(id);

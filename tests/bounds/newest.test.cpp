@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Going on with a run costs what is left of it, and restores what the whole journal would.
+// Continuing a run costs what is left of it, and restores the same as reading the whole journal.
 #include "stores/contract.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+
+#include <random>
 
 using namespace triage;
 using namespace triage::test;
@@ -16,7 +18,7 @@ std::vector<Step> steps_of(const Trajectory& trajectory) {
   return {trajectory.begin(), trajectory.end()};
 }
 
-// The journal read for going on is the whole one, but for states that can be looked up.
+// The reading used to continue a run equals the whole one, except for states that can be looked up.
 void check_same(CheckpointStore& store, const RunId& run) {
   const Journal whole = Journal::fold(store.read(run, {}).value()).value();
   const Journal newest = Journal::fold(store.read_newest(run).value()).value();
@@ -70,7 +72,7 @@ TEST_CASE("what is read for going on with a run is what the whole journal says",
     const RunId run = "run-" + std::to_string(seed);
     Journal journal(run);
     std::vector<Record> records = random_run(journal, seed, 150);
-    // Going on elsewhere without a snapshot, as resuming does.
+    // Continues elsewhere without a snapshot, like resuming.
     std::mt19937_64 random(seed);
     for (int i = 0; i < 4 && !journal.positions().empty(); ++i) {
       const auto& to = journal.positions()[random() % journal.positions().size()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random programs against the model: forks, doubts, rollbacks, failing stores, parks, limits, and
-// two processes, all in one, on a simulated clock. The same seed gives the same programs
+// Random programs against the model: forks, doubts, rollbacks, failing stores, suspensions, limits
+// and two processes, all in one process on a simulated clock. The same seed gives the same programs
 // everywhere.
 #include "play.hpp"
 #include "shrink.hpp"
@@ -22,8 +22,8 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> only{};
   std::uint64_t sqlite_every = 100;
-  std::uint64_t differences = 1;  // Ends after so many kinds of them.
-  bool verbose = false;           // Prints all that is seen.
+  std::uint64_t differences = 1;  // Ends after this many kinds of them.
+  bool verbose = false;           // Prints everything it sees.
 };
 
 int misuse(const std::string& what) {
@@ -64,10 +64,10 @@ Program program_of(const Arguments& arguments, std::uint64_t seed) {
   return make_program(seed, arguments.sqlite_every > 0 && seed % arguments.sqlite_every == 0);
 }
 
-// How often each kind of difference was seen.
+// Counts by kind of difference.
 using Census = std::map<std::string, std::uint64_t>;
 
-// False if the program differs.
+// False if the program shows a difference.
 bool try_one(const Arguments& arguments, std::uint64_t seed, std::uint64_t& attempts,
              Census& census) {
   const Program program = program_of(arguments, seed);

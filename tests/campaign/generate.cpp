@@ -10,7 +10,7 @@ namespace {
 
 class Dice {
  public:
-  // Neighbouring seeds of SplitMix64 give shifted sequences, so the seed is drawn, too.
+  // Neighbouring seeds of SplitMix64 give shifted sequences, so the seed itself is drawn.
   explicit Dice(std::uint64_t seed) : random_(seeded_random(seeded_random(seed)->next())) {}
   int below(int bound) {
     return static_cast<int>(random_->next() % static_cast<std::uint64_t>(bound));
@@ -56,7 +56,7 @@ std::vector<Item> make_plan(Dice& dice) {
     item.kind = likely[static_cast<std::size_t>(dice.below(static_cast<int>(likely.size())))];
     item.n = dice.below(2);
     if (item.kind == Kind::effect) {
-      // Mostly another one, now and then one that was asked for before.
+      // Mostly a new effect, sometimes one that was requested before.
       item.n = effects > 0 && dice.one_in(5) ? dice.below(effects) : effects;
       if (item.n >= effect_count) item.n = effect_count - 1;
       effects = std::max(effects, item.n + 1);

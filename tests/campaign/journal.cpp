@@ -17,7 +17,7 @@ void Facts::push(int at, int label) {
   open_ = false;
 }
 
-// An automatic checkpoint ends where the last fact stands that belongs to it.
+// An automatic checkpoint ends at the last fact that belongs to it.
 void Facts::close() {
   if (open_ && automatic_) push(open_last_, -1);
 }
@@ -25,7 +25,7 @@ void Facts::close() {
 void Facts::begin_again() {
   state = start_state_;
   steps = start_steps_;
-  open_ = false;  // Checkpoints of the attempts before stay targets of a rollback.
+  open_ = false;  // Checkpoints of earlier attempts stay targets of a rollback.
   for (Undone& undone : undone_) undone.still_contained = false;
 }
 
@@ -138,7 +138,7 @@ void Facts::apply_course(const Fact& fact) {
       break;
     case Fact::Kind::going_on:
       ++not_begun;
-      if (open_) push(open_last_, -1);  // Where a run goes on it can be restored.
+      if (open_) push(open_last_, -1);  // The point where a run continues can be restored.
       for (Undone& undone : undone_) {
         const bool behind = !branch.empty() && undone.intended > at_of(branch.back());
         if (behind) undone.still_contained = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the documents say a run's journal is: facts in order, and what follows from them. Written
-// from the documents alone, as something to compare the library with.
+// A run's journal according to the documents: facts in order, and what follows from them. Written
+// from the documents alone, to compare the library with.
 
 #include "program.hpp"
 
@@ -22,7 +22,7 @@ struct Values {
   friend bool operator==(const Values&, const Values&) = default;
 };
 
-// A trajectory: how many steps, and a hash of which.
+// A trajectory: the number of steps and a hash of them.
 struct Steps {
   int count = 0;
   std::uint64_t hash = 1;
@@ -44,7 +44,7 @@ enum class Status : std::uint8_t {
   suspended,
 };
 
-// Why a run is put aside, and what is carried out when its time comes.
+// Why a run is suspended, and what happens when its time comes.
 struct Waiting {
   enum class Cause : std::uint8_t { policy, backoff, nap, signal };
   Cause cause = Cause::policy;
@@ -57,18 +57,18 @@ struct Fact {
     started,
     forked,     // v, steps: the branch point.
     inherited,  // a: effect, b: done or in doubt, c: its result, steps: its generation.
-    attempt,    // a: its number, or 0: the next one.
-    step,       // a: which.
+    attempt,    // a: its number; 0: the next one.
+    step,       // a: its id.
     change,     // v: the keys that are set.
     forget,     // a: key.
     label,      // a: which.
     intent,     // a: effect, b: 1 if it repeats what its origin may have done.
     done,       // a: effect, b: result.
     withdrawn,
-    failure,     // a: type, b: index of the step that carries it, or -1. c: it is not counted.
+    failure,     // a: type, b: index of the step that carries it, or -1. c: 1 if it is not counted.
     start_over,  // RETRY and REPLAN. a: 1 + type, if it is a replan.
-    undoing,     // What lies behind is undone. a: index of a position, or -1: the start. b: status
-                 // that the run has then, or 0: it goes on from there. c: chosen by default.
+    undoing,  // Later effects are undone. a: index of a position, or -1: the start. b: final status
+              // of the run, or 0: it continues from there. c: chosen by default.
     undo_intent,
     undone,
     undo_given_up,
@@ -76,7 +76,7 @@ struct Fact {
     waiting,  // waiting: why.
     going_on,
     signal,  // a: which, b: its value, or -1: its deadline passed.
-    ended,   // a: status, b: result. c: because of a doubt.
+    ended,   // a: status, b: result. c: 1 if because of a doubt.
   };
   Kind kind = Kind::started;
   int a = 0;
@@ -88,7 +88,7 @@ struct Fact {
 };
 
 struct Position {
-  int at = 0;  // How many facts it takes.
+  int at = 0;  // The number of facts up to it.
   int label = -1;
   int previous = -1;
   bool failed = false;
@@ -106,33 +106,33 @@ struct Effect {
   bool inherited = false;
 };
 
-// Facts, and their fold.
+// Facts, and the state that follows from them.
 class Facts {
  public:
   explicit Facts(bool auto_checkpoint = true) : automatic_(auto_checkpoint) {}
 
   void add(const Fact& fact);
-  // Forgets all but the first `count` facts.
+  // Drops all but the first `count` facts.
   void cut(int count);
   [[nodiscard]] int size() const { return static_cast<int>(facts_.size()); }
-  // The newest failure counts for no limit and no rule if only answers about effects came after it.
-  // False if there is none.
+  // Removes the newest failure from all limits and rules if it is followed only by answers about
+  // effects. False if there is none.
   bool forget_unanswered();
-  // Takes back the newest fact if it was the answer about an effect.
+  // Removes the newest fact if it is an answer about this effect.
   void forget_answer(int effect);
-  // Adds an answer about a doubt that an undoing asked for. All doubts are settled before what is
-  // to be undone is journaled, so it goes before that fact, if that is the newest one and not among
-  // the first `durable` facts. Returns how many facts are durable then.
+  // Adds the answer about a doubt that was settled for an undo. All doubts are settled before the
+  // undo is journaled, so the answer precedes that fact if it is the newest one and not among the
+  // first `durable` facts. Returns the new number of durable facts.
   int settle(const Fact& answer, int durable);
-  // The same facts give the same number.
+  // Equal for equal facts.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
   // An effect was undone although the position contains it.
   [[nodiscard]] bool is_tainted(const Position& position) const;
-  // Whether a default rollback led there, or to an older one after as many steps.
+  // Whether a default rollback led there, or to an older position after as many steps.
   [[nodiscard]] bool has_been_tried(const Position& position) const;
-  // Where a run goes on whose effects were undone: index of a position, -1: the start; -2: where
-  // it stands.
+  // Where a run continues whose effects were undone: index of a position; -1: the start; -2: its
+  // current position.
   [[nodiscard]] int before_undone() const;
   // Index of the newest position with the label; -1: none.
   [[nodiscard]] int find_label(int label) const;
@@ -154,15 +154,15 @@ class Facts {
   std::array<int, type_count> replans{};
   int all_failures = 0;
   int attempts = 0;
-  int not_begun = 0;  // How often it was to go on since an attempt began. Each may use a number up.
+  int not_begun = 0;  // Continuations since the last attempt began. Each may count as an attempt.
   Waiting waiting{};
-  int suspension = 0;  // Of the current or the newest one: how many facts there were.
+  int suspension = 0;  // Number of facts at the current or newest one.
   bool is_undoing = false;
   int undo_target = -1;
   int undo_status = 0;
   bool undo_by_default = false;
   bool is_branch = false;
-  std::array<int, signal_count> answers{-2, -2};  // -2: not asked for; -1: none in time.
+  std::array<int, signal_count> answers{-2, -2};  // -2: not requested; -1: none in time.
 
  private:
   struct Undone {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is seen of a run, and which hypotheses it leaves.
+// What is observed of a run, and which hypotheses remain.
 #include "model.hpp"
 
 #include <algorithm>
@@ -110,7 +110,7 @@ void RunModel::attempt_began(int number, const Values& state, const Steps& steps
   });
 }
 
-// A store that cannot be asked leaves the run to memory, if it may: nothing of it counts.
+// If the store cannot be read, the run may go on in memory only, and nothing of it counts.
 Hypothesis RunModel::detached(const Hypothesis& h) const {
   Hypothesis alone{.facts = Facts(program_->auto_checkpoint)};
   alone.stored = std::make_shared<Hypothesis>(h);
@@ -135,7 +135,7 @@ void RunModel::record(const Fact& fact, bool durable) {
       return;
     }
     h.facts.add(fact);
-    // A checkpoint with a label keeps its word under every setting, steps only where nothing fails.
+    // A labelled checkpoint is durable in every write mode, steps only while nothing fails.
     if (durable && (fact.kind == Fact::Kind::label || !shaken_)) acknowledge(h);
     out.push_back(std::move(h));
   });
@@ -145,7 +145,7 @@ void RunModel::effect_called(int effect, int generation) {
   const std::string seen = "the function of e" + std::to_string(effect) +
                            " is called, generation " + std::to_string(generation);
   each(seen, [&](Hypothesis& h, List& out) {
-    if (shaken_ && h.heard == effect) {  // An answer that could not be stored is none.
+    if (shaken_ && h.heard == effect) {  // An answer that could not be stored is void.
       h.facts.forget_answer(effect);
       h.asked_in_vain = true;
     }
@@ -157,11 +157,11 @@ void RunModel::effect_called(int effect, int generation) {
                        (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain);
     if (known.status != Effect::Status::free && !again) return;
     h.was_in_doubt = known.status == Effect::Status::doubt;
-    // Under one key the act is one, and its origin's to undo.
+    // Under an inherited idempotency key it is the same act, which only its origin undoes.
     const bool shared =
         again && known.inherited && asked.semantics == EffectPlan::Semantics::idempotent;
     h.facts.add({.kind = Fact::Kind::intent, .a = effect, .b = shared ? 1 : 0});
-    acknowledge(h);  // Before the function runs, under every setting.
+    acknowledge(h);  // Before the function runs, in every write mode.
     h.asked_in_vain = false;
     h.heard = -1;
     h.carried_out = true;
@@ -173,7 +173,7 @@ void RunModel::effect_ended(int effect, CallEnd end, int result) {
   each("an effect's function ends", [&](Hypothesis& h, List& out) {
     if (end == CallEnd::returned) {
       h.facts.add({.kind = Fact::Kind::done, .a = effect, .b = result});
-    } else if (end == CallEnd::not_done && !h.was_in_doubt) {  // Else it says nothing about that.
+    } else if (end == CallEnd::not_done && !h.was_in_doubt) {  // Else the earlier doubt remains.
       h.facts.add({.kind = Fact::Kind::withdrawn, .a = effect});
     }
     out.push_back(std::move(h));
@@ -187,7 +187,7 @@ void RunModel::effect_gave(int effect, int result) {
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     if (h.phase != Phase::in_attempt || known.status != Effect::Status::done) return;
     if (known.result != result) return;
-    if (h.carried_out) acknowledge(h);  // A result that was known before writes nothing.
+    if (h.carried_out) acknowledge(h);  // A result that was already known writes nothing.
     h.carried_out = false;
     h.heard = -1;
     out.push_back(std::move(h));
@@ -213,7 +213,7 @@ void RunModel::effect_stopped(int effect) {
 
 void RunModel::reconciled(int effect, int answer, int result) {
   each("e" + std::to_string(effect) + " is reconciled", [&](Hypothesis& h, List& out) {
-    // An answer that could not be stored is none, and it is asked again.
+    // An answer that could not be stored is void, and is requested again.
     if (shaken_ && h.phase == Phase::in_attempt) h.facts.forget_answer(effect);
     const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
     const auto asked = std::find(h.ask.begin(), h.ask.end(), effect);
@@ -223,7 +223,7 @@ void RunModel::reconciled(int effect, int answer, int result) {
     ++begun_;
     const auto kind = answer > 0 ? Fact::Kind::done : Fact::Kind::withdrawn;
     const Fact settled{.kind = kind, .a = effect, .b = result};
-    if (shaken_ || undoing) {  // An answer that cannot be stored is none.
+    if (shaken_ || undoing) {  // An answer that cannot be stored is void.
       Hypothesis unheard = h;
       unheard.if_shaken = true;
       if (answer >= 0) unheard.late.push_back(settled);
@@ -278,7 +278,7 @@ void RunModel::undo_called(int effect, int generation, int result) {
 void RunModel::undo_ended(int effect, CallEnd end) {
   each("a compensation ends", [&](Hypothesis& h, List& out) {
     if (end == CallEnd::returned) {
-      Hypothesis unheard = h;  // That it was undone may not be stored.
+      Hypothesis unheard = h;  // The fact that it was undone may not be stored.
       unheard.if_shaken = true;
       unheard.late.push_back({.kind = Fact::Kind::undone, .a = effect});
       unheard.undo.erase(unheard.undo.begin());
@@ -309,7 +309,7 @@ void RunModel::undo_settled(int effect, bool undone) {
       out.push_back(std::move(h));
       return;
     }
-    // That it was undone could not be stored.
+    // The fact that it was undone could not be stored.
     if (h.phase == Phase::in_attempt && shaken_ && undone && known.status == Effect::Status::free) {
       out.push_back(std::move(h));
       return;
@@ -319,7 +319,7 @@ void RunModel::undo_settled(int effect, bool undone) {
     h.ask_undo.erase(asked);
     const Fact settled{.kind = undone ? Fact::Kind::undone : Fact::Kind::undo_given_up,
                        .a = effect};
-    Hypothesis unheard = h;  // An answer that cannot be stored is none.
+    Hypothesis unheard = h;  // An answer that cannot be stored is void.
     unheard.if_shaken = true;
     unheard.late.push_back(settled);
     finish_undo(std::move(unheard), out);

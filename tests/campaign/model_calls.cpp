@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a call of an operator may lead to.
+// What an operator's call may lead to.
 #include "model.hpp"
 
 #include <algorithm>
@@ -43,12 +43,12 @@ void RunModel::run_or_resume(int now) {
       case Status::finished: return_recorded(h, out); return;
       case Status::suspended:
         return_with(h, bit(Errc::suspended), out);
-        if (is_due(h, now)) take_up_one(h, now, out);  // It waits for nobody any more.
+        if (is_due(h, now)) take_up_one(h, now, out);  // Its waiting time is over.
         return;
       case Status::aborted: return_with(h, bit(Errc::aborted) | bit(Errc::conflict), out); return;
       case Status::escalated:
         return_with(h, bit(Errc::escalated) | bit(Errc::conflict) | bit(Errc::in_doubt), out);
-        // Asking about a doubt again harms nobody.
+        // Asking about a doubt again is harmless.
         if (h.facts.by_doubt) go_on(h, -1, now, out);
         return;
       default: go_on(h, -1, now, out);
@@ -64,7 +64,7 @@ void RunModel::resume_run(int label, bool revive, int now) {
         Hypothesis known = h;
         known.value = h.facts.result;
         return_with(std::move(known), success | bit(Errc::conflict) | bit(Errc::not_found), out);
-        if (label >= 0) go_on(h, label, now, out);  // Whoever names a checkpoint may mean it.
+        if (label >= 0) go_on(h, label, now, out);  // The caller may mean the named checkpoint.
         return;
       }
       case Status::aborted:
@@ -82,7 +82,7 @@ void RunModel::resume_run(int label, bool revive, int now) {
 }
 
 // docs/recovery.md and docs/checkpoint_format.md, section 4: from the newest position, or from
-// before what was undone.
+// before the undone effects.
 void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
   const Facts& facts = h.facts;
   Hypothesis next = h;
@@ -92,7 +92,7 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
     return;
   }
   if (label >= 0) {
-    // Before anything else, what was to be undone is.
+    // A pending undo is completed first.
     if (facts.is_undoing) go_on_undoing(next, now, out);
     const int position = facts.find_label(label);
     if (position < 0) {
@@ -129,7 +129,7 @@ void RunModel::go_on(const Hypothesis& h, int label, int now, List& out) const {
   }
   const int before = facts.before_undone();
   if (before != -2) next.facts.add({.kind = Fact::Kind::rewound, .a = before});
-  // Resumed by hand, a run that waits for its backoff may also begin what it waits for.
+  // A run that waits for its backoff and is resumed by hand may also begin the pending attempt.
   if (facts.status == Status::suspended && facts.waiting.cause == Waiting::Cause::backoff) {
     Hypothesis over = next;
     over.facts.add({.kind = Fact::Kind::start_over});
@@ -201,10 +201,10 @@ void RunModel::take_up_one(const Hypothesis& h, int now, List& out) const {
   start(std::move(next), now, out);
 }
 
-// What has used up its attempts may be refused; how a process that died counts is not said.
+// A run that has used up its attempts may be refused; how a dead process counts is not specified.
 void RunModel::start(Hypothesis h, int now, List& out) const {
   const bool late = program_->deadline > 0 && now >= program_->deadline;
-  // Those that are resumed before it may take until behind the deadline.
+  // Runs that are resumed before it may take until after the deadline.
   const bool perhaps_late = program_->deadline > 0 && several_due_;
   if (late || perhaps_late || h.facts.attempts >= program_->max_attempts) {
     begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
@@ -222,8 +222,8 @@ bool RunModel::may_fork(int position) const {
     const std::vector<Position> known = h.facts.with_open();
     const std::size_t place = static_cast<std::size_t>(position + h.not_listed);
     if (place >= known.size()) return false;
-    // What a branch inherits of a compensation in doubt is not said, nor what it begins with behind
-    // an effect that was undone.
+    // Not specified: what a branch inherits of a compensation in doubt, and how it begins after an
+    // undone effect.
     return !h.facts.is_tainted(known[place]) &&
            std::none_of(h.facts.effects.begin(), h.facts.effects.end(), [](const Effect& effect) {
              return effect.status == Effect::Status::undo_doubt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How attempts and calls end, and what is left of a run whose process died.
+// How attempts and calls end, and what remains of a run whose process died.
 #include "model.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Phase = Hypothesis::Phase;
 
-// Of several checkpoints with one label the newest one has it.
+// If several checkpoints have the same label, the newest one keeps it.
 bool are_listed(const std::vector<Position>& known, std::size_t skipped,
                 const std::vector<std::pair<int, int>>& checkpoints) {
   for (std::size_t i = 0; i < checkpoints.size(); ++i) {
@@ -37,7 +37,7 @@ void RunModel::attempt_returned(int value) {
 
 void RunModel::attempt_failed(int type, int critical, int now) {
   each("the attempt fails", [&](Hypothesis& h, List& out) {
-    h.drained = h.facts.size();  // Before it is classified; what it led to may be lost.
+    h.drained = h.facts.size();  // Before classification; its consequences may be lost.
     h.facts.add({.kind = Fact::Kind::failure, .a = type, .b = critical});
     const Facts& facts = h.facts;
     const bool exhausted = facts.all_failures >= program_->max_attempts ||
@@ -61,7 +61,7 @@ void RunModel::attempt_cancelled() {
   });
 }
 
-// As what it is classified is not said; it is not run again.
+// Its classification is not specified; it is not run again.
 void RunModel::attempt_too_late(int now) {
   each("the attempt is stopped at the deadline", [&](Hypothesis& h, List& out) {
     for (int type = 0; type < type_count; ++type) {
@@ -70,15 +70,18 @@ void RunModel::attempt_too_late(int now) {
       act(failed, decided(failed, type), type, now, out);
       act(std::move(failed), Rule{}, type, now, out);
     }
+    if (h.asked_in_vain) {
+      end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
+    }
   });
 }
 
-// Its answer may have been lost behind the commit.
+// Its answer may have been lost after the commit.
 void RunModel::label_refused(int label) {
   each("a checkpoint is refused", [&](Hypothesis& h, List& out) {
     if (!shaken_) return;
     out.push_back(h);
-    Hypothesis unnamed = h;  // What it ended stays a checkpoint, without the name.
+    Hypothesis unnamed = h;  // The position remains a checkpoint, without the label.
     unnamed.facts.add({.kind = Fact::Kind::label, .a = -1});
     out.push_back(std::move(unnamed));
     h.facts.add({.kind = Fact::Kind::label, .a = label});
@@ -103,7 +106,7 @@ void RunModel::waited(int signal, int value, bool in_time) {
        [&](Hypothesis& h, List& out) {
          const int known = h.facts.answers[static_cast<std::size_t>(signal)];
          if (known != -2 && known != value) return;
-         // A new answer is what was sent, or that its deadline has passed.
+         // A new answer is the sent value, or a passed deadline.
          if (known == -2 && value != sent(signal)) return;
          if (known == -2 && value < 0 && in_time) return;
          if (known == -2) h.facts.add({.kind = Fact::Kind::signal, .a = signal, .b = value});
@@ -120,9 +123,9 @@ void RunModel::returned(Codes code, int value, const std::string& detail) {
   each(seen, [&](Hypothesis& h, List& out) {
     const bool fits = h.phase == Phase::to_return && (h.codes & code) != 0 &&
                       (code != success || h.value == value);
-    // A store that failed may end the call at any place, with what had become durable by then.
+    // A failing store may end the call anywhere, with the facts that were durable by then.
     const bool store_error = shaken_ && (code & store_errors) != 0;
-    // One that could not be looked up was taken for a new one, which its start refuses.
+    // A run that could not be looked up counted as new, and starting it was refused.
     const bool taken_for_new = shaken_ && code == bit(Errc::conflict) &&
                                h.phase == Phase::to_return && h.facts.status != Status::absent;
     if (h.stored && code != success) {
@@ -153,7 +156,7 @@ void RunModel::push_what_is_left(const Hypothesis& h, List& out) {
     shorter.facts.cut(cut);
     shorter.durable = cut;
     out.push_back(shorter);
-    // Whether a failure counts that nobody came to answer is not said.
+    // Whether an unhandled failure counts is not specified.
     if (shorter.facts.forget_unanswered()) out.push_back(std::move(shorter));
   }
 }
@@ -182,7 +185,7 @@ void RunModel::or_else(const RunModel& other) {
   merge();
 }
 
-// Of a process that is gone, or has told its end.
+// After the process has died or reported its end.
 void RunModel::learn_late(List& hypotheses) const {
   List more;
   for (Hypothesis& h : hypotheses) {
@@ -226,7 +229,7 @@ void RunModel::listed(const std::vector<std::pair<int, int>>& checkpoints,
     }
     const std::vector<Position> known = h.facts.with_open();
     const bool open = known.size() > h.facts.positions.size();
-    // Whether a branch point is listed, and what has not ended yet, is not said.
+    // Whether branch points and open positions are listed is not specified.
     for (h.not_listed = 0; h.not_listed <= (h.facts.is_branch ? 1 : 0); ++h.not_listed) {
       const std::size_t skipped = static_cast<std::size_t>(h.not_listed);
       const std::size_t left_out = known.size() - skipped - checkpoints.size();

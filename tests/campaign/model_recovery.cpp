@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a failure to what may follow: limits, policy, targets, undoing.
+// From a failure to its possible consequences: limits, policy, targets, undoing.
 #include "model.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void RunModel::put_aside(Hypothesis h, const Waiting& waiting, List& out) const 
   return_with(std::move(h), bit(Errc::suspended), out);
 }
 
-// docs/policies.md: what the policy says about this failure, the limits aside.
+// docs/policies.md: the policy's decision about this failure, without the limits.
 Rule RunModel::decided(const Hypothesis& h, int type) const {
   const auto place = static_cast<std::size_t>(type);
   const int occurrence = h.facts.failures[place];
@@ -101,7 +101,7 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     case Rule::Target::back: {
       const int place = static_cast<int>(branch.size()) - 1 - rule.n;
       if (place >= 0) target = branch[static_cast<std::size_t>(place)];
-      // Where only labels end checkpoints, what else can be counted back to is not said.
+      // If only labels create checkpoints, counting back across others is not specified.
       for (const int other : branch) {
         if (!program_->auto_checkpoint && other != target) begin_undo(h, other, 0, false, out);
       }
@@ -116,7 +116,7 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     }
     return;
   }
-  // Whether a branch point counts as a checkpoint is not said.
+  // Whether a branch point counts as a checkpoint is not specified.
   if (facts.is_branch && target == 0 && !rule.or_start) {
     begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
   }
@@ -125,7 +125,7 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
     begin_undo(h, target, 0, by_default, out);
     return;
   }
-  // Behind an undone effect: from before it, or not at all. The documents leave open which.
+  // After an undone effect: from before it, or not at all. The documents allow both.
   for (int i = 0; i < static_cast<int>(facts.positions.size()); ++i) {
     const Position& other = facts.positions[static_cast<std::size_t>(i)];
     if (other.at < chosen.at && !facts.is_tainted(other)) begin_undo(h, i, 0, by_default, out);
@@ -134,7 +134,7 @@ void RunModel::roll_back(const Hypothesis& h, const Rule& rule, List& out) const
   begin_undo(h, -1, static_cast<int>(Status::escalated), false, out);
 }
 
-// docs/recovery.md, "Undoing": effects intended behind the target, newest first.
+// docs/recovery.md, "Undoing": effects intended after the target, newest first.
 void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const {
   const int behind = h.facts.at_of(target);
   h.resumed_at = -1;
@@ -155,11 +155,11 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   }
   h.facts.add({.kind = Fact::Kind::undoing, .a = target, .b = status, .c = by_default ? 1 : 0});
   h.phase = Hypothesis::Phase::undoing;
-  // One whose compensation is in doubt is left alone, or nothing can be undone.
+  // An effect whose compensation is in doubt is skipped, or nothing can be undone.
   if (stays_in_doubt) {
     end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
   }
-  if (!doubts.empty()) {  // Or it is asked about once more, as an effect in doubt is.
+  if (!doubts.empty()) {  // Or it is asked about again, like an effect in doubt.
     Hypothesis asking = h;
     asking.ask_undo = doubts;
     ask_in_doubt(std::move(asking), behind, out);
@@ -167,8 +167,8 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   ask_in_doubt(std::move(h), behind, out);
 }
 
-// An effect in doubt that could be undone is reconciled first; where that is not possible, nothing
-// is undone.
+// An effect in doubt that could be undone is reconciled first; if that is impossible, nothing is
+// undone.
 void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
   for (int e = 0; e < effect_count; ++e) {
     const Effect& effect = h.facts.effects[static_cast<std::size_t>(e)];
@@ -186,7 +186,7 @@ void RunModel::ask_in_doubt(Hypothesis h, int behind, List& out) const {
   }
 }
 
-// Goes on if nothing is left to be undone.
+// Continues the run if nothing remains to be undone.
 void RunModel::finish_undo(Hypothesis h, List& out) const {
   const auto newest = [&h](int a, int b) {
     return h.facts.effects[static_cast<std::size_t>(a)].first_intended >
@@ -223,7 +223,7 @@ void RunModel::finish_undo(Hypothesis h, List& out) const {
   end_with(std::move(h), static_cast<Status>(status), codes, 0, false, out);
 }
 
-// What a process that died had begun to undo is finished, then the run goes on from the target.
+// Completes the undo that a dead process had begun, then continues the run from the target.
 void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
   h.resumed_at = now;
   const int behind = h.facts.at_of(h.facts.undo_target);
@@ -243,7 +243,7 @@ void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
       lost = true;
     }
   }
-  if (lost) {  // Perhaps at once, perhaps when the others are undone.
+  if (lost) {  // At once, or after the others are undone.
     end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
     if (!h.undo.empty() || !h.ask_undo.empty()) {
       h.facts.undo_status = static_cast<int>(Status::escalated);
@@ -251,7 +251,7 @@ void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
     }
     return;
   }
-  if (h.facts.undo_status != 0) finish_undo(h, out);  // Or it ends as it was to end.
+  if (h.facts.undo_status != 0) finish_undo(h, out);  // Or it ends as intended.
   h.facts.undo_status = 0;
   ask_in_doubt(std::move(h), behind, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operators do, and what the store says afterwards.
+// The operators' actions, and the store's contents afterwards.
 #include "play.hpp"
 
 #include <algorithm>
@@ -108,7 +108,7 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
     return;
   }
   if (is_over()) return;
-  // Another process whose store failed may hold the run still.
+  // Another process whose store failed may still hold the run.
   const Process& other = processes_[&process == processes_.data() ? 1 : 0];
   if (!result && before_call_ && result.error().code == Errc::busy && other.store->failures() > 0) {
     runs_[place] = *before_call_;
@@ -126,7 +126,7 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
     const Error& error = result.error();
     const bool alone = known.is_detached();
     known.returned(bit(error.code), 0, error.detail);
-    if (alone) {  // What it waits for is not what the stored run waits for.
+    if (alone) {  // It does not wait for what the stored run waits for.
     } else if (error.code == Errc::suspended && error.suspension() &&
                !error.suspension()->token.empty()) {
       tokens_[place].push_back(error.suspension()->token);
@@ -136,7 +136,7 @@ void Play::end_call(Process& process, int run, const Result<int>& result) {
   if (!process.shaken()) look(process, run);
 }
 
-// What the store lists has to be what the model knows.
+// The store's listing must match the model.
 void Play::look(Process& process, int run) {
   RunModel& known = model(process, run);
   const Result<RunInfo> info = process.inner->run(known.name());
@@ -182,7 +182,7 @@ void Play::resume_due(Process& process) {
       runs_[i].shake(process.shaken());  // Perhaps only by its last call.
       if (runs_[i].begun() == before[i]->begun()) {
         runs_[i].owner_gone();
-        runs_[i].or_else(*before[i]);  // It may not have come to this one yet.
+        runs_[i].or_else(*before[i]);  // The call may not have reached this one yet.
       } else if (runs_[i].is_waiting_for_call()) {
         runs_[i].owner_gone();
       }
@@ -219,7 +219,7 @@ void Play::decide(const Action& action, Process& process) {
   if (tokens.empty()) return;
   const bool old = action.old_token && tokens.size() > 1;
   const bool current = !old && token_is_current_[place];
-  // What a decision on a wait counts as, which is no failure, is not said.
+  // What a decision about a wait, which is not a failure, counts as is not specified.
   if (current && !runs_[place].wants_decision()) return;
   begin_call(process, action.run);
   model(process, action.run).decide(current, action.n % 5, now());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The outside world: what effects change, who can be asked about it, and what undoes it.
+// The outside world: what effects change, how that can be queried, and what undoes it.
 #include "play.hpp"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void Ledger::undo(int result, Findings& findings) {
   if (repeated_.erase(result) == 0) findings.say("an effect is undone that never happened");
 }
 
-// What is in place when a branch begins is in place for the branch, too.
+// What is in place when a branch begins is also in place for the branch.
 void Ledger::branch(int origin, int branch) {
   for (auto& [key, entry] : entries_) {
     if (entry.in_place_of.contains(origin)) entry.in_place_of.insert(branch);
@@ -88,7 +88,7 @@ const Ledger::Entry* Ledger::of_result(int result) const {
 
 // --- Effects
 
-// A branch may undo what its origin's key stands for, so the key does not tell.
+// A branch may undo an effect under its origin's key, so the key does not identify the run.
 int Play::run_of(const Process& process) const {
   if (process.run >= 0) return process.run;
   const auto newest = run_numbers_.find(process.mortal->newest());

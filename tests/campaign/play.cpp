@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an agent does in an attempt, and what goes wrong.
+// What an agent does in an attempt, and the injected problems.
 #include "play.hpp"
 
 #include <stdexcept>
@@ -142,7 +142,7 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
       process.stop.request_stop();
       throw Died();
     case Trouble::Kind::cancel:
-      if (process.run < 0) return;  // It would cancel the runs that are resumed next, too.
+      if (process.run < 0) return;  // It would also cancel the runs that are resumed next.
       process.stop.request_stop();
       model(process, visit.run).attempt_cancelled();
       throw std::runtime_error("type 0: cancelled");
@@ -176,14 +176,14 @@ void Play::suffer(Visit& visit, const Trouble& trouble) {
       process.store_fails = true;
       process.store->fail_until_healed();
       return;
-    default: return;  // Of effects.
+    default: return;  // Handled with the effects.
   }
 }
 
-// Another process may look, but not take.
+// Another process may read, but not acquire.
 void Play::contend(Visit& visit) {
   Process& other = processes_[&visit.process == processes_.data() ? 1 : 0];
-  // A run that its store does not have can be begun by everybody.
+  // A run missing from its store could be started by anyone.
   if (other.zombie || other.store_fails || depth_ > 1 || visit.process.shaken()) return;
   const RunId id = visit.attempt.run_id();
   other.contending = true;
@@ -200,7 +200,7 @@ void Play::contend(Visit& visit) {
   other.contending = false;
 }
 
-// A process that lost its run goes on as if nothing had happened. Nothing of it may count.
+// A process that lost its run continues unaware. Nothing of it may count.
 int Play::haunt(Attempt& attempt) {
   attempt.record_step({.action = std::to_string(++counter_)});
   attempt.update_state({{"n", ++counter_}});

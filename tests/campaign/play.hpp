@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Plays a program: agents, their processes and stores, the outside world that effects change, and
-// the operators. Everything that is seen is told to the model.
+// the operators. Reports all observations to the model.
 
 #include "model.hpp"
 #include "process.hpp"
@@ -22,7 +22,7 @@ namespace triage::campaign {
 class Play;
 struct Process;
 
-// The callable of every agent. It does what the plan says, from where the state says.
+// The callable of every agent. Executes the plan from the position in the state.
 struct Puppet {
   Play* play = nullptr;
   Process* process = nullptr;
@@ -37,11 +37,11 @@ struct Process {
   std::optional<Agent> agent{};
   std::stop_source stop{};
   std::uint64_t faults_before = 0;  // Of the store, when the current call began.
-  bool store_fails = false;         // It did, or is going to.
+  bool store_fails = false;         // It has failed, or will fail.
   bool dead = false;
   bool zombie = false;      // It has lost its run and does not know.
   bool contending = false;  // Its call must not run anything.
-  int run = -1;             // Which run its current call is about; -1: several.
+  int run = -1;             // The run of its current call; -1: several.
 
   [[nodiscard]] bool shaken() const { return store->failures() > faults_before; }
 };
@@ -56,16 +56,15 @@ class Ledger {
     int result = 0;
     bool happened = false;
     bool undone = false;
-    std::set<int> in_place_of{};  // Runs: branches inherit it.
+    std::set<int> in_place_of{};  // Runs where it is in place; branches inherit it.
   };
-  // Returns what the effect returns. A key that is known makes nothing happen twice if the effect
-  // is idempotent.
+  // Returns the effect's result. A known key does not repeat an idempotent effect.
   int take(const std::string& key, int run, bool idempotent, Findings& findings);
   void undo(int result, Findings& findings);
   // The function was called with this key.
   void announce(const std::string& key, int run, int effect, int generation, Findings& findings);
   void branch(int origin, int branch);
-  // The run is gone; one with its id begins anew.
+  // The run is gone; another one with its id begins.
   void forget(int run);
   [[nodiscard]] const Entry* find(const std::string& key) const;
   [[nodiscard]] const Entry* of_result(int result) const;
@@ -74,7 +73,7 @@ class Ledger {
 
  private:
   std::map<std::string, Entry> entries_{};
-  std::set<int> repeated_{};  // Results of what happened again under its key, and was not undone.
+  std::set<int> repeated_{};  // Results of effects repeated under their key and not yet undone.
   int next_result_ = 100;
 };
 
@@ -87,11 +86,11 @@ class Play {
 
   // Returns the first difference; empty: none.
   std::string run();
-  // What happens, and what the model expects, is printed there from now on.
+  // From now on prints what happens and what the model expects.
   void tell(std::ostream& out) { findings_.told = &out; }
   // Prints the records of all runs.
   void tell_journals(std::ostream& out) const;
-  // How many attempts there were.
+  // The number of attempts.
   [[nodiscard]] int attempts() const { return attempts_; }
 
  private:
@@ -152,13 +151,13 @@ class Play {
   std::string folder_{};
   std::array<Process, 2> processes_{};
   std::vector<RunModel> runs_{};
-  std::optional<RunModel> before_call_{};  // The run that the current call is about.
+  std::optional<RunModel> before_call_{};  // The run of the current call.
   std::map<std::string, int> run_numbers_{};
   std::vector<std::vector<std::string>> tokens_{};  // Of each run, oldest first.
   std::vector<bool> token_is_current_{};
   std::vector<int> visits_{};
   int undo_calls_ = 0;
-  int counter_ = 0;  // Makes every step and value another one.
+  int counter_ = 0;  // Makes every step and value unique.
   int attempts_ = 0;
   int depth_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Processes that die, simulated in one: each has a store object of its own on what all share.
+// Processes that die, simulated in one: each has its own store object on shared data.
 
 #include "triage/forwarding_store.hpp"
 #include "triage/testing/flaky_store.hpp"
@@ -13,8 +13,8 @@
 
 namespace triage::campaign {
 
-// A store that one process uses until it dies: then everything is refused, and its leases are free,
-// as those of a process that is gone. Says that it is durable, so that runs can be put aside.
+// A store used by one process until that dies. Then it refuses everything and its leases are free,
+// as those of a dead process. Claims durability, so that runs can be suspended.
 class MortalStore final : public ForwardingStore {
  public:
   explicit MortalStore(std::shared_ptr<CheckpointStore> inner)
@@ -26,14 +26,14 @@ class MortalStore final : public ForwardingStore {
     leases_.clear();
     dead_ = true;
   }
-  // The run is somebody else's from now on, and this process does not know it.
+  // The run belongs to another process from now on, and this one does not know.
   void lose(const RunId& run) {
     for (const Held& held : leases_) {
       if (held.run == run) static_cast<void>(inner().release(held.lease()));
     }
   }
 
-  // The run that was taken last. What is resumed one after another is taken one after another.
+  // The run acquired last. Runs that are resumed together are acquired one after another.
   [[nodiscard]] const RunId& newest() const noexcept { return newest_; }
 
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override {
@@ -86,7 +86,7 @@ class MortalStore final : public ForwardingStore {
   }
 
  private:
-  // Not the lease itself: one whose answer got lost belongs to nobody.
+  // Not the lease itself, because one whose answer got lost has no holder.
   struct Held {
     RunId run{};
     std::uint64_t epoch = 0;

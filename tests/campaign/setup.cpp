@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the agents, processes and stores of a program are made of.
+// The agents, processes and stores of a program.
 #include "play.hpp"
 
 #include "triage/policies/fallback.hpp"

@@ -25,7 +25,7 @@ class Shrinker {
   std::string kind_;
 };
 
-// Leaves out one element after another, for as long as the program still differs.
+// Removes one element after another as long as the program still shows the difference.
 template <class List>
 bool Shrinker::shorten(Program& program, List Program::*part) const {
   bool shorter = false;
@@ -113,7 +113,7 @@ std::string kind_of(const std::string& difference) {
   bool skips = false;
   int lines = 1;
   for (const char c : difference) {
-    if (c == '\n' && ++lines > 2) break;  // What was seen, and the first thing that was expected.
+    if (c == '\n' && ++lines > 2) break;  // The observation and the first expectation.
     if (c == '{' || c == '(' || c == ',') skips = true;
     if (c == '\n') skips = false;
     if (!skips && c != '\n' && (c < '0' || c > '9')) kind += c;

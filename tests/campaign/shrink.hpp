@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From a program that shows a difference to a short one that shows the same kind of difference.
+// Reduces a program that shows a difference to a short one with the same kind of difference.
 
 #include "program.hpp"
 
@@ -9,7 +9,7 @@
 namespace triage::campaign {
 
 [[nodiscard]] Program shrink(Program program);
-// What two differences of one kind have in common: what was seen, without its numbers.
+// The common part of two differences of one kind: the observation without its numbers.
 [[nodiscard]] std::string kind_of(const std::string& difference);
 
 }  // namespace triage::campaign

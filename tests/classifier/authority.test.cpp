@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a failure's words may say beside the codes that were reported with it: the table of
-// docs/classification.md, for all pairs.
+// How far a failure's words count beside its reported codes: the table of docs/classification.md,
+// for all pairs.
 #include "triage/classifier.hpp"
 
 #include "classifier/codes/stated_status.hpp"
@@ -39,7 +39,7 @@ constexpr std::array<Family, 9> families{{
     {crashed, {"segmentation fault (core dumped)", "the process was killed by signal 9"}},
 }};
 
-// A letter for each family: what decides is the code (c), the words (w), or nobody (-).
+// A letter per family: the code decides (c), the words (w), or neither (-).
 struct Row {
   std::optional<int> Failure::*field;
   std::optional<int> Step::*step_field;
@@ -99,12 +99,12 @@ Classification ask(const Failure& failure, std::vector<Step> steps = {}) {
   return default_classifier()->classify({.failure = failure, .trajectory = trajectory});
 }
 
-// What is right for one pair.
+// Checks one pair's answer.
 void check_pair(const Row& row, char decides, FailureType by_words, const Classification& found) {
   switch (decides) {
     case 'c': CHECK(found.type == row.type); break;
     case '-': CHECK(found.type == unknown); break;
-    // A model that is less sure beside the code leaves the rest to the code.
+    // A model that is less sure beside a code leaves the decision to the code.
     default: CHECK((found.type == by_words || found.type == row.type)); break;
   }
 }
@@ -121,11 +121,11 @@ TEST_CASE("a text says no more than the code beside it lets it", "[classifier][a
         Failure failure{.text = text};
         failure.*row.field = row.code;
         check_pair(row, row.decides[i], by_words, ask(failure));
-        // The same code of the step whose error the failure repeats.
+        // The same code on the step whose error the failure repeats.
         Step step{.action = "x", .error = text};
         step.*row.step_field = row.code;
         check_pair(row, row.decides[i], by_words, ask({.text = text}, {step}));
-        // A status that stands in the text.
+        // A status inside the text.
         if (row.field != http || row.decides[i] != 'c') continue;
         const std::string stated = "HTTP " + std::to_string(row.code) + ": " + text;
         check_pair(row, 'c', by_words, ask({.text = stated}));
@@ -180,7 +180,7 @@ TEST_CASE("the code that decided is the first evidence, and what it overruled is
     told = told || one.detail.find("rules out") != std::string::npos;
   }
   CHECK(told);
-  // Where the words agree, the code is the better reason.
+  // If the words agree, the code is the better reason.
   const Classification denied =
       ask({.text = "unauthorized: the api key is not valid", .http_status = 401});
   REQUIRE_FALSE(denied.evidence.empty());

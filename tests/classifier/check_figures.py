@@ -2,7 +2,7 @@
 """Checks that the users' page about classification quotes the figures of the maintainers' page.
 
 Usage: check_figures.py ROOT. Every percentage with a decimal in docs/classification.md, except under "Teaching it", must be
-in docs/classification_internals.md, whose tables scripts write. Prints those that are not and exits with 1 if there are some.
+in docs/classification_internals.md, whose tables are generated. Prints missing ones and exits with 1 if there are any.
 """
 import re
 import sys

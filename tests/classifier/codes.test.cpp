@@ -14,10 +14,10 @@ namespace {
 
 struct Expected {
   int code;
-  FailureType type;  // Of the code with any text that says nothing.
+  FailureType type;  // Of the code with an uninformative text.
 };
 
-// Words that no rule knows: the code has to decide alone.
+// Words that no rule knows, so the code decides alone.
 constexpr std::array<const char*, 3> texts{"", "it did not work", "Order 500 rejected"};
 
 void check(std::optional<int> Failure::*field, std::optional<int> Step::*step_field,
@@ -129,7 +129,7 @@ TEST_CASE("the status of a program that a shell or the kernel gave says why it e
     CHECK(type_of(text, 139) == crashed);
     for (const int status : {0, 1, 2, 64, 77, 128, 255}) CHECK(type_of(text, status) == unknown);
   }
-  // What the program said itself is the better reason.
+  // The program's own words are the better reason.
   CHECK(type_of("connection refused", 139) == external_fault);
   CHECK(exit_status(3).message() == "exited with status 3");
   CHECK_FALSE(exit_status(0));
@@ -146,10 +146,10 @@ TEST_CASE("a code that came without words decides as surely as its row says",
     const auto found = default_classifier()->classify({.failure = failure, .trajectory = none});
     CHECK(found.type == type);
     CHECK(found.confidence == detail::http_rule(status)->meaning.confidence);
-    REQUIRE(found.evidence.size() == 1);  // No word about a wording: there was none.
+    REQUIRE(found.evidence.size() == 1);  // No evidence about wording, because there is none.
     CHECK(found.evidence.front().source == "http_status");
   }
-  // One that means nothing by itself is still looked at with all there is.
+  // A code that means nothing by itself still goes through every check.
   const Failure vague{.http_status = 400};
   CHECK(default_classifier()->classify({.failure = vague, .trajectory = none}).type == unknown);
 }

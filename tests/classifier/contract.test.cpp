@@ -199,7 +199,7 @@ TEST_CASE("a contract with a bad schema or pattern is refused, naming the place"
   CHECK_THAT(refused({.output_schema = bad}), ContainsSubstring("output_schema: "));
   CHECK_THAT(refused({.forbidden_patterns = {"ok", "(?!x)"}}),
              ContainsSubstring("forbidden_patterns[1]"));
-  // A classifier that is given one all the same does not stumble.
+  // A classifier given one nevertheless does not fail.
   CHECK(judge({.tools = {{.name = "fetch", .input_schema = bad}}},
               {{.tool_called = "fetch", .tool_input = 5}})
             .type == FailureType::unknown);

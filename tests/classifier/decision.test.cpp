@@ -19,15 +19,15 @@ TEST_CASE("a failure that says nothing is unknown", "[classifier]") {
 }
 
 TEST_CASE("what is too unsure to be said is told as a leaning", "[classifier]") {
-  // A coarse code is evidence, and not enough of it.
+  // A coarse code is evidence, but not enough.
   const Classification rules = classify({.http_status = 422});
   CHECK(rules.type == FailureType::unknown);
   CHECK(rules.leaning.type == FailureType::schema_mismatch);
   CHECK(rules.leaning.confidence > 0);
   CHECK(rules.leaning.confidence < 0.5);
-  // Who has answered leans to nothing else.
+  // A classification with a type has no leaning.
   CHECK(classify({.http_status = 503}).leaning == Leaning{});
-  // The text model's is the probability that it gives as evidence, too.
+  // The text model's leaning is the probability in its evidence.
   const Failure vague{.text = "the value of page should be a number, I think"};
   const Trajectory none;
   const Classification all = default_classifier()->classify({.failure = vague, .trajectory = none});
@@ -112,7 +112,7 @@ TEST_CASE("an exception type that means one thing decides where the model is sil
   CHECK(decided({{exception_type, timeout, 0.9}, {text, crashed, 0.7, true}}) == unknown);
   CHECK(decided({{text, unknown, 0.9, true}, {exception_type, timeout, 0.9}}) == unknown);
   CHECK(decided({{exception_type, timeout, 0.9}, {text, crashed, 0.4, true}}) == timeout);
-  CHECK(decided({{exception_type, timeout, 0.9, true}}) == unknown);  // Nobody reported it.
+  CHECK(decided({{exception_type, timeout, 0.9, true}}) == unknown);  // Not a reported one.
 }
 
 TEST_CASE("what ends a long log is heard, whatever was printed before", "[classifier]") {
@@ -162,10 +162,10 @@ TEST_CASE("an exception type decides where there is no text", "[classifier]") {
   CHECK(type_of_all({.exception_type = "asyncio.exceptions.TimeoutError"}) == FailureType::timeout);
   CHECK(type_of_all({.exception_type = "PermissionError"}) == FailureType::access_denied);
   CHECK(type_of_all({.exception_type = "ValueError"}) == FailureType::unknown);
-  // A code that was reported comes first.
+  // A reported code takes precedence.
   CHECK(type_of_all({.exception_type = "ValidationError", .http_status = 503}) ==
         FailureType::external_fault);
-  // What a text names was not reported, wherever the text stands.
+  // Names inside a text are not reported ones, wherever the text is.
   const std::vector<Step> steps{
       {.action = "x", .error = "PermissionError: handled, the work went on"}};
   CHECK(type_of_all({}, test::trajectory_of(steps)) == FailureType::unknown);
@@ -227,7 +227,7 @@ TEST_CASE("strong findings that contradict each other lower the confidence", "[c
   const std::string text = "this model's maximum context length is 8192 tokens";
   const double alone = classify({.http_status = 500}).confidence;
   CHECK(classify({.text = text, .http_status = 500}).confidence < alone);
-  // What the code rules out is no contradiction.
+  // A type that the code rules out does not count as a contradiction.
   CHECK(classify({.text = text, .http_status = 503}).confidence ==
         classify({.http_status = 503}).confidence);
 }

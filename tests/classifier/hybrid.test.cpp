@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A second opinion: when it is asked, when it counts, and how much harm a bad one can do.
+// A second opinion: when it is requested, when it counts, and how much harm a bad one can do.
 #include "triage/hybrid_classifier.hpp"
 
 #include "support/result.hpp"
@@ -16,7 +16,7 @@ using namespace triage;
 
 namespace {
 
-// Answers what it is told to, and counts how often it is asked.
+// Gives prepared answers and counts how often it is asked.
 class Scripted final : public Classifier {
  public:
   using Script = std::function<Classification(const ClassifierInput&)>;
@@ -59,7 +59,7 @@ Classification ask(const std::shared_ptr<Classifier>& base,
   return hybrid.value()->classify({.failure = failure, .trajectory = none});
 }
 
-// Rows that were written after the built-in model, and never train it.
+// Rows written after the built-in model and never used to train it.
 struct FreshRow {
   Failure failure{};
   FailureType label = FailureType::unknown;
@@ -85,10 +85,10 @@ std::vector<FreshRow> fresh_rows() {
   return rows;
 }
 
-// What EvidenceClassifier, alone or with a second opinion, makes of the fresh rows, in per cent.
+// EvidenceClassifier's results on the fresh rows, alone or with a second opinion, in percent.
 struct Score {
   double recall = 0;     // Of the failures.
-  double misrouted = 0;  // Of all rows: a type that is wrong.
+  double misrouted = 0;  // Of all rows, with a wrong type.
 };
 
 template <class Answer>
@@ -115,7 +115,7 @@ TEST_CASE("the second opinion decides where the base leans and it says the same"
   const Classification found = ask(base, second, {.least_leaning = 0.8});
   CHECK(found.type == FailureType::external_fault);
   CHECK(found.reason == "overloaded");
-  // 0.8 and a witness who counts 0.9: 0.72 / (0.72 + 0.02).
+  // 0.8 and a second opinion that counts 0.9: 0.72 / (0.72 + 0.02).
   CHECK(found.confidence == Approx(0.72 / 0.74));
   CHECK(found.critical_step == 3);
   CHECK(found.retry_after == std::chrono::seconds(7));
@@ -162,7 +162,7 @@ TEST_CASE("an opinion of another type, or a half-hearted one, changes nothing", 
   const auto shy = scripted([](const auto&) { return opinion(FailureType::timeout, 0.4); });
   CHECK(ask(base, shy).type == FailureType::unknown);
   CHECK(ask(base, shy, {.least_agreement = 0.4}).type == FailureType::timeout);
-  // The less it is sure, the less is made of it.
+  // A less confident second opinion counts less.
   CHECK(ask(base, shy, {.least_agreement = 0.4}).confidence < 0.9);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("on rows written after the model, an oracle helps and a liar hardly ha
   const Score alone = score(rows, [&](const FreshRow& row) {
     const Classification found = base->classify({.failure = row.failure, .trajectory = none});
     if (found.type != FailureType::unknown) {
-      // Where the base is sure, nobody is asked, and the answer is the base's.
+      // If the base is confident, the second is not asked and the base's answer stands.
       const int before = second->calls;
       CHECK(with(row, FailureType::crashed) == found.type);
       CHECK(second->calls == before);
@@ -218,7 +218,7 @@ TEST_CASE("on rows written after the model, an oracle helps and a liar hardly ha
     return found.type;
   });
   const Score oracle = score(rows, [&](const FreshRow& row) { return with(row, row.label); });
-  // The worst of all wrong answers, for every row.
+  // The worst wrong answer for every row.
   const Score liar = score(rows, [&](const FreshRow& row) {
     for (const FailureType type : all_failure_types) {
       if (type == row.label || type == FailureType::unknown) continue;

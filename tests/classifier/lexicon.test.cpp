@@ -79,7 +79,7 @@ TEST_CASE("a program's source and the data it reads are told apart", "[classifie
   CHECK(same_tokens("bad token in rows.csv", "bad token in rows.yaml"));
   CHECK_FALSE(same_tokens("bad token in main.py", "bad token in main.csv"));
   CHECK_FALSE(same_tokens("bad token in /app/a.py", "bad token in /app/a.csv"));
-  CHECK_FALSE(same_tokens("call os.go()", "call os.rs()"));  // No file names.
+  CHECK_FALSE(same_tokens("call os.go()", "call os.rs()"));  // These are not file names.
   CHECK_FALSE(same_tokens(".go home", ".py home"));
 }
 

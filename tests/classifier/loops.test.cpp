@@ -14,7 +14,7 @@ Step call(const std::string& tool, Json input) {
   return {.action = "call", .tool_called = tool, .tool_input = std::move(input)};
 }
 
-// Different calls first, then `repetitions` times one period of `period` calls.
+// Different calls first, then `repetitions` periods of `period` calls.
 Trajectory planted(std::size_t before, std::size_t period, std::size_t repetitions) {
   Trajectory trajectory;
   for (std::size_t i = 0; i < before; ++i) trajectory.append(call("read", {{"page", i}}));
@@ -172,7 +172,7 @@ TEST_CASE("the name of a tool alone makes no loop", "[classifier][loops]") {
     CHECK_FALSE(find_loop(test::trajectory_of(steps), 0, 3, 8));
     CHECK(test::classify({.text = "gave up"}, steps).type == FailureType::unknown);
     CHECK(test::classify({.http_status = 503}, steps).type == FailureType::external_fault);
-    // Between calls that can be compared it may be what makes them differ.
+    // Between comparable calls, it may be what distinguishes them.
     std::vector<Step> mixed;
     for (int i = 0; i < 4; ++i) {
       mixed.push_back(call("next_page", nothing));
@@ -180,7 +180,7 @@ TEST_CASE("the name of a tool alone makes no loop", "[classifier][loops]") {
     }
     CHECK_FALSE(find_loop(test::trajectory_of(mixed), 0, 3, 8));
   }
-  // What it answers can be compared.
+  // Its results can be compared.
   Step step = call("next_page", nullptr);
   step.tool_output = "the last page";
   CHECK(find_loop(test::trajectory_of({step, step, step}), 0, 3, 8));
@@ -247,7 +247,7 @@ TEST_CASE("10,000 clean runs have no loop", "[classifier][loops]") {
     Trajectory trajectory;
     const std::uint64_t steps = random->next() % 40;
     for (std::uint64_t i = 0; i < steps; ++i) {
-      // Tools repeat and so do some inputs, but every page is read once.
+      // Tools repeat, and some inputs, but every page is read once.
       const std::uint64_t kind = random->next() % 4;
       if (kind == 0) {
         trajectory.append({.action = "think"});

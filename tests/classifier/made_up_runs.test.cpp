@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures of classification_internals.md on fewer runs: critical steps and loops.
+// The figures of classification_internals.md on fewer generated runs: critical steps and loops.
 #include "loop_runs.hpp"
 #include "planted_causes.hpp"
 #include "support/catch.hpp"
@@ -11,7 +11,7 @@ using namespace triage::evaluation;
 
 namespace {
 
-constexpr std::uint64_t first_seed = 2'000'000;  // Not those of the development.
+constexpr std::uint64_t first_seed = 2'000'000;  // Not the seeds used in development.
 
 std::size_t loops_among(std::uint64_t runs, Trajectory (*make)(std::uint64_t)) {
   const Failure failure{.text = "stopped"};

@@ -29,7 +29,7 @@ namespace {
 namespace detail = triage::detail;
 using triage::detail::PhraseFilter;
 
-// Patterns with their filter, as the table of rules has them.
+// Patterns with their filter, like the table of rules.
 class Filtered {
  public:
   explicit Filtered(const std::vector<std::string>& patterns) {
@@ -71,7 +71,7 @@ class Filtered {
 
 using Numbers = std::vector<std::size_t>;
 
-// A hundred words, each of which wants "zebra" beside it.
+// A hundred words, each of which requires "zebra" beside it.
 std::string many_words() {
   std::string pattern = "zebra.*(?:";
   for (char a = 'a'; a <= 'j'; ++a) {
@@ -87,7 +87,7 @@ TEST_CASE("a phrase is a candidate where its words are", "[classifier][rules]") 
   const Filtered filtered(
       {"(?i)timed out", "(?i)(?:open|done).*(?:task|goal)", "(?i)plan|task list"});
   CHECK(filtered.candidates("it TIMED OUT") == Numbers{0});
-  CHECK(filtered.candidates("a goal is open") == Numbers{1});   // The order is for the pattern.
+  CHECK(filtered.candidates("a goal is open") == Numbers{1});   // The order is checked later.
   CHECK(filtered.candidates("the task and the goal").empty());  // Two words that are not enough.
   CHECK(filtered.candidates("an open door").empty());
   CHECK(filtered.candidates("plan: open task") == Numbers{1, 2});

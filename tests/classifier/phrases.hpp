@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// For every rule of data/rules.tsv: three wordings that it must catch, two near misses that it must
-// not.
+// For every rule of data/rules.tsv: three wordings that it must match, and two near misses that it
+// must not.
 
 namespace triage::test {
 

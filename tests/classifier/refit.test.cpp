@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Learning from corrections, and what is said about the gain.
+// Learning from corrections, and the reported benefit.
 #include "refit.hpp"
 
 #include "support/catch.hpp"
@@ -14,7 +14,7 @@ void add(Corpus& corpus, std::size_t origin, const std::string& text, FailureTyp
   corpus.rows.push_back({.failure = {.text = text}, .label = label, .origin = origin});
 }
 
-// Eight origins that say the same two things in nearly the same words.
+// Eight origins that report the same two failures in nearly the same words.
 Corpus small_corpus() {
   Corpus corpus;
   for (std::size_t i = 0; i < 8; ++i) {

@@ -60,7 +60,7 @@ TEST_CASE("headers say how long to wait", "[classifier][retry_after]") {
               {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 1min);
   CHECK(wait({{"Retry-After", "Sun, 06 Nov 1994 08:48:37 GMT"},
               {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}) == 0s);
-  CHECK(wait({{"x-ratelimit-reset", "784111837"}}) == 784111837s);  // Too early for a moment.
+  CHECK(wait({{"x-ratelimit-reset", "784111837"}}) == 784111837s);  // Too early for a time stamp.
   CHECK(wait({{"x-ratelimit-reset", "1792576860"}, {"Date", "Wed, 21 Oct 2026 10:00:00 GMT"}}) ==
         60s);
   CHECK(wait({{"x-ratelimit-reset", "1792576860000"}, {"Date", "Wed, 21 Oct 2026 10:00:00 GMT"}}) ==
@@ -120,11 +120,17 @@ TEST_CASE("moments in prose are read up to the first word that belongs to none",
   CHECK(seconds("Jan 2") == midnight + 86400);
   CHECK(seconds("2 January, or later") == midnight + 86400);
   CHECK(seconds("Jan. 2nd at 3pm UTC. 10 retries are left") == midnight + 86400 + 15 * 3600);
-  CHECK(seconds("Dec 31") == midnight + 364 * 86400);  // Yesterday is over: of this year.
+  CHECK(seconds("Dec 31") == midnight + 364 * 86400);  // Yesterday is past, so of this year.
   CHECK(seconds("11:59 UTC") == midnight + 86400 + 12 * 3600 - 60);
   CHECK(seconds("12:00:01 UTC") == midnight + 12 * 3600 + 1);
   CHECK(seconds("12:30 a.m. UTC") == midnight + 86400 + 1800);
   CHECK(seconds("1767225601 and so on") == midnight + 1);
+  // It is a Thursday.
+  CHECK(seconds("Thu 3pm") == midnight + 15 * 3600);
+  CHECK(seconds("Thursday, 9am UTC") == midnight + 7 * 86400 + 9 * 3600);
+  CHECK(seconds("Mon 12:00am") == midnight + 4 * 86400);
+  CHECK(seconds("Wed at 11:00 (PST)") == midnight + 6 * 86400 + 19 * 3600);
+  CHECK(seconds("Mon, Jan 2") == midnight + 86400);  // The date is believed.
   for (const char* none : {"", "soon", "20 seconds", "5", "30 s", "25:00", "13pm", "May",
                            "2026-13-01", "Feb 30, 2026", "7 of them", "1:2", "Monday", "99999"}) {
     INFO(none);
@@ -135,7 +141,7 @@ TEST_CASE("moments in prose are read up to the first word that belongs to none",
 TEST_CASE("a date in a text is measured against the clock, or told", "[classifier][retry_after]") {
   const Classification found =
       test::classify({.text = "rate limit exceeded, retry after 2026-10-21T10:00:30Z"});
-  CHECK_FALSE(found.retry_after);  // And surely not 2026 seconds.
+  CHECK_FALSE(found.retry_after);  // And not 2026 seconds.
   CHECK(std::any_of(found.evidence.begin(), found.evidence.end(), [](const Evidence& one) {
     return one.detail.find("clock") != std::string::npos;
   }));

@@ -10,7 +10,7 @@ using namespace triage;
 
 namespace {
 
-// What the reason to stop of a text means; "" if it names none, or one that is no failure.
+// The meaning of a text's stop reason; "" if there is none, or if it is not a failure.
 std::string meaning_in(std::string_view text) {
   std::vector<detail::TextCode> codes;
   detail::find_stop_reasons(text, codes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is seen in a run that is mostly words, one kind of evidence after the other.
+// The evidence found in a run that is mostly words, one kind after the other.
 #include "classifier/blame/signals.hpp"
 #include "classifier/blame/talk_words.hpp"
 #include "classifier/support.hpp"
@@ -32,7 +32,7 @@ Step calls(const std::string& tool, Json input, Json output) {
           .agent_id = "clerk"};
 }
 
-// Signals by the index of the step; steps that cannot be to blame have none.
+// Signals by index of the step; steps that cannot be to blame have none.
 class Seen {
  public:
   explicit Seen(std::vector<Step> steps, const AgentContract& contract = {},
@@ -71,9 +71,9 @@ TEST_CASE("a hand-over that speaks of something else than the task is seen", "[c
   CHECK(Seen({plan, reply, reply})(0, Signal::restates_task) == 1);
   CHECK(Seen({other, reply, reply})(0, Signal::off_task) == 1);
   CHECK(Seen({other, reply, reply})(1, Signal::off_task) == 0);
-  // Nobody knows what was asked.
+  // Without a task, nothing is off task.
   CHECK(Seen({other, reply, reply}, {}, "")(0, Signal::off_task) == 0);
-  // The first words of whoever gave the task are the task.
+  // If the task is given in the run, its first message is the task.
   const Seen asked({says("human", task), other, reply, reply}, {}, "");
   CHECK(asked(1, Signal::off_task) == 1);
 }
@@ -91,7 +91,7 @@ TEST_CASE("whoever wrote what raised is seen, and not who ran it", "[classifier]
   CHECK(seen(3, Signal::raised_before) == 1);
   CHECK(seen(5, Signal::raised) == 0);
   CHECK(seen(2, Signal::raised) == -1);
-  // Who had no code to run ran nobody's.
+  // A message about missing code is not anyone's output.
   const Seen idle({plan, runs("There is no code to execute."), says("coder", "I see.")});
   CHECK_FALSE(idle.talk().steps().at(0).output);
 }
@@ -105,7 +105,7 @@ TEST_CASE("what is assumed or left to people is seen in the words", "[classifier
   CHECK(seen(1, Signal::assumes) == 1);
   CHECK(seen(2, Signal::by_hand) == 1);
   CHECK(seen(3, Signal::assumes) + seen(3, Signal::by_hand) == 0);
-  CHECK(seen(4, Signal::assumes) == 0);  // That is what the page says.
+  CHECK(seen(4, Signal::assumes) == 0);  // The page says so.
 }
 
 TEST_CASE("notes that see no progress speak against the step before them", "[classifier][talk]") {
@@ -122,7 +122,7 @@ TEST_CASE("notes that see no progress speak against the step before them", "[cla
   CHECK(seen(3, Signal::stalled) == 1);
   CHECK(seen(5, Signal::stalled) == 1);
   CHECK(seen(7, Signal::stalled) == 0);
-  // Who keeps notes plans, and does nothing else.
+  // An agent that keeps notes only plans.
   CHECK(seen(0, Signal::idle) == 1);
   CHECK(seen(2, Signal::idle) == 1);
   CHECK(seen(1, Signal::idle) == 0);
@@ -154,7 +154,7 @@ TEST_CASE("the parts of the final answer are followed to where they were said fi
   const Seen seen({plan, says("expert", "I know of 19 towers that were built on this shore."),
                    writes("coder", "print(lit)"), runs("exitcode: 0\n7"), end, thanks});
   CHECK(seen(1, Signal::answer) > 0);
-  CHECK(seen(2, Signal::answer) > 0);  // What its program put out.
+  CHECK(seen(2, Signal::answer) > 0);  // The output of its program.
   CHECK(seen(1, Signal::answer) > seen(2, Signal::answer));
   CHECK(seen(4, Signal::answer) == 0);
 }

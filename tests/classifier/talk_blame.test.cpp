@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which step of a conversation is blamed, when, and how surely.
+// Which step of a conversation is blamed, when, and with what confidence.
 #include "classifier/blame/talk_blame.hpp"
 
 #include "classifier/support.hpp"
@@ -42,7 +42,7 @@ std::vector<Step> with(std::vector<Step> steps, const std::vector<Step>& more) {
   return steps;
 }
 
-// A conversation in which one program raises: at `*at`.
+// A conversation in which one program raises, at `*at`.
 std::vector<Step> conversation(std::uint64_t seed, std::size_t& at) {
   std::mt19937_64 dice(seed);
   const auto upto = [&](std::size_t most) { return static_cast<std::size_t>(dice() % (most + 1)); };

@@ -10,7 +10,7 @@ using namespace triage::detail;
 
 namespace {
 
-// What the first code of a text means; "" without one.
+// The meaning of a text's first code; "" without one.
 std::string first_of(std::string_view text) {
   std::vector<TextCode> codes;
   find_text_codes(text, codes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model file, and the classifier that asks the model.
+// The model file, and the classifier that uses the model.
 #include "classifier/text/text_model.hpp"
 
 #include "classifier/support.hpp"
@@ -168,7 +168,7 @@ TEST_CASE("a damaged or foreign model file is refused", "[classifier][model]") {
   CHECK_ERRC(Errc::corrupt, TextModel::parse("no model at all"));
   CHECK_ERRC(Errc::corrupt, TextModel::parse(bytes.substr(0, 100)));
   std::string newer = bytes.substr(0, bytes.size() - 4);
-  newer[8] = 9;  // The format's version.
+  newer[8] = 9;  // The format version.
   const std::uint32_t checksum = crc32c(newer);
   newer.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
   CHECK_ERRC(Errc::unsupported, TextModel::parse(newer));

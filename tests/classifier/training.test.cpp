@@ -23,7 +23,7 @@ std::string row(const std::string& text, const std::string& origin, const std::s
          "\", \"reason\": \"r\", \"codes\": {}, \"kind\": \"written\"}\n";
 }
 
-// Six origins that say the same two things in nearly the same words.
+// Six origins that report the same two failures in nearly the same words.
 std::string small_corpus() {
   std::string rows;
   for (const std::string origin : {"a", "b", "c", "d", "e", "f"}) {
@@ -85,9 +85,9 @@ TEST_CASE("thresholds of one kind of text may make up for the other", "[classifi
   using enum detail::TextKind;
   for (int i = 0; i < 400; ++i) {
     add(message, 0.9, true);
-    add(program, 0.9, i % 25 != 0);  // 96 %: not good enough alone.
+    add(program, 0.9, i % 25 != 0);  // 96 %: not good enough by itself.
     add(program, 0.6, i % 2 == 0);
-    add(message, 0.6, i % 10 != 0);  // 90 %: some of it would be, all of it is not.
+    add(message, 0.6, i % 10 != 0);  // 90 %: a part of it would be, all of it is not.
   }
   const Calibration calibration = calibrate(judged, {.routing_precision = 0.955});
   std::array<double, 2> said{};
@@ -260,10 +260,10 @@ TEST_CASE("where the rules back a type, less likelihood is enough, as far as the
   };
   for (int i = 0; i < 200; ++i) {
     const bool half = i % 2 == 0;
-    add(timeout, unknown, 0.6, half ? timeout : unknown);  // Alone the model errs,
-    add(timeout, timeout, 0.6, timeout);                   // with the rules it does not.
+    add(timeout, unknown, 0.6, half ? timeout : unknown);  // Alone the model is half wrong,
+    add(timeout, timeout, 0.6, timeout);                   // with the rules it is right.
     add(crashed, unknown, 0.6, half ? crashed : unknown);
-    add(crashed, crashed, 0.6, half ? crashed : unknown);  // Here they are no help.
+    add(crashed, crashed, 0.6, half ? crashed : unknown);  // Here they do not help.
   }
   const Calibration calibration = calibrate(judged);
   const auto said = [&](std::size_t row) {

@@ -11,7 +11,7 @@ using detail::undress;
 
 namespace {
 
-// What is read of a text; the text itself if it wears nothing.
+// The content of a text without its envelope; the text itself if it has none.
 std::string plain(std::string_view text) {
   const auto undressed = undress(text);
   return undressed ? undressed->text : std::string(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The built command on damaged stores, on files that are none, and on wrong arguments.
+// The built command on damaged stores, on files that are not stores, and with wrong arguments.
 #include "cli/stores.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage chaos, as a user runs it.
+// triage chaos, run as by a user.
 #include "cli/stores.hpp"
 
 #include <fstream>
@@ -35,7 +35,7 @@ TEST_CASE("the faults that a program met are written down, and happen again", "[
       {"fault": "fails", "site": "nobody.invalid", "rate": 0.5, "types": ["external_fault", "access_denied"]},
       {"fault": "throws", "at": [3]}]})");
   const std::string faults = folder.file("faults.json");
-  // Where nothing goes wrong the proxy asks for a host that does not exist.
+  // Without a fault, the proxy contacts a host that does not exist.
   const char* const ten_requests = R"(for i in 1 2 3 4 5 6 7 8 9 10; do
       exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}
       printf 'GET http://nobody.invalid/ HTTP/1.1\r\n\r\n' >&3

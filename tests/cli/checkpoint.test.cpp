@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The built command on stores that hold what they should.
+// The built command on intact stores.
 #include "cli/stores.hpp"
 
 #include <algorithm>

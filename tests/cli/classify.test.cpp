@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `triage classify`: what it answers, and that nothing in its input stops it.
+// `triage classify`: its answers, and that no input stops it.
 #include "cli/stores.hpp"
 #include "failure_json.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `triage correct` and `triage train`: from a mislabelled run to a model that knows better.
+// `triage correct` and `triage train`: from a mislabelled run to a better model.
 #include "cli/stores.hpp"
 #include "triage/corrections.hpp"
 
@@ -10,7 +10,7 @@ using namespace triage::test;
 
 namespace {
 
-// Eight origins that say the same two things in nearly the same words.
+// Eight origins that report the same two failures in nearly the same words.
 std::string make_corpus(const TempFolder& folder) {
   std::filesystem::create_directory(folder.file("corpus"));
   std::ofstream file(folder.file("corpus") + "/rows.jsonl");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The store that is meant when none is named.
+// The store used when none is named.
 #include "cli/stores.hpp"
 
 #include <cstdlib>
@@ -9,7 +9,7 @@ using namespace triage::test;
 
 namespace {
 
-// Sets a variable of this process, and so of the commands it runs, as long as it lives.
+// Sets an environment variable of this process and the commands it runs, for its lifetime.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {
@@ -64,7 +64,7 @@ TEST_CASE("before anything has run there are no runs, and nothing is made by loo
   CHECK(triage_command({"suspended"}).out == "No run waits.\n");
   CHECK(triage_command({"checkpoint", "list"}).status == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
-  // One that is named must be there.
+  // A named store must exist.
   CHECK(triage_command({"runs", "--store", folder.file("other.db")}).status == 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that terminals or JSON cannot take as they are, shown by the command.
+// Values that terminals or JSON cannot represent, as the command shows them.
 #include "cli/stores.hpp"
 
 #include <limits>

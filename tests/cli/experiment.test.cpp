@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage experiment, as a user runs it.
+// triage experiment, run as by a user.
 #include "cli/stores.hpp"
 
 #include <filesystem>
@@ -113,7 +113,7 @@ TEST_CASE("the experiment that the manual begins with works as it is printed", "
   const Printed ran = triage_command({"experiment", mine, "--store", folder.file("runs.db")});
   INFO(ran.out << ran.error);
   CHECK(ran.status == 0);
-  // The figures move a little with the classifier's model.
+  // The figures vary slightly with the classifier's model.
   const auto words = [](std::string text) {
     std::erase_if(text, [](char c) {
       return c == ' ' || c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9');
@@ -167,7 +167,7 @@ TEST_CASE("a report is one page that refers to no other", "[cli]") {
                        ContainsSubstring("This build of triage has no chart library"));
   CHECK(html.size() < 2'000'000);
   CHECK_THAT(read_text(picture), ContainsSubstring("<svg ") && ContainsSubstring("</svg>"));
-  // Nothing runs if the report could not be written.
+  // Nothing runs if the report cannot be written.
   const Printed unwritable = triage_command(
       {"experiment", path, "--html", "/proc/none/x.html", "--store", folder.file("other.db")});
   CHECK(unwritable.status == 9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator does about runs from the command line.
+// Operator actions on runs from the command line.
 #include "cli/stores.hpp"
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 using Agent = TriageAgent<std::function<Result<std::string>(const std::string&, Attempt&)>>;
 
-// Waits for a signal if its task is "signal"; else its first attempt asks for a decision.
+// Waits for a signal if its task is "signal"; otherwise its first attempt asks for a decision.
 Agent waiting_agent(const std::string& path) {
   auto store = SqliteStore::open(path);
   REQUIRE_OK(store);
@@ -38,7 +38,7 @@ TEST_CASE("a signal is sent from the command line", "[cli][operate]") {
   const auto send = [&](const std::string& value) {
     return triage_command({"signal", "send", "--store", path, "r", "approved", value});
   };
-  CHECK(send("by all means").status == 2);  // No JSON.
+  CHECK(send("by all means").status == 2);  // Not JSON.
   CHECK(send("\"yes\"").status == 0);
   CHECK(send("\"no\"").status == 2);
   CHECK(triage_command({"signal", "send", "--store", path, "other", "approved"}).status == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs that kill their process, with real processes and kill -9: quarantined, listed, revived by
-// hand.
+// Runs that kill their process, with real processes and kill -9: quarantined, listed, and revived
+// by hand.
 #include "cli/stores.hpp"
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ using namespace triage::test;
 
 namespace {
 
-// Says through `ready` that it is being called, and then waits to be killed; with -1 it finishes.
+// Reports through `ready` that it is being called, then waits to be killed; with -1 it finishes.
 auto agent_on(const std::string& database, int ready) {
   return TriageAgent{[ready](const std::string&, Attempt& attempt) -> int {
                        attempt.record_step({.action = "work"});
@@ -23,12 +23,12 @@ auto agent_on(const std::string& database, int ready) {
                      },
                      FailurePolicy().otherwise(escalate()),
                      {.store = SqliteStore::open(database).value(),
-                      .write_mode = WriteMode::deferred}};  // Nothing is written beside the run.
+                      .write_mode = WriteMode::deferred}};  // Writes nothing in the background.
 }
 
 enum class Begin { run, resume };
 
-// Kills a process with SIGKILL while its callable runs. True if the callable was called at all.
+// Kills a process with SIGKILL while its callable runs. Returns whether the callable was called.
 bool die_in_callable(const std::string& database, Begin begin) {
   int pipe[2] = {-1, -1};
   REQUIRE(::pipe(pipe) == 0);
@@ -39,7 +39,7 @@ bool die_in_callable(const std::string& database, Begin begin) {
     const auto agent = agent_on(database, pipe[1]);
     const auto result =
         begin == Begin::run ? agent.run("x", {.run_id = "r"}) : agent.resume_run("r");
-    ::_exit(result ? 1 : 0);  // Without calling anything.
+    ::_exit(result ? 1 : 0);  // Without calling the callable.
   }
   ::close(pipe[1]);
   char byte = 0;
@@ -72,7 +72,7 @@ TEST_CASE("a run whose process is killed three times while it is resumed is quar
     CHECK(poisoned(database).empty());
     CHECK(die_in_callable(database, Begin::resume));
   }
-  CHECK_FALSE(die_in_callable(database, Begin::resume));  // Refused: there is nothing to kill.
+  CHECK_FALSE(die_in_callable(database, Begin::resume));  // Refused, so there is nothing to kill.
   CHECK(poisoned(database) == std::vector<std::string>{"r"});
   CHECK_THAT(triage_command({"checkpoint", "list", database, "--status", "poisoned"}).out,
              ContainsSubstring("poisoned"));
@@ -82,7 +82,7 @@ TEST_CASE("a run whose process is killed three times while it is resumed is quar
   CHECK_ERRC(Errc::conflict, agent.run_or_resume("r", "x"));
   CHECK(agent.resume_due().value().empty());
   CHECK(poisoned(database).size() == 1);
-  CHECK(agent.resume_run("r", {.revive = true}).value() == 5);  // The attempts were all counted.
+  CHECK(agent.resume_run("r", {.revive = true}).value() == 5);  // All attempts were counted.
   CHECK(poisoned(database).empty());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage policy check and show, as a user runs them.
+// triage policy check and show, run as by a user.
 #include "cli/stores.hpp"
 
 #include <fstream>
@@ -61,7 +61,7 @@ TEST_CASE("policy show prints the decision for each failure in a row", "[cli]") 
   std::istringstream lines(triage_command({"policy", "show", wide}).out);
   std::string all;
   for (std::string line; std::getline(lines, line); all += line) CHECK(line.size() <= 80);
-  CHECK_THAT(all, ContainsSubstring("the end"));  // It goes on in the next line.
+  CHECK_THAT(all, ContainsSubstring("the end"));  // It continues on the next line.
   file_with(folder,
             "timeout: {strategy: retry_with_backoff, max_attempts: 3, jitter: none}\n"
             "default: escalate\ngates: {bulkhead: {}}\n");

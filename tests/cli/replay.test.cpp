@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage replay, as a user runs it.
+// triage replay, run as by a user.
 #include "cli/stores.hpp"
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The stores that the tests of the command look at, and the command itself.
+// The stores used in the command's tests, and the command itself.
 
 #include "support/program.hpp"
 #include "support/result.hpp"
@@ -27,7 +27,7 @@ inline Json json_of(const Printed& printed) {
   return document;
 }
 
-// Two runs: "good" fails once with status 429, goes on from its third step and finishes; "lost"
+// Two runs: "good" fails once with status 429, continues from its third step and finishes; "lost"
 // is escalated with an effect in doubt.
 inline void make_store(const std::string& path) {
   auto store = SqliteStore::open(path);

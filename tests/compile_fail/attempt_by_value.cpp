@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An attempt is no value: it is passed by reference.
+// An attempt is not a value: it is passed by reference.
 // expect: the callable must accept (const Task&) or (const Task&, triage::Attempt&)
 #include "triage/agent.hpp"
 

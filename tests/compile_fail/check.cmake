@@ -1,6 +1,6 @@
-# With HEADER: precompiles it in WORK. With FILE: compiles that; a file with a line "// expect: TEXT" must fail
-# with TEXT in the message of the first error, one without must compile.
-# COMPILER and INCLUDES (separated by |) say how.
+# With HEADER: precompiles it in WORK. With FILE: compiles it; a file with a line "// expect: TEXT" must fail
+# with TEXT in the message of the first error, one without must compile. COMPILER and INCLUDES (separated by |)
+# say how.
 string(REPLACE "|" ";-I" includes "-I${INCLUDES}")
 if(HEADER)
   file(WRITE ${WORK}/prelude.hpp "#include \"${HEADER}\"\n")
@@ -24,7 +24,7 @@ string(REGEX REPLACE "^// expect: " "" expectation "${expectation}")
 if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but should fail with: ${expectation}")
 endif()
-# What a compiler prints behind a failed assertion nobody reads.
+# Nobody reads what a compiler prints after a failed assertion.
 string(REGEX MATCHALL "\n" lines "${errors}")
 list(LENGTH lines count)
 if(count GREATER 50)

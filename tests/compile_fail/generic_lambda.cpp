@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The task's type cannot be seen through `auto`.
+// The task's type cannot be deduced from `auto`.
 // expect: use triage::make_agent<Task>(callable, policy, options)
 #include "triage/agent.hpp"
 

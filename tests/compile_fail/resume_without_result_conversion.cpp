@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run that is found finished gives its recorded result.
+// A run that has already finished returns its recorded result.
 // expect: its result must be stored: give the result's type to_json and from_json
 #include "triage/agent.hpp"
 

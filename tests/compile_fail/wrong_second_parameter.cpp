@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The second parameter is the attempt, or there is none.
+// The second parameter, if any, is the attempt.
 // expect: the callable must accept (const Task&) or (const Task&, triage::Attempt&)
 #include "triage/agent.hpp"
 

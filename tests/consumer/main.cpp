@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Somebody else's program: an agent that fails once, on every store that was installed.
+// A user's program: an agent that fails once, on every installed store.
 #include <triage/stores/open_store.hpp>
 #include <triage/triage.hpp>
 #ifdef WITH_REDIS
@@ -52,7 +52,7 @@ int main() {
 #endif
   good = good && attempts_on(triage::open_store("memory:").value()) == 2;
 #ifdef WITH_REDIS
-  // No server is here.
+  // There is no server here.
   good = good && triage::RedisStore::open("redis://127.0.0.1:1").error().code == triage::Errc::io;
 #endif
 #ifdef WITH_POSTGRES
@@ -60,7 +60,7 @@ int main() {
          triage::PostgresStore::open("postgresql://127.0.0.1:1").error().code == triage::Errc::io;
 #endif
 #ifdef WITH_LLM
-  // Made, and not asked: there is no model here.
+  // Created but not used: there is no model here.
   const auto llm =
       triage::LlmClassifier::create({.base_url = "http://127.0.0.1:9/v1", .model = "m"});
   good = good && llm && triage::HybridClassifier::create(triage::default_classifier(), llm.value());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract of an agent at work: what a run refuses, and what the next attempt is told.
+// An agent's contract in operation: what a run refuses, and what the next attempt is told.
 #include "triage/contract.hpp"
 
 #include "support/kit.hpp"
@@ -92,7 +92,7 @@ TEST_CASE("open subgoals make a returned value an incomplete plan", "[contract]"
           return 1;
         }
         told = {attempt.recovery()->subgoal, attempt.recovery()->hint};
-        // What was restored counts: "search" is still done.
+        // Restored steps count: "search" is still done.
         attempt.record_step(
             {.action = "write and send", .metadata = {{"completes_subgoal", {"write", "send"}}}});
         return 2;

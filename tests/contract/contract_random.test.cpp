@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generated contracts, runs that keep them and runs that break them, under any wording and none.
+// Generated contracts with runs that fulfil and runs that break them, with any wording or none.
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
 
@@ -12,7 +12,7 @@ using namespace triage;
 
 namespace {
 
-// A schema, with a value that fits and values that do not.
+// A schema, a matching value, and values that do not match.
 struct Shape {
   Json schema{};
   Json fits{};
@@ -134,7 +134,7 @@ struct Case {
   std::vector<Shape> shapes{};
 };
 
-// Calls that keep the contract. A counter keeps them apart: a loop is another failure.
+// Calls that fulfil the contract. A counter makes them differ, because a loop is another failure.
 Step clean_call(Generator& make, const Case& given, int counter) {
   const std::size_t tool = make.below(given.shapes.size());
   const ToolContract& promised = given.contract.tools[tool];

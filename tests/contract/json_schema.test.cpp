@@ -147,7 +147,7 @@ TEST_CASE("references stay inside the schema and come to an end", "[classifier][
 }
 
 TEST_CASE("a definition with a condition is no riddle", "[classifier][schema]") {
-  // A condition beside a reference to itself must not refer to itself.
+  // A condition beside a reference to itself must not recurse.
   const JsonSchema schema(Json::parse(R"({"definitions": {"a": {
       "if": {"type": "string"}, "then": {"minLength": 2}, "propertyNames": {"maxLength": 1}}},
       "allOf": [{"$ref": "#/definitions/a"}]})"));
@@ -170,7 +170,7 @@ TEST_CASE("a schema that multiplies work is given up in time", "[classifier][sch
   const auto checked = schema_that_multiplies().check(nested_arrays(61));
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == Errc::unsupported);
-  // A long chain of schemas about one value: many levels of calls.
+  // A long chain of schemas for one value: many levels of calls.
   Json chain = Json::object();
   for (int i = 0; i < 9'000; ++i) {
     chain["definitions"]["d" + std::to_string(i)] = {
@@ -183,7 +183,7 @@ TEST_CASE("a schema that multiplies work is given up in time", "[classifier][sch
 }
 
 TEST_CASE("a chain of schemas that would use up the stack is given up", "[classifier][schema]") {
-  Json chain = Json::object();  // 80 schemas about each of 250 levels.
+  Json chain = Json::object();  // 80 schemas on each of 250 levels.
   const int links = 80;
   for (int i = 0; i < links; ++i) {
     chain["$defs"]["d" + std::to_string(i)] = {
@@ -259,7 +259,7 @@ TEST_CASE("copies of a schema share what was compiled", "[classifier][schema]") 
 
 namespace {
 
-// Any JSON, in which the keywords of schemas, values of the right shape and of wrong ones abound.
+// Random JSON with many schema keywords and values of right and wrong shapes.
 class AnySchema {
  public:
   explicit AnySchema(std::uint64_t seed) : random_(seeded_random(seed)) {}

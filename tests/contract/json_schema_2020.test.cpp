@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What drafts after 7 brought.
+// Additions of drafts after 7.
 #include "triage/json_schema.hpp"
 
 #include "contract/schema_support.hpp"
@@ -22,7 +22,7 @@ TEST_CASE("without a draft a schema means what it means today, old spellings inc
   CHECK_FALSE(fits(schema, {{"x", 1}}));
   CHECK_FALSE(fits(schema, {{"v", 1}}));
   CHECK_FALSE(fits(schema, {{"z", 1}}));
-  CHECK_FALSE(fits(schema, {{"z", "a"}}));  // What stands beside a reference counts …
+  CHECK_FALSE(fits(schema, {{"z", "a"}}));  // What is beside a reference counts …
   CHECK(fits(schema, {{"z", "ab"}, {"b", Json::array({nullptr})}}));
   CHECK_FALSE(fits(schema, {{"b", {nullptr, 1}}}));
   const JsonSchema old(Json::parse(R"({"$schema": "http://json-schema.org/draft-07/schema#",
@@ -52,7 +52,7 @@ TEST_CASE("what no other rule has looked at is asked about last", "[classifier][
   REQUIRE(unknown);
   CHECK(unknown->path == "/e");
   CHECK(unknown->schema_path == "/unevaluatedProperties");
-  // A branch that does not fit has looked at nothing.
+  // A branch that does not match has evaluated nothing.
   CHECK(breach_of(members, {{"b", "text"}})->path == "/b");
   const JsonSchema refused(Json::parse(R"({"anyOf": [true, {"properties": {"b": true},
       "not": {"required": ["b"]}}], "unevaluatedProperties": false})"));
@@ -74,7 +74,7 @@ TEST_CASE("a schema that another one extends is asked again by its dynamic ancho
   const auto misspelt = breach_of(strict, Json::parse(R"({"children": [{"daat": 1}]})"));
   REQUIRE(misspelt);
   CHECK(misspelt->path == "/children/0/daat");
-  // One that leads to itself about the same value is given up, for it is not seen beforehand.
+  // An endless reference to the same value is not detected in advance; the check gives up.
   const JsonSchema endless(Json::parse(R"({"$dynamicAnchor": "a", "$dynamicRef": "#a"})"));
   const auto checked = endless.check(1);
   REQUIRE_FALSE(checked);

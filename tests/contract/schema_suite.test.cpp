@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The official JSON Schema test suite (Debian package json-schema-test-suite), for the drafts that
-// are supported. What is known to differ stands in schema_suite_exceptions.tsv, with its reason.
+// The official JSON Schema test suite (Debian package json-schema-test-suite) for the supported
+// drafts. Known differences are in schema_suite_exceptions.tsv, with their reasons.
 #include "triage/json_schema.hpp"
 
 #include "support/catch.hpp"
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Draft, file, group and test; "*" stands for any, and so does one at the end of a name.
+// Draft, file, group and test; "*" matches any, also at the end of a name.
 struct Known {
   std::string draft{};
   std::string file{};
@@ -55,7 +55,7 @@ std::vector<Known> known_exceptions() {
   return all;
 }
 
-// The suite's files say their draft by their folder.
+// The suite's folders determine the draft of their files.
 Json with_draft(Json schema, const std::string& draft) {
   if (schema.is_object() && !schema.contains("$schema")) {
     const std::string number = draft.substr(5);
@@ -65,7 +65,7 @@ Json with_draft(Json schema, const std::string& draft) {
   return schema;
 }
 
-// Empty: as the suite wants it.
+// Empty if the suite's expectation is met.
 std::string difference(const JsonSchema& schema, const Json& test) {
   if (schema.problem()) return schema.problem()->detail;
   const auto checked = schema.check(test.at("data"));
@@ -119,7 +119,7 @@ TEST_CASE("the official test suite of JSON Schema passes, known exceptions apart
   CHECK(run > 1'400);
   for (const Known& one : exceptions) {
     INFO(one.draft << ' ' << one.file << ' ' << one.group << ' ' << one.test);
-    // An exception that passes must be taken off the list. Releases of the suite differ.
+    // An exception that passes must be removed from the list. Releases of the suite differ.
     CHECK((one.met == 0 || one.failed > 0));
   }
   CHECK(excepted < run / 20);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tests of JSON Schemas ask: what a value breaks, and what is wrong with a schema.
+// Helpers for the tests of JSON Schemas: what a value breaks, and what is wrong with a schema.
 
 #include "support/catch.hpp"
 #include "triage/json_schema.hpp"

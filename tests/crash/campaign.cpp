@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kills a run with SIGKILL at records drawn uniformly from an undisturbed run, resumes it in
-// another process, and checks that nothing acknowledged is lost, nothing is doubled and the journal
-// is intact. Usage: crash_campaign [--kills N] [--seed S]
+// another process, and checks that nothing acknowledged is lost, nothing is duplicated and the
+// journal is intact. Usage: crash_campaign [--kills N] [--seed S]
 #include "support/temp_folder.hpp"
 #include "triage/journal.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -96,7 +96,7 @@ class Campaign {
     std::printf("FAILED: %s\n", what.c_str());
   }
 
-  // An undisturbed run: how many records it has, of which kind, and how long it takes.
+  // Runs undisturbed: the number and kinds of records, and the duration.
   void measure() {
     const VictimOptions undisturbed = victim("undisturbed", "background");
     const auto begin = std::chrono::steady_clock::now();
@@ -207,7 +207,7 @@ class Campaign {
   }
 
   // The goal is 100 ms. Half of the resumptions must reach it on any machine; the slowest few
-  // depend on what else the machine does.
+  // depend on the machine's other load.
   void report_resuming() {
     constexpr double goal_ms = 100;
     constexpr double busy_machine = 10;

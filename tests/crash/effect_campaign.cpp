@@ -33,7 +33,7 @@ struct Counts {
   int settled = 0;
 };
 
-// What the outside world saw, line by line; a problem in words, or nothing.
+// What the outside world saw, line by line; returns a problem in words, or nothing.
 class World {
  public:
   std::string see(const std::string& line) {
@@ -82,7 +82,7 @@ class Campaign {
   }
 
  private:
-  // Forked, not started anew: no store is open here and no thread runs.
+  // Forked instead of newly started: no store is open here and no thread runs.
   static int status_of(const EffectVictim& victim) {
     std::fflush(nullptr);
     const pid_t pid = ::fork();

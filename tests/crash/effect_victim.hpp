@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The process that is killed around an effect: two effects, a rollback that undoes the second one,
-// and that one again as its second generation.
+// The process that is killed around an effect: two effects, a rollback that undoes the second, and
+// its second generation.
 
 #include "triage/record.hpp"
 
@@ -12,11 +12,11 @@
 
 namespace triage::test {
 
-// Where the process dies: when a record about the second effect reaches the store, or at a place of
-// this name in its functions.
+// Where the process dies: when a record of the second effect reaches the store, or at the named
+// place in its functions.
 struct KillPoint {
   std::string_view name{};
-  bool doubt = false;  // An intent is durable and its end is not: nobody can know.
+  bool doubt = false;  // An intent is durable and its end is not: the outcome is unknown.
   std::optional<RecordKind> record{};
   bool stored = false;           // The record is in the store when the process dies.
   std::uint64_t generation = 1;  // Of the record.
@@ -70,7 +70,7 @@ inline constexpr std::array kill_points{
 
 struct EffectVictim {
   std::string database{};
-  std::string side_log{};  // What the outside world saw and was promised, one line each.
+  std::string side_log{};  // What the outside world saw and was promised, line by line.
   const KillPoint* dies_at = nullptr;
   bool reconciles = false;
   int steps = 0;  // Recorded before each effect.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store that kills its process, as kill -9 would, when a certain record reaches it.
+// A store that kills its process like kill -9 when a chosen record reaches it.
 
 #include "triage/forwarding_store.hpp"
 
@@ -17,8 +17,8 @@ namespace triage::test {
 
 class KillingStore final : public ForwardingStore {
  public:
-  // chosen: asked about every record that comes, in order. after_commit: the record is in the store
-  // when the process dies; otherwise it is not.
+  // chosen: called with every record in order. after_commit: whether the record is in the store
+  // when the process dies.
   KillingStore(std::shared_ptr<CheckpointStore> inner, std::function<bool(const Record&)> chosen,
                bool after_commit)
       : ForwardingStore(std::move(inner)),

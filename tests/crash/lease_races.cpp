@@ -34,7 +34,7 @@ std::vector<Record> mark(Sequence seq, const std::string& text) {
            std::make_shared<const Json>(Json{{"calls", 0}, {"mark", text}})}};
 }
 
-// One race; the mark of what was acknowledged, or nothing.
+// One race; the mark of the acknowledged record, or nothing.
 std::string race(CheckpointStore& store, const std::string& who, Account& account) {
   const auto lease = store.acquire(run);
   if (!lease) {
@@ -52,7 +52,7 @@ std::string race(CheckpointStore& store, const std::string& who, Account& accoun
   }
   const Sequence next = info.value().last + 1;
   const auto done = store.append(lease.value(), mark(next, who), RunStatus::running);
-  // Busy: fifteen others were faster at its lock; then nothing is there.
+  // Busy: others had the lock first, so nothing was written.
   const auto fails = [](const auto& result) {
     return !result && result.error().code != Errc::busy;
   };

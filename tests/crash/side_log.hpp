@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the outside world saw: a file that outlives the processes that write to it.
+// What the outside world saw: a file that outlives its writers.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace triage::test {
 
-// One write() a line with O_APPEND: what is written survives the process, whole or not at all.
+// One write() per line with O_APPEND: a line survives the process entirely or not at all.
 class SideLog {
  public:
   explicit SideLog(const std::string& path)

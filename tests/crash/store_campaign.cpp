@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Harms writers, files and servers of the stores at random, and checks after each fault what must
-// hold. Usage: store_campaign [--abort] [--minutes M | --rounds N] [--seed S] [--write FILE]
+// Injects random faults into writers, files and servers of the stores, and checks the invariants
+// after each. Usage: store_campaign [--abort] [--minutes M | --rounds N] [--seed S] [--write FILE]
 //        store_campaign --races N: sixteen writers race N times each for one run of every store
 #include "lease_races.hpp"
 #include "store_faults.hpp"
@@ -29,7 +29,7 @@ struct Options {
 constexpr const char* begin_mark = "<!-- campaign of the stores: begin -->\n";
 constexpr const char* end_mark = "<!-- campaign of the stores: end -->";
 
-// Puts the account between the marks of a document.
+// Puts the report between the markers of a document.
 bool write_into(const std::string& file, const std::string& account) {
   std::ifstream in(file);
   std::string text{std::istreambuf_iterator<char>(in), {}};

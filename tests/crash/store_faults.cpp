@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace triage::test {
-static constexpr auto patience = std::chrono::seconds(5);  // Leases last one.
+static constexpr auto patience = std::chrono::seconds(5);  // Leases last one second.
 static constexpr const char* intruder = "of whoever took over";
 static constexpr const char* takeover = "writer stopped beyond its lease";
 
@@ -26,7 +26,7 @@ struct StoreFaults::Case {
   std::mt19937_64 random{};
   Sequence acknowledged = 0;
   std::set<Sequence> ours{};  // Records that this process has appended.
-  bool may_lose = false;      // A write was torn as by a power cut: the newest may be gone.
+  bool may_lose = false;      // A write was torn: the newest records may be lost.
 
   [[nodiscard]] int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
 };
@@ -62,7 +62,7 @@ void StoreFaults::round(std::uint64_t seed) {
       server ? std::vector<std::string>{"kill -9 of the writer", "kill -9 of the server",
                                         "sessions ended by the server", "connection cut"}
              : std::vector<std::string>{"kill -9 of the writer", "disk full", "torn write"};
-  // One takeover in every round: few other faults tell whether a stale owner is kept out.
+  // One takeover in every round, because few other faults show whether a stale owner is kept out.
   inject(now, takeover);
   for (int i = 0; i < 2; ++i) {
     inject(now, faults[static_cast<std::size_t>(now.below(static_cast<int>(faults.size())))]);
@@ -85,7 +85,7 @@ void StoreFaults::inject(Case& now, const std::string& fault) {
   verify(now);
 }
 
-// Whether it is an acknowledgement.
+// True for an acknowledgement.
 bool StoreFaults::take(Case& now, const std::string& line) {
   if (line.starts_with("F ")) ++fenced_;
   if (!line.starts_with("A ")) return false;
@@ -94,7 +94,7 @@ bool StoreFaults::take(Case& now, const std::string& line) {
   return true;
 }
 
-// Whether it came to its end, or was told that the run is somebody else's.
+// True if it completed, or was told that the run belongs to another owner.
 bool StoreFaults::run_to_end(Case& now, Writer& writer) {
   bool knows = false;
   bool failed = false;
@@ -111,7 +111,7 @@ static WriterOrder order_of(const std::string& url, const RunId& run, std::uint6
   return {.url = url, .run = run, .seed = seed, .batches = 40, .clock = clock};
 }
 
-// Until it has acknowledged so many batches; false: it ended before.
+// Until it has acknowledged this many batches; false if it ended before.
 bool StoreFaults::follow(Case& now, Writer& writer, int batches) {
   while (batches > 0) {
     const std::string line = writer.line();
@@ -140,7 +140,7 @@ void StoreFaults::kill_writer(Case& now) {
   run_to_end(now, writer);
 }
 
-// Somebody else goes on with the run; what the stopped writer does later changes nothing.
+// Another owner continues the run; later writes of the stopped writer change nothing.
 void StoreFaults::stop_and_take_over(Case& now) {
   WriterOrder order = order_of(now.url, now.run, now.seed, now.clock);
   order.far = now.below(8) != 0;
@@ -149,7 +149,7 @@ void StoreFaults::stop_and_take_over(Case& now) {
   writer.send(SIGSTOP);
   const auto store = open_for_campaign(now.url);
   if (!store) {
-    // Stopped in the middle of a transaction, it keeps everybody out.
+    // Stopped in the middle of a transaction, it locks everyone out.
     if (store.error().code != Errc::busy) {
       violation(now, "the store cannot be opened: " + store.error().detail);
     }
@@ -163,7 +163,7 @@ void StoreFaults::stop_and_take_over(Case& now) {
     lease = store.value()->acquire(now.run);
   }
   if (!lease) {
-    // On one host a stopped process is alive: only SQLite's operators may take its run away.
+    // On one host a stopped process is alive: only operators may take its run away in SQLite.
     writer.send(SIGCONT);
     run_to_end(now, writer);
     return;
@@ -179,11 +179,11 @@ void StoreFaults::stop_and_take_over(Case& now) {
     if (!done) violation(now, "who took over cannot append: " + done.error().detail);
     return done.has_value();
   };
-  // The stale owner comes back before or after the new one has written something.
+  // The stale owner returns before or after the new one has written something.
   const bool at_once = now.below(2) == 0;
   if (at_once && !append()) return;
   writer.send(SIGCONT);
-  // What was said before the stop may still be in the pipe; a later one than ours is none.
+  // Lines from before the stop may still be in the pipe; later sequences than ours must not be.
   if (!run_to_end(now, writer))
     violation(now, "a stale owner is not told that it has lost the run");
   if (now.acknowledged >= next) violation(now, "a stale owner's append was acknowledged");

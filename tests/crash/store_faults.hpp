@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One round of the campaign over the stores: a writer, a fault, and the invariants.
+// One round of the store campaign: a writer, faults, and the invariants.
 
 #include "store_writer.hpp"
 #include "support/fault_proxy.hpp"
@@ -26,16 +26,16 @@ class StoreFaults {
   StoreFaults(const StoreFaults&) = delete;
   StoreFaults& operator=(const StoreFaults&) = delete;
 
-  // One run in one store, three faults, and an end without one. Everything follows from the seed,
-  // but for the moments at which processes are met.
+  // One run in one store, three faults, and an undisturbed end. Everything follows from the seed
+  // except the moments at which processes are hit.
   void round(std::uint64_t seed);
 
-  // What was injected where, how often, and what was found: a table in Markdown.
+  // The injected faults with their counts and the violations, as a table in Markdown.
   [[nodiscard]] std::string account() const;
   [[nodiscard]] int violations() const noexcept { return violations_; }
 
  private:
-  struct Case;  // The run of a round: what is known of it.
+  struct Case;  // The run of a round, and what is known of it.
 
   void inject(Case& now, const std::string& fault);
   void kill_writer(Case& now);

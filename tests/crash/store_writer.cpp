@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The process that the campaign over the stores harms: it appends, and says what was acknowledged.
+// The writer process of the store campaign: it appends, and reports what was acknowledged.
 #include "store_writer.hpp"
 
 #include "triage/stores/json_file.hpp"
@@ -24,11 +24,11 @@
 namespace triage::test {
 namespace {
 
-constexpr auto lease_timeout = std::chrono::milliseconds(1'000);  // The shortest that is allowed.
+constexpr auto lease_timeout = std::chrono::milliseconds(1'000);  // The shortest allowed.
 
 void say(const std::string& line) {
   const std::string text = line + "\n";
-  // One write: a line is there, or it is not.
+  // One write: a line appears entirely or not at all.
   if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) ::_exit(9);
 }
 
@@ -39,7 +39,7 @@ Result<std::shared_ptr<CheckpointStore>> plain(Result<std::shared_ptr<Store>> op
 }
 
 WallTime time_of(const std::string& clock, Sequence seq) {
-  // The same each time: what is appended again must be what it was.
+  // Deterministic, because records that are appended again must be identical.
   const WallTime now(std::chrono::milliseconds(1'790'000'000'000 + seq));
   if (clock == "1970") return WallTime(std::chrono::milliseconds(seq));
   if (clock == "2106") return WallTime(std::chrono::seconds(4'294'967'295LL));
@@ -47,7 +47,7 @@ WallTime time_of(const std::string& clock, Sequence seq) {
   return now;
 }
 
-// A state change, or the intent or the result of an effect: of three records one each.
+// In turn a state change, an effect's intent, and its result.
 Record record_of(std::uint64_t seed, Sequence seq, const std::string& clock) {
   const std::string key = "e" + std::to_string(seq - seq % 3);
   Json body{{"key", key}, {"generation", 1}, {"mark", mark_of(seed, seq)}};
@@ -97,8 +97,8 @@ Result<std::shared_ptr<CheckpointStore>> open_for_campaign(const std::string& ur
   return plain(SqliteStore::open(url, {.lease_timeout = lease_timeout}));
 }
 
-// The process that goes on is the first one of a namespace; the one that was started waits for it.
-// Where that is not allowed, nothing happens.
+// The process that continues is the first one of a PID namespace; the original process waits for
+// it. Does nothing where that is not permitted.
 static void go_far() {
   if (::unshare(CLONE_NEWPID) != 0) return;
   const pid_t pid = ::fork();
@@ -145,7 +145,7 @@ int write_run(const WriterOrder& order) {
           done.error().detail);
       last = first - 1;
       if (done.error().code == Errc::fenced) return 4;
-      continue;  // Whether they are there is not known: the next batch begins with them.
+      continue;  // Whether they were stored is unknown, so the next batch begins with them.
     }
     say("A " + std::to_string(last));
   }

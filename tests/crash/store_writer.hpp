@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The process that the campaign over the stores harms.
+// The process into which the store campaign injects faults.
 
 #include "triage/checkpoint_store.hpp"
 
@@ -15,21 +15,21 @@ struct WriterOrder {
   RunId run{};
   std::uint64_t seed = 1;
   int batches = 40;
-  std::string clock = "now";     // Of its records: now, jumps (an hour to and fro), 1970, 2106.
+  std::string clock = "now";     // Of its records: now, jumps (an hour back and forth), 1970, 2106.
   std::uint64_t file_bytes = 0;  // No file may grow larger, as on a full disk; 0: no limit.
-  // In a process namespace of its own, where nobody can see whether it lives: as on another host.
+  // In its own PID namespace, where nobody can see whether it lives, as on another host.
   bool far = false;
 };
 
-// What the record of this sequence holds, whoever writes it.
+// The content of the record with this sequence, whoever writes it.
 [[nodiscard]] std::string mark_of(std::uint64_t seed, Sequence seq);
 
 // With leases of one second.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_for_campaign(const std::string& url);
 
-// Says on standard output, a line each: "P PID", the process that writes, if it is `far`; "T EPOCH"
-// when it has the run, "A SEQUENCE" when all up to there is acknowledged, "D" when that was all, "F
-// …" when its lease is lost, "E …" for other errors, after which it tries the same sequences again.
+// Reports on standard output, one per line: "P PID", the writing process, if it is `far`; "T
+// EPOCH", it has acquired the run; "A SEQUENCE", all up to there is acknowledged; "D", done; "F …",
+// its lease is lost; "E …", other errors, after which it tries the same sequences again.
 int write_run(const WriterOrder& order);
 
 }  // namespace triage::test

@@ -36,7 +36,7 @@ int crawl(Attempt& attempt, const SideLog& log, bool immediate) {
     attempt.record_step({.action = name, .tool_output = std::string(200, 'p')});
     if (immediate) log.line("ack step " + name);
     if (page % 3 == 0) pay(attempt, log, page);
-    // Only now is the page done: a resumed attempt asks for its effect again.
+    // Updated last, so that a resumed attempt asks for its effect again.
     attempt.update_state({{"page", page}, {"last", name}});
     if (page % 4 == 0) {
       const auto label = attempt.checkpoint("label " + std::to_string(page));
@@ -60,7 +60,7 @@ int run_victim(const VictimOptions& options) {
     std::fprintf(stderr, "open: %s\n", opened.error().detail.c_str());
     return 2;
   }
-  // Counted from 1 over all records; 0 kills nobody.
+  // Counted from 1 over all records; 0 kills nothing.
   const auto chosen = [kill_at = options.kill_at, seen = std::uint64_t{0}](const Record&) mutable {
     return ++seen == kill_at;
   };

@@ -9,9 +9,9 @@ namespace triage::test {
 
 struct VictimOptions {
   std::string database{};
-  std::string side_log{};           // What the outside world saw and was promised, one line each.
+  std::string side_log{};           // What the outside world saw and was promised, line by line.
   std::string mode = "background";  // Or immediate, deferred.
-  std::uint64_t kill_at = 0;        // KillingStore's record; 0: nobody is killed.
+  std::uint64_t kill_at = 0;        // KillingStore's record; 0: no kill.
   bool after_commit = false;
   bool resume = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The process that the campaign over the stores harms, as it looks from outside.
+// The writer process of the store campaign, as seen from outside.
 
 #include "store_writer.hpp"
 
@@ -19,7 +19,7 @@ extern char** environ;
 
 namespace triage::test {
 
-// A process that writes, and what it says.
+// A writing process and its reports.
 class Writer {
  public:
   explicit Writer(const WriterOrder& order) {
@@ -49,7 +49,7 @@ class Writer {
   }
   ~Writer() {
     if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);  // What it has started ends with it.
+      ::kill(pid_, SIGKILL);  // The processes it has started end with it.
       ::waitpid(pid_, nullptr, 0);
     }
     std::fclose(out_);
@@ -57,9 +57,9 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // To the process that writes.
+  // To the writing process.
   void send(int signal) const { ::kill(far_ > 0 ? far_ : pid_, signal); }
-  // The next line, without its end; empty: there is none any more.
+  // The next line without its end; empty at the end of the output.
   std::string line() {
     char* text = nullptr;
     std::size_t room = 0;

@@ -16,7 +16,7 @@ namespace {
 struct Traveller {
   Kit kit{};
   std::vector<std::string> world{};  // What happened outside, in order.
-  std::string broken{};              // The compensation that does not happen …
+  std::string broken{};              // The compensation that does not succeed …
   int times_broken = 1'000;          // … this many times.
   std::string doubtful{};            // The effect whose answer gets lost in the first attempt.
   int failing_attempts = 1;
@@ -103,7 +103,7 @@ TEST_CASE("a rollback undoes what happened after its target, newest first, and i
   using Generations = std::vector<std::pair<std::string, std::uint64_t>>;
   CHECK(traveller.generations ==
         Generations{{"flight", 1}, {"hotel", 1}, {"car", 1}, {"hotel", 2}, {"car", 2}});
-  CHECK(traveller.keys.size() == 7);  // Each call has an idempotency key of its own.
+  CHECK(traveller.keys.size() == 7);  // Each call has its own idempotency key.
   CHECK(traveller.kit.log->count(EventKind::compensation_started) == 2);
   CHECK(traveller.kit.log->count(EventKind::compensation_completed) == 2);
 }
@@ -166,7 +166,7 @@ TEST_CASE("a compensation that fails for good is reported beside the failure, no
   REQUIRE(result.error().failure()->notes.size() == 1);
   CHECK_THAT(result.error().failure()->notes[0], ContainsSubstring("hotel"));
   CHECK(traveller.kit.log->count(EventKind::compensation_failed) == 1);
-  // The others are undone all the same, and this one is still in place.
+  // The others are undone nevertheless, and this one is still in place.
   CHECK(traveller.world.back() == "undo flight");
   CHECK(traveller.status("hotel") == Status::completed);
   CHECK(traveller.status("flight") == Status::compensated);
@@ -303,14 +303,14 @@ TEST_CASE("a crash at every record of a run with compensations: each effect is u
     traveller.failing_attempts = 0;
     const auto resumed = traveller.run(action, traveller.options(crashed));
     if (inside) {
-      // Nobody knows, so nothing is done on a guess.
+      // The outcome is unknown, so nothing is done on a guess.
       CHECK_ERRC(Errc::in_doubt, resumed);
       ++in_doubt;
       continue;
     }
     REQUIRE_OK(resumed);
     CHECK(resumed.value() == 3);
-    // Both processes together: nothing is booked twice at a time, nothing undone twice.
+    // Over both processes: nothing is booked twice at the same time, nothing undone twice.
     std::map<std::string, int> standing;
     for (Sequence seq = 1; seq <= cut; ++seq) {
       const Record& record = reading.records[seq - 1];
@@ -390,7 +390,7 @@ TEST_CASE("a function without a name is lost with its process, and that is said"
   Traveller next;
   next.failing_attempts = 0;
   CHECK(next.run(RecoveryAction::abort("enough"), next.options(crashed)).value() == 3);
-  CHECK(next.world.empty());  // Still in place, and their results are given again.
+  CHECK(next.world.empty());  // Still in place, and their results are returned again.
   CHECK_THAT(next.kit.log->last(EventKind::compensation_failed).text,
              ContainsSubstring("register it by name"));
 }

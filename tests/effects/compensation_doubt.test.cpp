@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compensations of which nobody knows whether they happened.
+// Compensations whose outcome is unknown.
 #include "support/crashed.hpp"
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
@@ -92,7 +92,7 @@ TEST_CASE("a compensation that was cut off is made again only if it may be", "[c
     CHECK_ERRC(Errc::in_doubt, resumed);
     CHECK(calls == 1);
   } else {
-    CHECK_ERRC(Errc::aborted, resumed);  // What was decided is carried out to its end.
+    CHECK_ERRC(Errc::aborted, resumed);  // The decided action is completed.
     CHECK(calls == 2);
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("an effect is not repeated when it cannot be stored that its undoing f
   int booked = 0;
   int asked = 0;
   const auto undo = [] { throw std::runtime_error("no answer"); };
-  const auto settle = [&] {  // It did not happen, but the first time nobody can write that down.
+  const auto settle = [&] {  // It did not happen, but the first time that cannot be stored.
     if (++asked == 1) store->fail_between(store->operations() + 1, store->operations() + 1);
     return Reconciled::not_done();
   };

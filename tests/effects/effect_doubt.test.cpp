@@ -45,7 +45,7 @@ struct Payer {
         answers({RecoveryAction::retry()}), options};
     return agent.run_or_resume("r", "x");
   }
-  // What a look into the outside world says.
+  // The result of querying the outside world.
   Reconcile look() {
     return [this] { return paid > 0 ? Reconciled::done(100 + paid) : Reconciled::not_done(); };
   }
@@ -74,7 +74,7 @@ TEST_CASE("an effect in doubt that did not happen is settled by reconcile, and r
   CHECK(payer.run().value() == 101);
   CHECK(payer.paid == 1);
   CHECK(payer.kit.log->last(EventKind::effect_reconciled).number == 0);
-  // The same generation has the same idempotency key, so that a late twin can be recognised.
+  // The same generation has the same idempotency key, so that a late duplicate is recognised.
   REQUIRE(payer.keys.size() == 2);
   CHECK(payer.keys[0] == payer.keys[1]);
   CHECK(payer.keys[0].size() == 64);
@@ -190,18 +190,18 @@ TEST_CASE("one key stands for one set of arguments", "[effects]") {
           return attempt.try_effect("pay", arguments, [&] { return ++paid; });
         };
         CHECK(pay({{"order", 1}, {"amount", 5}}).value() == 1);
-        CHECK(pay({{"amount", 5.0}, {"order", 1U}}).value() == 1);  // The same, written otherwise.
+        CHECK(pay({{"amount", 5.0}, {"order", 1U}}).value() == 1);  // The same in other types.
         CHECK_ERRC(Errc::conflict, pay({{"order", 2}, {"amount", 5}}));
         CHECK_ERRC(Errc::conflict, attempt.try_effect("pay", [&] { return ++paid; }));
         CHECK_ERRC(Errc::invalid_argument, pay({{"order", std::nan("")}}));
-        // Another type than was recorded.
+        // A type other than the recorded one.
         CHECK_ERRC(Errc::conflict, attempt.try_effect("pay", {{"order", 1}, {"amount", 5}},
                                                       [&] { return std::string("x"); }));
       },
       answers({RecoveryAction::retry()}), kit.options()};
   REQUIRE_OK(agent.run("x", {.run_id = "r"}));
   CHECK(paid == 1);
-  // The arguments themselves are in no record.
+  // The arguments themselves are not in any record.
   const Journal journal = stored_journal(*kit.store, "r");
   CHECK(journal.effects().at("pay").arguments.size() == 64);
 }
@@ -358,7 +358,7 @@ TEST_CASE("effects of several threads, each with functions of its own, are all u
                   key,
                   [&] {
                     ++done;
-                    return std::nan("");  // Cannot be stored: reconcile says what it should be.
+                    return std::nan("");  // Cannot be stored; reconcile provides the value.
                   },
                   {.reconcile =
                        [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Effects: at most once in the life of a run.
+// Effects: at most once per run.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("an exception from an effect leaves it in doubt and the run says so", 
   CHECK(kit.classifier->calls == 1);  // The first attempt's timeout; the doubt is not classified.
   CHECK(kit.log->count(EventKind::effect_in_doubt) == 2);
   CHECK(kit.store->run("r").value().status == RunStatus::escalated);
-  // It is still in doubt for whoever resumes.
+  // It is still in doubt for a later resume.
   CHECK_ERRC(Errc::in_doubt, agent.resume_run("r"));
   CHECK(paid == 1);
 }
@@ -154,7 +154,7 @@ TEST_CASE("a call that did not happen says nothing about the one before it", "[e
   CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
   CHECK(stored_journal(*kit.store, "r").effect("pay").status == EffectState::Status::intended);
   CHECK(agent.fork(to_string(kit.store->checkpoints("r").value().at(0).id)).value() == 3);
-  CHECK(keys.size() == 1);  // Also in a branch: the other side knows it again.
+  CHECK(keys.size() == 1);  // Also in a branch, so that the other side recognises it.
 }
 
 TEST_CASE("an effect whose result cannot be stored is in doubt, and has run", "[effects]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The crawl agent as its users run it: a process of its own, on a site that fails.
+// The crawl agent as its users run it: in its own process, on a site that fails.
 #include "site/faulty_site.hpp"
 #include "support/program.hpp"
 #include "support/result.hpp"
@@ -47,7 +47,7 @@ int sent_again(const site::FaultySite& server) {
   return pages;
 }
 
-// Starts the agent and kills it with SIGKILL once it was sent so many pages.
+// Starts the agent and kills it with SIGKILL once it was sent this many pages.
 void start_and_kill(const std::vector<std::string>& arguments, const site::FaultySite& server,
                     int after_pages) {
   std::vector<char*> argv;
@@ -90,7 +90,7 @@ TEST_CASE("on a failing site the agent finishes with the same report, no page re
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     INFO("seed " << seed);
     const std::string run = "seed-" + std::to_string(seed);
-    // Many more faults than the demonstration has.
+    // Many more faults than in the demonstration.
     const site::FaultySite server(pages, seed, 0.15);
     const Json summary = summary_of(run_program(command(server, folder, "triage", run)));
     INFO(show(summary));
@@ -129,9 +129,9 @@ TEST_CASE("an agent killed with SIGKILL goes on where it stood, and nothing is s
     CHECK(summary["finished"] == true);
     CHECK(summary["resumed_at_step"] > 0);
     CHECK(summary["pages"] == max_pages);
-    // Only a page that was under way when the process died.
+    // Only a page that was in transit when the process died.
     CHECK(sent_again(server) <= 1);
-    // Asked once more, it answers from the record, without the site.
+    // Asked once more, it answers from its record, without the site.
     const int sent = server.total_sent();
     CHECK(summary_of(run_program(arguments))["attempts"] == 0);
     CHECK(server.total_sent() == sent);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The site that the demonstration runs on: its faults are a function of the seed, and it has pages.
+// The demonstration's site: its faults are a function of the seed, and it serves pages.
 #include "site/faulty_site.hpp"
 
 #include "support/catch.hpp"
@@ -20,7 +20,7 @@ TEST_CASE("the faults of a seed are always the same, and seeds differ", "[exampl
     seen.insert(one.fault);
     CHECK(site::planned_fault(0, request, 0.05).fault == site::Fault::none);
   }
-  CHECK(seen.size() == 6);  // All five faults, and none.
+  CHECK(seen.size() == 6);  // All five faults, and no fault.
   CHECK(faults > 60);
   CHECK(faults < 140);
   CHECK(different > 100);

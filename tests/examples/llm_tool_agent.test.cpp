@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The LLM tool loop on a server that provokes one kind of failure after another: the run finishes,
-// the right decision was taken, and nothing happened twice.
+// the decision was right, and nothing happened twice.
 #include "tool_loop/agent.hpp"
 
 #include "support/kit.hpp"
@@ -47,7 +47,7 @@ ServerAnswer refuses(int status, const std::string& code, const std::string& tex
 
 const Json note = call("c1", "save_note", R"({"title": "sum", "text": "42 words"})");
 
-// A folder with a file, a server with a script, and what became of a run on them.
+// A folder with a file, a scripted server, and the result of a run on them.
 struct Scene {
   explicit Scene(std::vector<ServerAnswer> script) : server(std::move(script)) {
     std::ofstream(folder.file("a.txt")) << "one two three";
@@ -55,7 +55,7 @@ struct Scene {
              .model = "test-model",
              .api_key = "sk-test",
              .tools = tool_loop::make_tools(folder.path())};
-    // Counts how often each tool really runs.
+    // Counts how often each tool is executed.
     for (tool_loop::Tool& tool : setup.tools) {
       tool.run = [this, name = tool.promise.name, run = tool.run](const Json& in,
                                                                   Attempt& attempt) {
@@ -149,7 +149,7 @@ TEST_CASE("a tool that does not exist: the model is told which ones do, and goes
   CHECK(scene.finished);
   CHECK(scene.decisions == Decisions{"wrong_tool_called -> rollback"});
   CHECK(scene.server.requests().size() == 4);
-  // The bad call is not in the conversation; a note about it is, once.
+  // The conversation has no bad call, but one note about it.
   const Json told = scene.messages(2);
   REQUIRE(told.size() == 4);
   CHECK(told[1]["tool_calls"][0]["id"] == "c1");
@@ -160,8 +160,8 @@ TEST_CASE("a tool that does not exist: the model is told which ones do, and goes
 }
 
 TEST_CASE("a side effect in the message of a broken call happens once", "[examples][llm]") {
-  // The model saves a note and calls a tool that is not there, in one message; asked again, it
-  // saves the same note under another call id.
+  // The model saves a note and calls a non-existent tool in one message; asked again, it saves the
+  // same note under another call id.
   Json again = note;
   again["id"] = "other";
   Scene scene({calls({note, call("c2", "no_such_tool", "{}")}), calls({again}), says("done")});
@@ -222,7 +222,7 @@ TEST_CASE("a context that is too long is shortened, and the conversation goes on
   CHECK(length(2) < 20'100);
   CHECK(length(3) < 10'200);
   CHECK(scene.messages(3).size() == 4);
-  CHECK(scene.messages(3)[2] == scene.messages(1)[2]);  // What was short stays as it is.
+  CHECK(scene.messages(3)[2] == scene.messages(1)[2]);  // Short results stay unchanged.
   CHECK(scene.tool_runs == std::map<std::string, int>{{"read_file", 1}, {"save_note", 1}});
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("a rate limit is waited out for as long as the server says", "[example
   REQUIRE(scene.clock->waits.size() == 2);
   CHECK(scene.clock->waits[0] == std::chrono::seconds(20));
   CHECK(scene.clock->waits[1] <= std::chrono::seconds(1));
-  // The very same question again: nothing was lost, nothing was done again.
+  // The same question again: nothing was lost or repeated.
   CHECK(scene.messages(2) == scene.messages(1));
   CHECK(scene.messages(3) == scene.messages(1));
   CHECK(scene.tool_runs == std::map<std::string, int>{{"save_note", 1}});
@@ -271,14 +271,14 @@ TEST_CASE("odd responses: fields that are null, an error page, a message without
   CHECK(scene.decisions == Decisions{"external_fault -> rollback", "external_fault -> rollback",
                                      "schema_mismatch -> rollback",
                                      "context_overflow -> rollback"});
-  CHECK(scene.trajectory.size() == 4);  // Every call of the model that failed is a step.
+  CHECK(scene.trajectory.size() == 4);  // Every failed model call is a step.
 }
 
 TEST_CASE("a call of a tool that is none is told to the model", "[examples][llm]") {
   const Json nameless{{"id", "c1"}, {"type", "function"}, {"function", {{"arguments", "{}"}}}};
   const Json without_id{{"function", {{"name", "count_words"}, {"arguments", "{}"}}}};
   Json as_json = call("c2", "count_words", "{}");
-  as_json["function"]["arguments"] = {{"text", "one two"}};  // Not as a text, as it should be.
+  as_json["function"]["arguments"] = {{"text", "one two"}};  // Not a text, as it should be.
   Scene scene({calls({nameless}), calls({without_id}), calls({as_json}), says("ok")});
   REQUIRE_OK(scene.run());
   CHECK(scene.decisions == Decisions{"schema_mismatch -> rollback", "schema_mismatch -> rollback"});
@@ -392,7 +392,7 @@ TEST_CASE("the program answers, tells of its recoveries, and refuses wrong optio
   CHECK(printed.out == "fine\n");
   CHECK_THAT(printed.error,
              ContainsSubstring("wrong_tool_called (tool_not_in_manifest): rollback"));
-  // Once more: the recorded result, without asking anybody.
+  // Once more: returns the recorded result without asking anyone.
   CHECK(run_program(arguments).out == "fine\n");
   CHECK(server.requests().size() == 2);
   CHECK(run_program({LLM_TOOL_AGENT, "--model", "m", "task"}).status == 2);

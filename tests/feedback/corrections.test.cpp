@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labelled failures: from a run to a line of a file, and back.
+// Labelled failures: from a run to a line of a file and back.
 #include "triage/corrections.hpp"
 
 #include "support/kit.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("a correction that was appended is read back as it was", "[corrections
   const TempFolder folder;
   const Corrections file(folder.file("c.jsonl"));
   REQUIRE_OK(file.append(correction("no tool \"x\"\nin the list")));
-  REQUIRE_OK(file.append(correction("caf\xE9")));  // No UTF-8.
+  REQUIRE_OK(file.append(correction("caf\xE9")));  // Not UTF-8.
   const auto reading = file.read();
   REQUIRE_OK(reading);
   CHECK(reading.value().problems.empty());
@@ -130,7 +130,7 @@ TEST_CASE("a bad line is named, and the rest is not lost", "[corrections]") {
       << good;
   const auto reading = Corrections(path).read();
   REQUIRE_OK(reading);
-  CHECK(reading.value().rows.size() == 3);  // A time that is none counts as not given.
+  CHECK(reading.value().rows.size() == 3);  // An invalid time counts as not given.
   CHECK(reading.value().rows.back().line == 14);
   const auto& problems = reading.value().problems;
   REQUIRE(problems.size() == 10);
@@ -174,7 +174,7 @@ TEST_CASE("a line that cannot be written in full is taken back", "[corrections]"
   CHECK(read_text(file.path()) == before);
 }
 
-// A lock belongs to an opened file, so threads that open it meet like processes.
+// A lock belongs to an open file, so threads that each open it compete like processes.
 TEST_CASE("several may append at once, and no line is torn", "[corrections]") {
   const TempFolder folder;
   const std::string path = folder.file("c.jsonl");
@@ -257,7 +257,7 @@ TEST_CASE("what caused a failure is in its correction, the innermost causes", "[
   CHECK(causes[3].text.starts_with("no tool \"fetsh\""));
   CHECK(causes[3].text.size() == 4'000);
   CHECK(causes[3].exception_type == "std::runtime_error");
-  // So it is if somebody writes more of them by hand.
+  // The same if somebody adds them by hand.
   const TempFolder folder;
   std::ofstream(folder.file("c.jsonl"))
       << R"({"text": "x", "origin": "a", "label": "crashed", "causes": [{"text": "1"}, {"text": "2"},)"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // libFuzzer target: no bytes make the classifier, the reader of its lines or the checks of a
-// contract crash, hang or answer what is no answer. Built with TRIAGE_BUILD_FUZZERS (clang). Its
+// contract crash, hang or give an invalid answer. Built with TRIAGE_BUILD_FUZZERS (clang). Its
 // seeds run as an ordinary test.
 #include "fuzz/classify.hpp"
 

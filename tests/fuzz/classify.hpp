@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What must hold for any bytes that the classifier is given, as a text and as a line of
-// `triage classify`, and bytes to begin with.
+// The invariants for any bytes given to the classifier, as a text and as a line of `triage
+// classify`, and seeds.
 
 #include "failure_json.hpp"
 #include "fuzz/hostile_failures.hpp"
@@ -15,8 +15,8 @@
 
 namespace triage::test {
 
-// A line of a failure whose steps are hostile begins so; then come the number of the shape, its
-// size in units of 1 KB, both one byte, and what it is made of.
+// Prefix of a failure whose steps are hostile, followed by the number of the shape, its size in
+// units of 1 KB (one byte each), and its material.
 inline constexpr std::string_view hostile_seed = "hostile:";
 
 inline std::optional<HostileFailure> read_hostile(std::string_view bytes) {
@@ -27,8 +27,8 @@ inline std::optional<HostileFailure> read_hostile(std::string_view bytes) {
   return hostile_shapes[shape].make(size, bytes.substr(2));
 }
 
-// Classifies `bytes` in every way. Aborts if an answer is no answer or another the second time: a
-// fuzzer's way to say so.
+// Classifies `bytes` in every way. Aborts, which a fuzzer reports, if an answer is invalid or
+// differs the second time.
 inline void classify_and_check(std::string_view bytes) {
   const auto answer = [](const ClassifierInput& input) {
     const std::string line = cli::classification_line(default_classifier()->classify(input));

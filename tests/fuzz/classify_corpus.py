@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the fuzzer of the classifier begins with: files into FOLDER, and FOLDER.dict.
+"""Writes the seeds of the classifier's fuzzer into FOLDER, and its dictionary into FOLDER.dict.
 
 Usage: classify_corpus.py FOLDER FAILURES.jsonl...
 """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Failures of any size that make a careless search take the product of two lengths: long errors,
-// many steps, many links between them. The fuzzer, a test and a benchmark share them.
+// Failures of any size for which a careless search takes quadratic time: long errors, many steps,
+// many links between them. Shared by the fuzzer, a test and a benchmark.
 
 #include "triage/classifier.hpp"
 #include "triage/step.hpp"
@@ -22,7 +22,7 @@ struct HostileFailure {
   Json result{};
 };
 
-// Of about `bytes` bytes, most of them made of `piece`, which is not empty.
+// About `bytes` bytes, mostly repetitions of `piece`, which is not empty.
 struct HostileShape {
   const char* name;
   HostileFailure (*make)(std::size_t bytes, std::string_view piece);
@@ -52,8 +52,8 @@ inline HostileFailure newest_errors_almost_in_text(std::size_t bytes, std::strin
   return made;
 }
 
-// Every input and result has its most values, and none of them is in the text, which tells of
-// something missing.
+// Every input and result has the maximum number of values, none of which is in the text, which
+// reports something missing.
 inline HostileFailure values_that_are_not_named(std::size_t bytes, std::string_view piece) {
   HostileFailure made{.failure = {.text = repeated(piece, bytes / 100) + " does not exist"}};
   const std::string value = repeated(piece, std::min<std::size_t>(bytes / 32'768, 120));

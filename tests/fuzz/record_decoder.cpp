@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer target: no bytes make the record decoder crash, hang, or accept what it would not write
-// the same way again. Built with TRIAGE_BUILD_FUZZERS (clang). Its seeds run as an ordinary test.
+// libFuzzer target: no bytes make the record decoder crash, hang, or accept what it would encode
+// differently. Built with TRIAGE_BUILD_FUZZERS (clang). Its seeds run as an ordinary test.
 #include "fuzz/record_decoder.hpp"
 
 #include <cstddef>

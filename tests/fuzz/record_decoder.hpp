@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What must hold for any bytes that the record decoder is given, and bytes to begin with.
+// The invariants for any bytes given to the record decoder, and seeds.
 
 #include "triage/record.hpp"
 
@@ -12,8 +12,8 @@
 
 namespace triage::test {
 
-// Decodes `bytes` in every way. What is accepted must come back the same after another round.
-// Aborts if it does not: a fuzzer's way to say so.
+// Decodes `bytes` in every way. Aborts, which a fuzzer reports, unless accepted input survives
+// another round unchanged.
 inline void decode_and_check(std::string_view bytes) {
   if (const auto json = detail::decode_cbor(bytes)) {
     std::string again;
@@ -39,7 +39,7 @@ inline void decode_and_check(std::string_view bytes) {
   }
 }
 
-// One input of each form, and some that must be refused.
+// One input of each form, and some that must be rejected.
 inline std::vector<std::string> decoder_seeds() {
   std::vector<std::string> seeds{"",         "\xa0",         "\x80",     "\x18\x18",     "\xf4",
                                  "\xf6",     "\xf7",         "\x5f\xff", "\xfb\x7f\xf0", "\x9f\xff",

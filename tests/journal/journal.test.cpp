@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The journal: which positions there are, and what is in them. Folding: see
-// property/journal.test.cpp.
+// The journal: its positions and their contents. Folding is tested in property/journal.test.cpp.
 #include "triage/journal.hpp"
 
 #include "support/result.hpp"
@@ -174,7 +173,7 @@ TEST_CASE("a record whose body cannot be read is damage, whatever comes after it
   reading.records.push_back(Journal("r").add(RecordKind::run_started, now,
                                              Json{{"task", "t"}, {"auto_checkpoint", true}}));
   live.change_state({{"lost", 1}}, now);
-  const auto body = GENERATE(std::string("\xff"), std::string("\x01"));  // No CBOR; no object.
+  const auto body = GENERATE(std::string("\xff"), std::string("\x01"));  // Not CBOR; not an object.
   reading.records.emplace_back(2, RecordKind::state_changed, now,
                                std::make_shared<const std::string>(body));
   reading.records.push_back(live.change_state({{"kept", 1}}, now));
@@ -186,7 +185,7 @@ TEST_CASE("a record whose body cannot be read is damage, whatever comes after it
   const Journal folded = Journal::fold(reading).value();
   CHECK(folded.broken_at() == 2U);
   CHECK(folded.state().json() == Json::object());
-  // Effects are never rewound, so none behind the damage may be forgotten.
+  // Effects are never rewound, so none after the damage may be forgotten.
   REQUIRE(folded.effects().contains("pay"));
   CHECK(folded.effects().at("pay").status == EffectState::Status::completed);
 }
@@ -214,7 +213,7 @@ TEST_CASE("stored bodies with other types than ours are survived", "[journal]") 
 
 TEST_CASE("some kinds of records end the open checkpoint, some belong to it, the rest do neither",
           "[journal]") {
-  // Written out here, since the journal goes by the table that is tested.
+  // Listed here, because the journal uses the table under test.
   const std::set<RecordKind> ends{
       RecordKind::step,         RecordKind::attempt_started, RecordKind::failure_classified,
       RecordKind::action_taken, RecordKind::rolled_back,     RecordKind::suspended,
@@ -238,7 +237,7 @@ TEST_CASE("some kinds of records end the open checkpoint, some belong to it, the
     REQUIRE(journal.positions().size() == ends.count(rule.kind));
     if (ends.contains(rule.kind)) CHECK(journal.positions().front().seq == open);
     if (joins.contains(rule.kind)) CHECK(journal.latest().info.id.sequence == journal.last());
-    // What SQLite's reader of states goes by says the same.
+    // The table used by SQLite's reader of states agrees.
     CHECK((rule.checkpoint == detail::OnCheckpoint::joins) == joins.contains(rule.kind));
   }
   CHECK_FALSE(is_known(static_cast<RecordKind>(detail::record_rules.size() + 1)));

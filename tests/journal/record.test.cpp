@@ -104,10 +104,10 @@ TEST_CASE("a damaged record is taken for what its kind says only if that is cred
   for (int other = 1; other <= 24; ++other) {
     const auto stored = static_cast<RecordKind>(other);
     INFO(to_string(stored));
-    // However many bits of its kind are wrong, an intent is recognised.
+    // An intent is recognised however many bits of its kind are wrong.
     for (const RecordKind real : {RecordKind::effect_intended, RecordKind::compensation_intended}) {
       if (stored != real) CHECK(judged(real, stored, intent, -1) == real);
-      // Its body is damaged, too: it still is no step.
+      // Even with a damaged body it is not taken for a step.
       const auto both = judged(real, stored, intent, static_cast<int>(intent.size()) - 1);
       const bool of_effect =
           stored >= RecordKind::effect_intended && stored <= RecordKind::effect_withdrawn;
@@ -122,7 +122,7 @@ TEST_CASE("a damaged record is taken for what its kind says only if that is cred
   }
   CHECK(judged(RecordKind::step, RecordKind::step, step, static_cast<int>(step.size()) - 1) ==
         RecordKind::step);
-  CHECK_FALSE(judged(RecordKind::step, RecordKind::step, step, 0));  // It has lost its form.
+  CHECK_FALSE(judged(RecordKind::step, RecordKind::step, step, 0));  // It is no longer well-formed.
   CHECK_FALSE(judged(RecordKind::step, static_cast<RecordKind>(99), step, -1));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("any step comes back as it was", "[record]") {
     const auto decoded = detail::decode_step(encoded(step));
     REQUIRE_OK(decoded);
     REQUIRE(decoded.value() == step);
-    const auto as_map = detail::decode_cbor(encoded(step));  // The body is ordinary CBOR too.
+    const auto as_map = detail::decode_cbor(encoded(step));  // The body is also ordinary CBOR.
     REQUIRE_OK(as_map);
     REQUIRE(as_map.value().is_object());
   }

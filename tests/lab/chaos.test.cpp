@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Faults in calls: what they do, and that a seed says which.
+// Faults in calls: their effects, and that the seed determines them.
 #include "triage/lab/chaos.hpp"
 
 #include "triage/agent.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 std::string search(const std::string& what) { return "found " + what; }
 
-// An agent whose one tool the chaos stands in front of.
+// An agent whose only tool is called through the chaos.
 auto searcher(const Chaos& chaos) {
   return [chaos](const std::string& task, Attempt& attempt) {
     return chaos.call("search", attempt, [&] { return search(task); });
@@ -46,7 +46,7 @@ Result<std::string> run(const Chaos& chaos, int* attempts = nullptr) {
   return agent.run("pages");
 }
 
-// At which of a hundred visits of `site` something failed.
+// The failing visits of `site`, of a hundred.
 std::set<int> failing_visits(const Chaos& chaos, const char* site) {
   std::set<int> visits;
   for (int i = 1; i <= 100; ++i) {
@@ -104,7 +104,7 @@ TEST_CASE("which visits meet a fault depends on the seed and on nothing else", "
   const auto alone = failing_visits(one, "a");
   CHECK(alone.size() > 15);
   CHECK(alone.size() < 45);
-  // What other places do in between changes nothing.
+  // Calls at other places in between change nothing.
   const Chaos two{mix, {.seed = 7}};
   CHECK_FALSE(failing_visits(two, "b") == alone);
   CHECK(failing_visits(two, "a") == alone);

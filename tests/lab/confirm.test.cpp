@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Was the blamed step the cause? Re-runs with one change and without it.
+// Whether the blamed step was the cause: re-runs with one change and without it.
 #include "triage/lab/confirm.hpp"
 
 #include "triage/policies/retry.hpp"
@@ -20,8 +20,8 @@ using lab::Finding;
 
 namespace {
 
-// Plans, searches with what its state says, and pays. The plan's query is the mistake; a hint with
-// the right word or a good page helps, too.
+// Plans, searches for the query in its state, and pays. The plan's query is the mistake; a hint
+// with the right word or a good page also helps.
 struct Shop {
   int payments = 0;
   int searches = 0;
@@ -119,7 +119,7 @@ TEST_CASE("a hint and a repaired state are changes, too", "[confirm]") {
   scene.fail("owl");
   CHECK(scene.confirmed({.change = {.hint = "ask for owls"}}).finding == Finding::cause);
   CHECK(scene.confirmed({.change = {.hint = "be careful"}}).finding == Finding::not_shown);
-  // The page was asked for and recorded: another query changes nothing about that answer.
+  // The page was recorded, so another query does not change that answer.
   const auto state = scene.confirmed({.change = {.state = {{"query", "owls"}}}});
   CHECK(state.finding == Finding::not_shown);
   CHECK(state.changed.failed_alike == 20);
@@ -178,7 +178,7 @@ TEST_CASE("the failure of one attempt is asked about, and another checkpoint", "
   const auto second = lab::find_blame(*scene.store, "r");
   CHECK(second.value().attempt == 2);
   CHECK(first.value().checkpoint != second.value().checkpoint);
-  // The checkpoint holds what came before the step, and nothing of it.
+  // The checkpoint contains everything before the step, and nothing of it.
   const auto id = parse_checkpoint_id(second.value().checkpoint).value();
   CHECK(scene.store->load(id).value().trajectory.size() == 1);
   const auto found =

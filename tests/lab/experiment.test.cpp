@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Experiments: the same seeds under every condition, honest intervals, and going on after a kill.
+// Experiments: the same seeds under every condition, honest intervals, and resumption after a kill.
 #include "triage/lab/experiment.hpp"
 
 #include "triage/agent.hpp"
@@ -24,7 +24,7 @@ using lab::Sample;
 
 namespace {
 
-// Whether an agent survives three calls that fail at a rate, by policy.
+// Whether an agent survives three calls that fail at a given rate, by policy.
 Sample survive(const Condition& condition, std::uint64_t seed) {
   const lab::Chaos chaos{{.rules = {{.site = "call", .rate = std::stod(condition["rate"])}}},
                          {.seed = seed}};
@@ -63,7 +63,7 @@ TEST_CASE("conditions are compared over the same seeds, with intervals", "[lab][
   CHECK(all[0].condition.text() == "policy=none, rate=0");
   CHECK(all[3].condition.text() == "policy=retry, rate=0.2");
   CHECK(all[0].rate == 1.0);
-  CHECK(all[1].rate < 0.65);  // 0.8 to the third is 0.51.
+  CHECK(all[1].rate < 0.65);  // 0.8 cubed is 0.51.
   CHECK(all[1].interval.low < 0.512);
   CHECK(all[1].interval.high > 0.512);
   CHECK(all[3].rate > all[1].rate);
@@ -105,7 +105,7 @@ TEST_CASE("an experiment that was broken off goes on with what it has", "[lab][e
   CHECK(report.value().csv() == whole);
   CHECK(report.value().resumed > 200);
   CHECK(report.value().resumed + static_cast<std::uint64_t>(calls) - 1'000 == 600);
-  // Now it has finished, and its result is there.
+  // It has finished now, and its result is stored.
   const int before = calls;
   const auto again = lab::run_experiment(breaks, kept);
   CHECK(again.value().csv() == whole);

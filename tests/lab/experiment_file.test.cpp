@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Experiments of files: what a simulated agent comes to under each policy, and every mistake named.
+// Experiments from files: a simulated agent's results under each policy, and errors for mistakes.
 #include "triage/lab/experiment_file.hpp"
 
 #include "support/catch.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("an agent without faults does its steps once, at their price", "[lab][
 }
 
 TEST_CASE("an attempt that is told the right thing gets past its trouble", "[lab][experiment]") {
-  // Certain either way, if only the texts are understood.
+  // Certain in both cases, provided that the texts are understood.
   const auto report = report_of(R"({"experiment": "hints", "seeds": 60,
       "agent": {"steps": 3, "recovers": {"right_hint": 1, "wrong_hint": 0, "no_hint": 0}},
       "policies": ["blind_retry", {"told": {"wrong_tool_called": "replan", "default": "escalate"}}],
@@ -77,7 +77,7 @@ TEST_CASE("real stores are refused where nobody can make one", "[lab][experiment
 }
 
 TEST_CASE("a hint for something else does not help like the right one", "[lab][experiment]") {
-  // The failure is taken for a timeout, so that its hint is a wrong one.
+  // The failure is classified as a timeout, so its hint is wrong.
   const auto report = report_of(R"({"experiment": "wrong", "seeds": 20,
       "agent": {"steps": 3, "recovers": {"right_hint": 1, "wrong_hint": 0, "no_hint": 0}},
       "policies": [{"hopeful": {"default": {"strategy": "retry", "hint": "wait"},
@@ -125,7 +125,7 @@ TEST_CASE("an effect under kills happens twice unless it is wrapped", "[lab][exp
   CHECK(figure(report, 0, "doubled") > 0.2);
   CHECK(report.conditions[0].rate == 1.0);
   CHECK(figure(report, 1, "doubled") == 0);
-  CHECK(report.conditions[1].rate < 0.9);  // Nobody can say whether it happened.
+  CHECK(report.conditions[1].rate < 0.9);  // Whether it happened is unknown.
   CHECK(figure(report, 2, "doubled") == 0);
   CHECK(report.conditions[2].rate == 1.0);
 }
@@ -140,7 +140,7 @@ TEST_CASE("what goes wrong silently is restored from before it, or it stays", "[
   CHECK(report.conditions[0].rate == 0.0);  // The wrong state is restored again and again.
   CHECK(report.conditions[2].rate == 1.0);
   CHECK(figure(report, 3, "correct") == 0.0);
-  CHECK(report.conditions[3].rate == 1.0);  // Nobody noticed.
+  CHECK(report.conditions[3].rate == 1.0);  // The fault went unnoticed.
 }
 
 TEST_CASE("the same seed gives the same sample, whatever ran before", "[lab][experiment]") {
@@ -207,7 +207,7 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {}})") ==
         "vary is {}; allowed is one or more keys, such as agent.steps, each with a list of values");
   CHECK(problem("[]") == "the document is []; it must be an object");
-  // All of them at once.
+  // All mistakes at once.
   const std::string both = problem(R"({"experiment": "x", "policies": ["none"], "seeds": 0,
                                        "budgets": [{"a": {"max_attempts": 0}}]})");
   CHECK_THAT(both, ContainsSubstring("budgets[0].a.max_attempts is 0; allowed is 1 to 1000000\n") &&

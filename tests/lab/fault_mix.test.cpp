@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mixes as values and in files: what is wrong with one is said with its place and what is allowed.
+// Mixes as values and in files: errors name the place and the allowed values.
 #include "triage/lab/chaos.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The proxy of `triage chaos`, between a client and a server that are written by hand.
+// The proxy of `triage chaos` between a hand-written client and server.
 #include "triage/lab/http_proxy.hpp"
 
 #include "http_faults.hpp"
@@ -24,13 +24,13 @@ namespace {
 
 const Patience patience{.timeout = std::chrono::seconds(20)};
 
-// Gives every request one answer, and keeps what it was asked.
+// Gives every request the same answer and keeps the requests.
 class Server {
  public:
   explicit Server(const std::string& body)
       : Server(As{"HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
                   body}) {}
-  // Answers exactly with that.
+  // Sends exactly this answer.
   struct As {
     std::string answer{};
   };
@@ -72,7 +72,7 @@ class Server {
   std::thread thread_{};
 };
 
-// Everything that comes back until the connection ends.
+// Everything received until the connection ends.
 std::string ask(const std::string& proxy, const std::string& request) {
   auto socket = lab::detail::connect_to("127.0.0.1", proxy.substr(proxy.rfind(':') + 1), patience);
   REQUIRE(socket);

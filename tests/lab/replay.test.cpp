@@ -32,7 +32,7 @@ FailurePolicy waiting(Duration delay, int attempts = 4) {
   return policy;
 }
 
-// Two 503s, a wrong tool, and a success; 100 tokens an attempt.
+// Two 503s, a wrong tool, and a success; 100 tokens per attempt.
 ScriptedAgent two_faults_and_a_wrong_tool() {
   ScriptedAgent script;
   const Usage each{.input_tokens = 60, .output_tokens = 40};
@@ -69,7 +69,7 @@ TEST_CASE("the policy of a run would decide as it did", "[lab][replay]") {
   const FailurePolicy policies[] = {
       waiting(2s), FailurePolicy().otherwise(retry_with_backoff({.max_attempts = 9})),
       FailurePolicy().on(FailureType::external_fault, retry()).otherwise(escalate("Ask.")),
-      // Nothing to go back to: the run escalates, as it would again.
+      // Without a target the run escalates, as it would again.
       FailurePolicy().otherwise(rollback({.label = "nowhere"})), waiting(0s, 50)};
   for (const FailurePolicy& policy : policies) {
     const auto reading = stored(two_faults_and_a_wrong_tool(), policy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Simulated worlds: the same seed, the same course; what is violated is found and shortened.
+// Simulated worlds: the same seed gives the same course; violations are found and reduced.
 #include "triage/lab/simulation.hpp"
 
 #include "triage/policies/retry.hpp"
@@ -27,7 +27,7 @@ FailurePolicy keep_trying() {
   return FailurePolicy().otherwise(retry({.max_attempts = 5, .delay = 1s}));
 }
 
-// Three processes with two runs each. `careful`: pays as an effect; else as it comes.
+// Three processes with two runs each. `careful`: pays in an effect, otherwise without one.
 void pay(World& world, bool careful) {
   auto& paid = world.make<std::map<std::string, int>>();
   for (int i = 0; i < 3; ++i) {

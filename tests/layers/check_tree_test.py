@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plants one violation after another in a temporary tree and expects each to be found, and alone."""
+"""Plants one violation after another in a temporary tree and expects each to be found, and nothing else."""
 import sys
 import tempfile
 from pathlib import Path
@@ -28,7 +28,7 @@ CLEAN = {
     "scripts/setup": "#!/bin/sh\n",
 }
 
-# file, text, what must be said about it
+# file, text, expected message
 PLANTED = [
     ("include/triage/result.hpp", HEADER + '#include "triage/policy.hpp"\n', "higher floor"),
     ("include/triage/policy.hpp", HEADER + '#include "triage/agent.hpp"\n', "higher floor"),

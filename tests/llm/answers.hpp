@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a model server sends back, in both protocols.
+// A model server's responses in both protocols.
 
 #include "support/scripted_server.hpp"
 #include "triage/json.hpp"

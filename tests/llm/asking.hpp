@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Short ways to ask a language model that a test plays itself.
+// Helpers to ask a language model that the test itself plays.
 
 #include "answers.hpp"
 #include "support/result.hpp"
@@ -51,7 +51,7 @@ inline void check_abstained(const Classification& found, const std::string& why)
   CHECK_THAT(found.evidence[0].detail, !ContainsSubstring("sk-very"));
 }
 
-// The JSON between <failure> and </failure>, each of which stands there once.
+// The JSON between <failure> and </failure>, which must each occur once.
 inline Json quoted_failure(const ServerRequest& request) {
   const Json body = Json::parse(request.body);
   const std::string user = body["messages"].back()["content"];

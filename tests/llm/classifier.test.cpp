@@ -132,7 +132,7 @@ TEST_CASE("a model that never answers costs no more than the time it was given",
 
 TEST_CASE("a cancelled run does not wait for the model", "[llm]") {
   std::stop_source stop;
-  // The stop comes while the call is under way.
+  // The stop arrives during the call.
   const ScriptedServer server([&](const ServerRequest&) {
     stop.request_stop();
     return ServerAnswer{.how = ServerAnswer::How::never};
@@ -147,7 +147,7 @@ TEST_CASE("a cancelled run does not wait for the model", "[llm]") {
     check_abstained(ask(patient, overloaded), "cancelled");
   }
   CHECK(server.requests().size() == 1);
-  // From now on nothing is sent at all.
+  // From now on nothing is sent.
   patient.stop_token = stop.get_token();
   check_abstained(ask(patient, overloaded), "cancelled");
   CHECK(server.requests().size() == 1);
@@ -212,7 +212,7 @@ TEST_CASE("a call that may have been served is booked as estimated, a refused on
   CHECK(spent_on({.how = ServerAnswer::How::never}) > 300);
   CHECK(spent_on({.status = 200, .body = "{}"}) > 300);
   CHECK(spent_on({.status = 429}) == 0);
-  // Usage that cannot be is not believed.
+  // Implausible usage is ignored.
   CHECK(spent_on({.body = R"({"usage": {"prompt_tokens": -5, "completion_tokens": 1e30}})"}) > 300);
 }
 

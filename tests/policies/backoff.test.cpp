@@ -122,7 +122,7 @@ TEST_CASE("a retry is never made before the time the other side named", "[polici
   for (const Duration named : {Duration(1s), Duration(31s), Duration(24h * 40)}) {
     CHECK(strategy(context_for(fault).retry_after(named).random(0.999)).delay == named);
   }
-  // A backoff that is longer anyway stays as it is; rubbish such as -1 asks for nothing.
+  // A longer backoff is unchanged; invalid values such as -1 are ignored.
   const Strategy plain = retry_with_backoff({.base_delay = 8s, .jitter = Jitter::none});
   CHECK(plain(context_for(fault).retry_after(1s)).delay == 8s);
   CHECK(plain(context_for(fault).retry_after(-1s)).delay == 8s);

@@ -84,7 +84,7 @@ TEST_CASE("enough probes that succeed close it, one that fails opens it again",
   REQUIRE(second.kind == Kind::pass);
   CHECK(gate->enter(at(5s)).kind == Kind::refuse);
   gate->leave(at(6s), first.ticket, &success);
-  CHECK(gate->enter(at(6s)).kind == Kind::refuse);  // The permitted number counts in all.
+  CHECK(gate->enter(at(6s)).kind == Kind::refuse);  // The permitted number is a total.
   SECTION("closes") {
     gate->leave(at(6s), second.ticket, &success);
     CHECK(gate->state(at(6s)) == BreakerState::closed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A million random schedules: the breaker never sticks and never lets more probes pass.
+// A million random schedules: the breaker never gets stuck and never admits too many probes.
 #include "triage/policies/circuit_breaker.hpp"
 
 #include "policies/gates.hpp"
@@ -16,11 +16,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// What the breaker promised for the half-open phase that is under way.
+// The guarantees of the current half-open phase.
 struct Phase {
   BreakerState state = BreakerState::closed;
   std::int64_t since = 0;
-  std::set<std::uint64_t> admitted{};  // Tickets that were not given back.
+  std::set<std::uint64_t> admitted{};  // Tickets not given back.
 };
 
 struct Schedule {
@@ -29,7 +29,7 @@ struct Schedule {
   std::shared_ptr<Random> random;
 };
 
-// One schedule of calls, outcomes, lost permits and pauses. Returns what went wrong.
+// One schedule of calls, outcomes, lost permits and pauses. Returns the violation.
 std::string violation(std::uint64_t seed) {
   Schedule schedule(seed);
   std::int64_t now = 0;
@@ -73,7 +73,7 @@ std::string violation(std::uint64_t seed) {
       }
     }
   }
-  // Whatever happened, it lets somebody through again in time.
+  // Whatever happened, it admits a call again in time.
   now += lease + options.break_duration.count() / 1'000'000 + 1;
   now += options.break_duration.count() / 1'000'000;
   if (gate->enter(at(milliseconds(now))).kind != GateAnswer::Kind::pass) return "stuck";

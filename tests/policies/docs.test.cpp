@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// docs/policies.md promises what the library does: its documents are read, its code is compiled
-// here or in testing/decision_table.test.cpp.
+// docs/policies.md describes what the library does: its documents are parsed, and its code is
+// compiled here or in testing/decision_table.test.cpp.
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "triage/triage.hpp"
@@ -22,7 +22,7 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-// The fenced blocks of one language. Whole programs are marked, and built by the tests of the docs.
+// The fenced blocks of one language, without complete programs: other tests build those.
 std::vector<std::string> blocks(const std::string& language) {
   const std::string text = content("docs/policies.md");
   const std::string fence = "```" + language + "\n";
@@ -35,7 +35,7 @@ std::vector<std::string> blocks(const std::string& language) {
   return found;
 }
 
-// Without indentation, so that code may stand deeper in a test than in the text.
+// Without indentation, so that code may be nested deeper in a test than in the text.
 std::string flat(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
@@ -46,7 +46,7 @@ std::string flat(const std::string& text) {
   return out;
 }
 
-// The example of the beginning, in C++.
+// The introductory example in C++.
 triage::FailurePolicy first_example() {
   triage::FailurePolicy policy;
   policy.on(triage::FailureType::external_fault, triage::retry_with_backoff({.max_attempts = 5}))

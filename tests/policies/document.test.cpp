@@ -40,7 +40,7 @@ TEST_CASE("a document has strategies, gates and a budget", "[policies][document]
   REQUIRE_OK(made);
   const PolicyDocument& document = made.value();
   REQUIRE(document.gates.size() == 4);
-  CHECK(document.gates[0]->name() == "circuit_breaker");  // What waits is asked last.
+  CHECK(document.gates[0]->name() == "circuit_breaker");  // Waiting gates are asked last.
   CHECK(document.gates[3]->name() == "rate_limiter");
   REQUIRE(document.budget);
   CHECK_ERRC(Errc::exhausted, document.budget->reserve({.cost_usd = 3.0}));

@@ -35,7 +35,7 @@ class CountingClock final : public Clock {
   int wall_read = 0;
 };
 
-// Notes in a common log who is entered and left, and when.
+// Logs entries and exits of all gates together, with times.
 class NotingGate final : public Gate {
  public:
   NotingGate(std::string name, std::vector<std::string>& log, bool wall)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whatever way a failure names a time, nothing is called before it: each row of named_times.tsv
-// goes through an agent on the simulated clock.
+// However a failure names a time, no call comes before it: each row of named_times.tsv goes through
+// an agent on the simulated clock.
 #include "support/catch.hpp"
 #include "support/flaky_store.hpp"
 #include "triage/agent.hpp"
@@ -63,7 +63,7 @@ std::vector<Row> read_rows() {
   return rows;
 }
 
-// How long after the failure the next call came.
+// The time from the failure to the next call.
 Duration second_call(const Row& row, FailurePolicy policy, AgentOptions options,
                      std::size_t* suspensions = nullptr) {
   const auto clock = std::make_shared<SimulatedClock>();
@@ -94,7 +94,7 @@ Duration second_call(const Row& row, FailurePolicy policy, AgentOptions options,
   return calls[1] - calls[0];
 }
 
-// Rounding up to full seconds, and to the next millisecond of a suspension, is no delay.
+// Rounding up to full seconds, and to the next millisecond of a suspension, is not a delay.
 constexpr Duration most_late = 1'002ms;
 
 void check_rows(const std::function<Duration(const Row&)>& second) {

@@ -29,7 +29,7 @@ TEST_CASE("a burst may start at once after a pause", "[policies][limiter]") {
   for (int millisecond = 0; millisecond < 1000; ++millisecond) {
     if (gate->enter(at(std::chrono::milliseconds(millisecond))).kind == Kind::pass) ++passed;
   }
-  CHECK(passed == 7);  // Ten in the second, those of the burst included.
+  CHECK(passed == 7);  // Ten in the second, including those of the burst.
 }
 
 TEST_CASE("who would wait too long is refused", "[policies][limiter]") {
@@ -83,7 +83,7 @@ TEST_CASE("a second has never more starts than permits, whatever their number",
     if (gate->enter(request).kind == Kind::pass) ++passed;
   }
   CHECK(passed <= permits);
-  CHECK(passed >= permits * 98 / 100);  // It is asked in steps that do not fit all intervals.
+  CHECK(passed >= permits * 98 / 100);  // The polling step does not divide all intervals.
 }
 
 TEST_CASE("bursts do not cost rate", "[policies][limiter]") {

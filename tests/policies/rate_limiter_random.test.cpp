@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random rates, bursts, clocks and numbers of keys against a count of every window.
+// Random rates, bursts, clocks and numbers of keys, compared with a count over every window.
 #include "policies/gates.hpp"
 #include "support/catch.hpp"
 #include "triage/policies/rate_limiter.hpp"
@@ -27,7 +27,7 @@ struct Dice {
 
 using Starts = std::vector<std::int64_t>;
 
-// A window that begins with a start and holds too many, if there is one.
+// Whether a window that begins with a start holds too many.
 bool exceeds(const Starts& starts, std::size_t permits, std::int64_t period) {
   for (std::size_t i = 0; i + permits < starts.size(); ++i) {
     if (starts[i + permits] - starts[i] < period) return true;
@@ -50,7 +50,7 @@ struct World {
     for (std::int64_t i = 1 + dice.below(3); i > 0; --i) keys.push_back(std::to_string(i));
   }
 
-  // One call. Returns what went wrong.
+  // One call. Returns the violation.
   std::string call() {
     const std::size_t process = static_cast<std::size_t>(dice.below(std::ssize(gates)));
     if (clocks_are_set && dice.one_in(40)) set_clock(process);
@@ -95,7 +95,7 @@ struct World {
     for (const auto& [who, starts] : of_process) {
       if (exceeds(starts, permits, options.period.count())) return "a process exceeds the rate";
     }
-    if (were_set) return {};  // Then every process keeps to the rate, but not all together.
+    if (were_set) return {};  // Then each process keeps to the rate, but not all together.
     for (const auto& [key, starts] : of_all) {
       if (exceeds(starts, permits, options.period.count())) return "all together exceed the rate";
     }

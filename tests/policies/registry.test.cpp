@@ -28,14 +28,14 @@ Result<FailurePolicy> read(const std::string& text) {
   return policy_from_text(text, built_in_strategies());
 }
 
-// The description of the strategy that a document gives to timeouts.
+// The description of a document's strategy for timeouts.
 std::string described(const std::string& strategy) {
   const auto policy = read("{\"timeout\": " + strategy + "}");
   if (!policy) return policy.error().detail;
   return policy.value().own(FailureType::timeout).description();
 }
 
-// A document, and what its error must mention: key, value, what is allowed.
+// A document, and what its error must mention: key, value, allowed values.
 struct BadDocument {
   std::string text;
   std::vector<std::string> mentions;

@@ -78,7 +78,7 @@ TEST_CASE("the manifest hint blames the critical step, and never a tool that exi
   CHECK_THAT(retry_with_tool_manifest()(context).hint, !ContainsSubstring("\"fetch\" does not"));
   CHECK_THAT(retry_with_tool_manifest()(context.critical_step(0)).hint,
              ContainsSubstring("\"fetsh\" does not exist"));
-  // An index beyond the trajectory, as a custom classifier may give, is not followed.
+  // An index beyond the trajectory, which a custom classifier may return, is ignored.
   CHECK(retry_with_tool_manifest()(context.critical_step(99)).kind == Kind::retry);
 }
 
@@ -134,8 +134,8 @@ TEST_CASE("the nearest tool is one that could have been meant", "[policies][mani
                                           .step({.action = "a", .tool_called = wrong}))
         .hint;
   };
-  // Swapped neighbours are one slip; the first of equals wins; what is nothing like it is not
-  // named.
+  // Swapped neighbours are one slip; the first of equal candidates wins; dissimilar names are not
+  // suggested.
   CHECK_THAT(hint("serach", {"serax", "search"}), ContainsSubstring("Did you mean \"search\"?"));
   CHECK_THAT(hint("fetch_c", {"fetch_a", "fetch_b"}), ContainsSubstring("mean \"fetch_a\"?"));
   CHECK_THAT(hint("launch_rocket", {"fetch", "search"}), !ContainsSubstring("Did you mean"));

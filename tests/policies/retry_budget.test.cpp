@@ -22,7 +22,7 @@ TEST_CASE("the AWS quota pays 14 for a transient retry and 5 for a throttled one
   throttled.after_reason = "rate_limited";
   CHECK(call(*gate, throttled, fault));
   CHECK(gate->tokens(at(0ms)) == 481);
-  CHECK(call(*gate, throttled, success));  // Its cost comes back.
+  CHECK(call(*gate, throttled, success));  // Its cost is refunded.
   CHECK(gate->tokens(at(0ms)) == 481);
   CHECK(call(*gate, at(0ms), success));
   CHECK(gate->tokens(at(0ms)) == 482);
@@ -69,7 +69,7 @@ TEST_CASE("processes on one key space share the budget", "[policies][budget]") {
 }
 
 TEST_CASE("a total outage is hardly multiplied", "[policies][budget]") {
-  // 100 clients of one process, each willing to try every second for a minute.
+  // 100 clients of one process, each trying every second for a minute.
   const auto gate = RetryBudget::create(grpc_retry_throttle()).value();
   int calls = 0;
   for (int client = 0; client < 100; ++client) calls += call(*gate, at(0ms), fault) ? 1 : 0;

@@ -58,7 +58,7 @@ TEST_CASE("backoff keeps growing inside a sequence", "[policies][sequence]") {
   const Strategy step = retry_with_backoff({.base_delay = 1s, .jitter = Jitter::none});
   const Strategy strategy = sequence({step, step, step});
   CHECK(strategy(context_for(type).after(2)).delay == 4s);
-  // Beyond the member's own limit of 5 attempts it waits as before its last one.
+  // Beyond the member's own limit of 5 attempts, the delay stays that of its last one.
   const Strategy longer = sequence({step, step, step, step, step, step});
   CHECK(longer(context_for(type).after(5)).delay == 8s);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recording live and folding what a store kept give the same journal, whatever was recorded.
+// Live recording and folding a stored journal give the same result for any records.
 #include "triage/journal.hpp"
 
 #include "support/catch.hpp"
@@ -11,7 +11,7 @@ using namespace triage;
 
 namespace {
 
-// As a store gives it back: encoded.
+// As a store returns it: encoded.
 Record stored(const Record& record) {
   auto bytes = std::make_shared<std::string>();
   record.encode_body(*bytes);
@@ -193,7 +193,7 @@ TEST_CASE("one record lost anywhere never changes what was recorded before it",
       for (std::size_t i = 0; i < folded.positions().size(); ++i) {
         const Sequence seq = folded.positions()[i].seq;
         if (seq > lost) break;
-        // One that was still open at the hole ends there; the others are what they were.
+        // A position open at the hole ends there; the others are unchanged.
         const auto same = program.live().find(seq);
         if (!same) continue;
         CHECK(folded.restore(i).state == program.live().restore(*same).state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rolling back to k restores exactly what was at k, for all k, over random runs with rollbacks in
-// them: through the public API, from the store, and by resume_run from every checkpoint.
+// Rolling back to k restores exactly the contents of k, for all k, over random runs with rollbacks:
+// through the public API, from the store, and by resume_run from every checkpoint.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -12,7 +12,7 @@ using namespace triage::test;
 
 namespace {
 
-// What was true at one checkpoint, kept in the simplest possible way.
+// The contents of one checkpoint, kept in the simplest possible way.
 struct Snapshot {
   Json state = Json::object();
   std::vector<std::string> steps{};
@@ -25,7 +25,7 @@ Snapshot seen(const State& state, const Trajectory& trajectory) {
   return now;
 }
 
-// Says what the checkpoints of a run must be, from what the callable did.
+// Derives a run's checkpoints from what the callable did.
 class Model {
  public:
   void step(const std::string& action) {
@@ -85,7 +85,7 @@ class RandomRun {
       case 5:
         return RecoveryAction::rollback(
             {.kind = RollbackTarget::Kind::back, .back = pick(6), .or_start = true});
-      default: {  // Any checkpoint at all, those of abandoned branches included.
+      default: {  // Any checkpoint, including those of abandoned branches.
         const auto all = store_->checkpoints("r").value();
         if (all.empty()) return RecoveryAction::retry();
         const auto& chosen = all[static_cast<std::size_t>(pick(static_cast<int>(all.size())))];
@@ -102,7 +102,7 @@ class RandomRun {
   std::string any_label() { return "label " + std::to_string(pick(3)); }
   std::string any_key() { return std::string(1, static_cast<char>('a' + pick(5))); }
 
-  // The attempt sees what was at the checkpoint that it was told of.
+  // The attempt sees the contents of the checkpoint that it was told of.
   void check_start(Attempt& attempt) {
     Snapshot expected;
     if (const Recovery* recovery = attempt.recovery()) {
@@ -198,7 +198,7 @@ void check_run(std::uint64_t seed, const std::shared_ptr<CheckpointStore>& store
   REQUIRE_OK(finished);
   REQUIRE(stored_snapshots(*store) == run.model().checkpoints());
 
-  // The same by resume_run from each of them, on the finished run.
+  // The same by resume_run from each of them on the finished run.
   const auto ids = store->checkpoints("r").value();
   Snapshot restored;
   FailurePolicy stop;

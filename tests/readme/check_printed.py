@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs the commands that a page prints together with their output, and compares the output.
 
-Usage: check_printed.py COMMAND PAGE. A block of the page counts if its first line begins with "$ " and some lines show
-output. All commands of a page run in one folder that holds the scripts of examples/, in their order. "…" in a printed line stands for anything, and a number
-with decimals for those that round to it. COMMAND is the built command, which is called `triage` there.
-Prints what differs and exits with 1 if something does, or if no block counts.
+Usage: check_printed.py COMMAND PAGE. A block of the page counts if its first line begins with "$ " and it shows some
+output. All commands of a page run in order in one folder with the scripts of examples/. "…" in a printed line matches
+anything, and a number with decimals matches those that round to it. COMMAND is the built command, called `triage` there.
+Prints the differences and exits with 1 if there are any, or if no block counts.
 """
 import os
 import re
@@ -31,7 +31,7 @@ def printed_blocks(page):
 
 
 def shows(printed, got):
-    """Whether the page's line shows what the command printed."""
+    """Whether the page's line matches the line printed by the command."""
     number = r"\d+\.\d+"
     form = "".join(f"({number})" if re.fullmatch(number, part) else ".*".join(map(re.escape, part.split("…")))
                    for part in re.split(f"({number})", printed))

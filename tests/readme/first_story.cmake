@@ -1,4 +1,4 @@
-# Runs the README's first example in an empty folder and checks what the README tells about it, with the commands it names.
+# Runs the README's first example in an empty folder and checks the README's account of it, with the commands it names.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 function(run)
@@ -14,7 +14,7 @@ if(NOT output STREQUAL "hello world, in attempt 2\n")
   message(FATAL_ERROR "the example printed: ${output}")
 endif()
 run(${COMMAND} checkpoint list checkpoints.db)
-# The id is cut in its middle where the table would be too wide, and understood like that.
+# Where the table would be too wide the id is shortened in the middle, and accepted in that form.
 if(NOT output MATCHES "\n([^ ]+) +greeter +finished")
   message(FATAL_ERROR "no finished run of the greeter: ${output}")
 endif()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What users of the reference library rely on, in our words: limits, classification, hooks,
-// concurrency, logs. The numbers are those of tests/reference/README.md.
+// concurrency, logs. The numbers refer to tests/reference/README.md.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -11,7 +11,7 @@ using namespace triage::test;
 
 namespace {
 
-// Fails for ever, at a price; each attempt takes a second.
+// Always fails, at a cost; each attempt takes a second.
 struct Endless {
   std::shared_ptr<ManualClock> clock{};
   std::shared_ptr<int> calls = std::make_shared<int>(0);
@@ -94,7 +94,7 @@ TEST_CASE("reference 38, 39: without any step the exception's own text is classi
   const TriageAgent agent{Endless{}, answers({RecoveryAction::escalate()}), kit.bare()};
   const auto result = agent.run("t");
   CHECK_ERRC(Errc::escalated, result);
-  CHECK(result.error().failure()->trajectory.empty());  // No step is invented for it.
+  CHECK(result.error().failure()->trajectory.empty());  // No step is invented.
   CHECK(result.error().failure()->type() == FailureType::external_fault);
   CHECK_THAT(result.error().failure()->text, ContainsSubstring("503"));
 }

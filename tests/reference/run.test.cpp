@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What users of the reference library rely on, in our words: runs, checkpoints, recovery actions.
-// The numbers are those of tests/reference/README.md.
+// The numbers refer to tests/reference/README.md.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -11,7 +11,7 @@ using namespace triage::test;
 
 namespace {
 
-// Fails in the first attempts; then returns how many steps and which state it had at its start.
+// Fails in the first attempts; then returns the number of steps and the state at its start.
 struct Worker {
   int failures = 1;
   std::shared_ptr<int> calls = std::make_shared<int>(0);
@@ -212,6 +212,6 @@ TEST_CASE("reference 31: an action is described by what is set in it", "[referen
   CHECK(describe(RecoveryAction::retry("look", std::chrono::milliseconds(1500))) ==
         "retry after 1.5 s (hint: look)");
   CHECK(describe(RecoveryAction::abort("no\nmore")) == "abort: no\\nmore");
-  // The reference takes a negative delay for none; here it stands, and the run says what is wrong.
+  // The reference treats a negative delay as none; here it is kept, and the run reports the error.
   CHECK(RecoveryAction::retry("", std::chrono::seconds(-1)).delay == std::chrono::seconds(-1));
 }

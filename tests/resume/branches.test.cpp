@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a branch takes along from its origin: keys of effects, and the state to start over from.
+// What a branch inherits from its origin: keys of effects, and the state to start over from.
 #include "effects/effects.hpp"
 #include "resume/durable.hpp"
 
@@ -18,7 +18,7 @@ using namespace triage::test;
 
 namespace {
 
-// A bank that knows charges by their idempotency key, and loses some of its answers.
+// A bank that recognises charges by idempotency key and loses some of its answers.
 struct Bank {
   std::set<std::string> charges{};
   int answers_lost = 0;
@@ -35,7 +35,7 @@ struct Bank {
   }
 };
 
-// Takes the key out of all records of effects, as a journal from before keys were recorded.
+// Removes the key from all records of effects, as in a journal from before keys were recorded.
 void forget_keys(CheckpointStore& store, const RunId& from, const RunId& to) {
   const JournalReading reading = store.read(from, {}).value();
   std::vector<Record> records;
@@ -52,7 +52,7 @@ void forget_keys(CheckpointStore& store, const RunId& from, const RunId& to) {
   REQUIRE_OK(store.release(lease));
 }
 
-// A store of save, load and latest, kept in memory: what outlives the process in a simple store.
+// A store of save, load and latest in memory: what a simple store keeps beyond the process.
 struct SavedRuns final : SimpleStore {
   std::map<std::string, SavedCheckpoint> by_id{};
   std::map<std::string, SavedCheckpoint> newest{};
@@ -115,10 +115,10 @@ TEST_CASE("a fork does not repeat an effect in doubt that happened in its origin
 
 TEST_CASE("no effect in doubt is undone by both its origin and a branch", "[fork]") {
   Kit kit;
-  std::map<std::string, int> charges;  // The bank: by key, each with a number of its own.
+  std::map<std::string, int> charges;  // The bank: by key, each with its own number.
   std::vector<int> refunds;
   bool line_breaks = true;
-  const bool arrives = GENERATE(false, true);  // What was sent when the line broke.
+  const bool arrives = GENERATE(false, true);  // Whether the request arrived before the line broke.
   const bool can_ask = GENERATE(false, true);
   EffectOptions how{.compensate = "refund"};
   if (can_ask) {
@@ -156,8 +156,8 @@ TEST_CASE("no effect in doubt is undone by both its origin and a branch", "[fork
 
   CHECK_ERRC(Errc::aborted, agent.fork(parent, {.run = {.run_id = "b"}}));
   CHECK_ERRC(Errc::aborted, agent.resume_run("origin"));
-  // What did not happen, and was asked about, is carried out by each for itself; else it is one
-  // act, and its origin's.
+  // If it certainly did not happen, each run performs its own; otherwise it is one act, which
+  // belongs to the origin.
   const bool own = can_ask && !arrives;
   CHECK(charges.size() == (own ? 2 : 1));
   CHECK(refunds == (own ? std::vector{1, 2} : std::vector{1}));
@@ -216,7 +216,7 @@ TEST_CASE("a fork of a run with receipts leaves one row", "[fork]") {
                             });
                           },
                           answers({RecoveryAction::escalate()}), kit.on_disk()};
-  // Its result cannot be stored, so it is in doubt; the row is there.
+  // Its result cannot be stored, so it is in doubt; the row exists.
   kit.durable->fail_between(kit.durable->operations() + 3, 1'000'000, FlakyStore::Fault::refuses);
   CHECK_FALSE(agent.run("x", {.run_id = "origin"}).has_value());
   kit.durable->repair();
@@ -230,7 +230,7 @@ TEST_CASE("a fork of a run with receipts leaves one row", "[fork]") {
 
 namespace {
 
-// Forks with an edit, and starts over in the branch. Returns what the second attempt began with.
+// Forks with an edit and starts over in the branch. Returns the second attempt's initial state.
 Json started_over(const AgentOptions& options, const RecoveryAction& action) {
   const auto seen = std::make_shared<Json>();
   const TriageAgent agent{
@@ -267,7 +267,7 @@ TEST_CASE("a branch that starts over begins at its branch point, with the edits"
   SECTION("with labelled checkpoints only") { options.auto_checkpoint = false; }
   const bool automatic = options.auto_checkpoint;
   if (!automatic) {
-    // Its origin has no checkpoint but the newest position, which is what is forked.
+    // Its origin has only the newest position as a checkpoint, which is forked.
     CHECK(started_over(options, action) == begins);
     return;
   }

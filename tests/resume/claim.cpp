@@ -19,7 +19,7 @@
 namespace triage::test {
 namespace {
 
-// What the processes share.
+// Data shared by the processes.
 struct Shared {
   std::atomic<unsigned> arrived{0};
   std::atomic<std::size_t> winners_by_time{0};
@@ -35,7 +35,7 @@ class SharedMemory {
       : bytes_(sizeof(Shared) + rounds * sizeof(std::atomic<unsigned>)),
         at_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (at_ == MAP_FAILED) throw std::bad_alloc();
-    new (at_) Shared;  // The rest is zero, as the system gives it.
+    new (at_) Shared;  // The rest is zero-initialised by the system.
   }
   ~SharedMemory() { ::munmap(at_, bytes_); }
   SharedMemory(const SharedMemory&) = delete;
@@ -47,7 +47,7 @@ class SharedMemory {
   void* at_;
 };
 
-// An agent for each round, so that only the round's run is its to take up.
+// An agent per round, so that it can only take up that round's run.
 auto make_agent_on(std::shared_ptr<CheckpointStore> store, std::size_t round, Shared& shared) {
   FailurePolicy policy;
   policy.otherwise(suspend({.message = "who is first?", .until = WallTime{}}));
@@ -62,7 +62,7 @@ auto make_agent_on(std::shared_ptr<CheckpointStore> store, std::size_t round, Sh
                       .write_mode = WriteMode::deferred}};
 }
 
-// Waits until everybody has come to this round.
+// Waits until all contenders have reached this round.
 void meet(Shared& shared, std::size_t round, unsigned contenders) {
   const auto all = static_cast<unsigned>((round + 1) * contenders);
   ++shared.arrived;

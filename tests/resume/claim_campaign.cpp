@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The races of tests/resume/claim.hpp, often: two threads, two processes, two threads in each
-// of two processes, and the token against the time. Usage: claim_campaign [--rounds N]
+// Repeats the races of tests/resume/claim.hpp: two threads, two processes, two threads in each of
+// two processes, and token against time. Usage: claim_campaign [--rounds N]
 #include "resume/claim.hpp"
 #include "support/temp_folder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decisions about runs whose suspension lies in a store: any process, once, nothing lost.
+// Decisions about suspended runs in a store: by any process, once, with nothing lost.
 #include "resume/durable.hpp"
 #include "triage/stores/simple.hpp"
 
@@ -170,7 +170,7 @@ TEST_CASE("a decision that was durable before its process died is carried out la
   Kit kit;
   const auto make = [&] { return TriageAgent{&fails_once, answers({asking()}), kit.options()}; };
   const std::string token = token_of(make().run("x", {.run_id = "r"}));
-  // As decide() leaves it when it is killed after its record.
+  // The state in which decide() leaves it when killed after its record.
   const Lease lease = kit.store->acquire("r").value();
   Journal journal = stored_journal(*kit.store, "r");
   const Record record = journal.add(RecordKind::resumed, kit.clock->wall_now(),

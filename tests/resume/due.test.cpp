@@ -25,7 +25,7 @@ TEST_CASE("a wait longer than the limit suspends the run until then", "[suspensi
     CHECK(agent.due().value().at(0).run == "r");
     const auto resumed = agent.resume_due().value();
     REQUIRE(resumed.size() == 1);
-    CHECK(resumed[0].result.value() == 2);  // Retry: from nothing.
+    CHECK(resumed[0].result.value() == 2);  // Retry: from the start.
     CHECK(agent.due().value().empty());
   }
   SECTION("what is due within a second is waited for, and not begun early") {
@@ -216,7 +216,7 @@ TEST_CASE("what is kept of a token or a signal is removed when nobody needs it a
     CHECK(agent.resume_due().value().at(0).result.value() == 5);
     CHECK(kept("triage/signals") == 0);
     CHECK(kept("triage/suspensions") == 0);
-    CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 5));  // Nobody waits any more.
+    CHECK_ERRC(Errc::conflict, agent.signal("r", "paid", 5));  // It is not awaited any more.
   }
   SECTION("a signal of a run that ended without finishing, too, and no second one is taken") {
     const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store that says it is durable, an agent's options on it, and answers that wait.
+// A store that claims durability, an agent's options on it, and answers that suspend.
 
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
@@ -30,8 +30,8 @@ inline RecoveryAction asking(std::vector<std::string> allowed = {}) {
   return action;
 }
 
-// Fails in its first attempt, after one step; then tells how many steps there are, and how often it
-// was called: 12 after a resume.
+// Fails in its first attempt after one step; later returns ten times the number of steps plus the
+// number of calls: 12 after a resume.
 inline int fails_once(const std::string&, Attempt& attempt) {
   if (attempt.number() == 1) {
     attempt.record_step({.action = "one"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that were ended by decision stay ended.
+// Runs ended by a decision stay ended.
 #include "resume/durable.hpp"
 
 using namespace triage;
@@ -7,7 +7,7 @@ using namespace triage::test;
 
 namespace {
 
-// Charges, fails, and is charged back.
+// Charges, fails, and is refunded.
 struct Shop {
   Kit kit{};
   int charged = 0;
@@ -84,7 +84,7 @@ TEST_CASE("an abort whose process died before it was carried out ends the run", 
   Shop shop;
   const auto agent = shop.agent(RecoveryAction::abort("not worth it"));
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
-  // Every record up to the action; what was undone is not known any more.
+  // Only the records up to the action, so none about undoing.
   const JournalReading whole = shop.kit.store->read("r", {}).value();
   const auto store = MemoryStore::create();
   std::vector<Record> records;
@@ -149,7 +149,7 @@ TEST_CASE("an error that a callable returns keeps its code", "[ended]") {
 
 namespace {
 
-// Lives of a run whose process dies at once, or gets on before it does.
+// Lives of a run whose process dies at once, or makes progress before it does.
 struct Lives {
   Kit kit{};
   Journal journal{"r"};
@@ -173,7 +173,7 @@ struct Lives {
   void state(int value) {
     records.push_back(journal.change_state({{"page", value}}, kit.clock->wall_now()));
   }
-  // The same, live and folded from what is stored.
+  // Checks that the folded journal counts as many crashes as the live one, and returns them.
   [[nodiscard]] int crashes() const {
     Journal folded("r");
     for (const Record& record : records) {

@@ -152,7 +152,7 @@ TEST_CASE("a what-if is told a hint, finds answers, and carries out nothing new"
   const ForkOptions what_if{.hint = "look left", .refuse_new_effects = true};
   const auto same = agent.fork("origin@0", what_if);
   REQUIRE_OK(same);
-  CHECK(same.value() == Json{1, 2, "look left"});  // As they are recorded.
+  CHECK(same.value() == Json{1, 2, "look left"});  // As recorded.
 
   ForkOptions answered = what_if;
   answered.task = "y";  // An answer fits any arguments.
@@ -226,7 +226,7 @@ TEST_CASE("a branch and its origin write side by side", "[fork]") {
 
 namespace {
 
-// Resumes the run and leaves the journal as a process that is killed in its attempt leaves it.
+// Resumes the run and leaves the journal in the state of a process killed in its attempt.
 void die_while_resumed(Kit& kit, const RunId& run) {
   const Lease lease = kit.store->acquire(run).value();
   Journal journal = stored_journal(*kit.store, run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run has when it goes on, by whichever path, and which runs do not go on by themselves.
+// What a run has when it continues, by any path, and which runs do not continue by themselves.
 #include "resume/durable.hpp"
 
 using namespace triage;
@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Sleeps for two hours in its first attempt, then fails whenever it is called.
+// Sleeps for two hours in its first attempt, then always fails.
 struct Sleeper {
   WallTime when;
   int calls = 0;
@@ -20,11 +20,11 @@ struct Sleeper {
   }
 };
 
-// A store whose process dies: from then on nothing reaches it.
+// A store whose process dies: nothing reaches it afterwards.
 struct Mortal {
   std::shared_ptr<MemoryStore> grave = MemoryStore::create();
 
-  // Keeps what a run has recorded so far, as if its process had died now.
+  // Keeps the run's records so far, as if its process had died now.
   void bury(CheckpointStore& store, const RunId& run) const {
     const JournalReading reading = store.read(run, {}).value();
     RunInfo info = reading.info;
@@ -48,7 +48,7 @@ TEST_CASE("limits of a run hold after a long sleep", "[going on]") {
   REQUIRE(resumed.size() == 1);
   CHECK_ERRC(Errc::escalated, resumed[0].result);
   CHECK_THAT(resumed[0].result.error().detail, ContainsSubstring("max_attempts (2)"));
-  CHECK(sleeper.calls == 3);  // One that slept, and two that failed.
+  CHECK(sleeper.calls == 3);  // One sleep and two failures.
 }
 
 TEST_CASE("the deadline of a run holds after a long sleep and a long wait", "[going on]") {

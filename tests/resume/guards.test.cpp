@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is proposed is judged before it is done.
+// Proposals are judged before they are carried out.
 #include "resume/durable.hpp"
 #include "triage/policies/risk_guard.hpp"
 
@@ -130,7 +130,7 @@ TEST_CASE("a step that must be asked about suspends the run until it is approved
   const auto approval = GENERATE(RecoveryAction::Kind::retry, RecoveryAction::Kind::resume,
                                  RecoveryAction::Kind::replan);
   if (approval == RecoveryAction::Kind::replan) {
-    // Another input was not approved.
+    // Another input is not approved.
     const auto again = agent.decide(token, RecoveryAction::replan("less"));
     CHECK_ERRC(Errc::suspended, again);
     CHECK(paid == 0);
@@ -259,7 +259,7 @@ struct AskingGuard final : StepGuard {
   }
 };
 
-// Proposes to delete in every attempt; fails otherwise in the first one.
+// Proposes to delete in every attempt; also fails in the first one.
 int proposes(const std::string&, Attempt& attempt) {
   const auto allowed = attempt.propose_step(
       {.action = "delete it", .tool_called = "delete_user", .tool_input = {{"user", "ana"}}});

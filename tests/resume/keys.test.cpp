@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies beside the journal of a run goes with it, and fits no later run of the same id.
+// What is stored beside a run's journal goes with it, and fits no later run of the same id.
 #include "resume/durable.hpp"
 
 #include "support/temp_folder.hpp"
@@ -11,7 +11,7 @@ using namespace triage::test;
 
 namespace {
 
-// A store as a user writes it: its own erase(), the library's erase_keys().
+// A user-written store: its own erase(), the library's erase_keys().
 class OwnStore final : public ForwardingStore {
  public:
   explicit OwnStore(std::shared_ptr<CheckpointStore> inner) : ForwardingStore(std::move(inner)) {}
@@ -122,7 +122,7 @@ TEST_CASE("an answered signal goes when its run ends, however it ends", "[keys]"
   REQUIRE_OK(agent.signal("r", "approval", 7));
   CHECK_FALSE(agent.run("x", {.run_id = "r"}).has_value());
   CHECK(kit.store->list("triage/signals", "").value().empty());
-  // It may go on all the same: then the recorded answer holds, and no second one is taken.
+  // It may continue: then the recorded answer holds, and no second one is accepted.
   CHECK_ERRC(Errc::conflict, agent.signal("r", "approval", 8));
   REQUIRE_OK(agent.signal("r", "approval", 7));
   CHECK(kit.store->list("triage/signals", "").value().empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run that waits because a nested one waits for a decision.
+// A run that waits because a nested run waits for a decision.
 #include "resume/durable.hpp"
 
 using namespace triage;
@@ -7,7 +7,7 @@ using namespace triage::test;
 
 namespace {
 
-// An agent that asks before it answers, within one that calls it.
+// An agent that asks before it answers, called by another agent.
 struct Nested {
   Kit kit{};
   int inner_attempts = 0;
@@ -20,7 +20,7 @@ struct Nested {
   [[nodiscard]] AgentOptions options(const char* name) {
     AgentOptions all = stored ? kit.options() : kit.bare();
     all.name = name;
-    all.random = seeded_random(++seeds);  // Each makes run ids of its own.
+    all.random = seeded_random(++seeds);  // Each agent makes its own run ids.
     return all;
   }
   auto inner() {

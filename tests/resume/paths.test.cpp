@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run keeps when it goes on, held against every path by which it can: a table of paths
-// times properties. Deadlines, limits, stop tokens and the time at work survive on each.
+// What a run keeps when it continues, for every path: a table of paths and properties. Deadlines,
+// limits, stop tokens and working time survive on each.
 #include "resume/durable.hpp"
 
 using namespace triage;
@@ -11,8 +11,8 @@ namespace {
 
 constexpr auto standing_still = 2h;
 
-// An agent that stands still in its first attempt in the way a path needs, and fails after a minute
-// of work whenever it is called again.
+// An agent that stops in its first attempt in the way a path requires, and fails after a minute of
+// work in every later call.
 struct Stage {
   enum class Stop : std::uint8_t { fails, asks, waits_long, sleeps, awaits_signal, dies };
 
@@ -42,7 +42,7 @@ struct Stage {
     }
     throw std::runtime_error("timeout");
   }
-  // Keeps what the run has recorded so far, as if its process had died now.
+  // Keeps the run's records so far, as if its process had died now.
   void bury(const RunId& run) const {
     const JournalReading reading = kit.store->read(run, {}).value();
     RunInfo info = reading.info;
@@ -85,7 +85,7 @@ struct Path {
   const char* name;
   Stop stop;
   bool stored;
-  bool own;  // The run keeps what it had; a branch has what it is given only.
+  bool own;  // A run keeps what it had; a branch has only what it is given.
   How resume;
 };
 
@@ -155,7 +155,7 @@ Limits at_most(int attempts) {
   return limits;
 }
 
-// The run begins with `own`, stands still for two hours, and goes on with `given`.
+// The run starts with `own`, stops for two hours, and continues with `given`.
 Result<int> goes_on(const Path& path, Stage& stage, RunOptions own, RunOptions given) {
   stage.stop = path.stop;
   const auto agent = stage.agent(path.stored);
@@ -177,7 +177,7 @@ TEST_CASE("whichever way a run goes on, its own limits hold", "[paths]") {
     const auto result = goes_on(path, stage, {.limits = at_most(4)}, {});
     CHECK_ERRC(Errc::escalated, result);
     CHECK_THAT(result.error().detail, ContainsSubstring("max_attempts (4)"));
-    // An attempt that was suspended while it waited is none.
+    // An attempt that was suspended while waiting does not count.
     const bool waited = path.stop == Stop::sleeps || path.stop == Stop::awaits_signal;
     CHECK(stage.calls == (waited ? 5 : 4));
   }
@@ -202,7 +202,7 @@ TEST_CASE("whichever way a run goes on, its own deadline holds", "[paths]") {
     const auto result = goes_on(path, stage, {.deadline = until, .limits = generous}, {});
     CHECK_ERRC(Errc::escalated, result);
     CHECK_THAT(result.error().detail, ContainsSubstring("the deadline has passed"));
-    CHECK(stage.calls == 4);  // One of a minute, and three more, the last one past it.
+    CHECK(stage.calls == 4);  // One of a minute, and three more, the last one past the limit.
   }
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("whichever way a run goes on, time at work adds up and standing still 
     Stage stage;
     const auto result = goes_on(path, stage, {.limits = generous}, {.limits = at_most(4)});
     CHECK_ERRC(Errc::escalated, result);
-    // The policy was asked about the first attempt, too, unless that attempt only waited.
+    // The policy was also asked about the first attempt, unless that only waited.
     const bool waited = path.stop == Stop::sleeps || path.stop == Stop::awaits_signal;
     const std::size_t first = waited ? 0 : 1;
     REQUIRE(stage.elapsed.size() > first);

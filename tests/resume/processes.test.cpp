@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Suspended runs in a file: other processes, and where the token must not be.
+// Suspended runs in a file: other processes, and where the token must not appear.
 #include "resume/claim.hpp"
 #include "resume/durable.hpp"
 #include "support/temp_folder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Going on: after a crash, after an end without a result, with an id that exists.
+// Continuing: after a crash, after an end without a result, with an existing id.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -32,7 +32,7 @@ struct Crawler {
   }
 };
 
-// As a crash leaves it: the records up to and including `last`, owned by nobody.
+// The state after a crash: the records up to and including `last`, without an owner.
 void crash_at(MemoryStore& from, MemoryStore& to, Sequence last) {
   const JournalReading whole = from.read("r", {.first = 1, .last = last}).value();
   RunInfo info = whole.info;
@@ -55,7 +55,7 @@ TEST_CASE("run does not hand the result of one task to another, or of one agent 
   const auto other = agent.run(Json{{"order", 43}}, {.run_id = "r"});
   CHECK_ERRC(Errc::conflict, other);
   CHECK_THAT(other.error().detail, ContainsSubstring("another task"));
-  CHECK(agent.run_or_resume("r", Json{{"order", 43}}).value() == first);  // As its header says.
+  CHECK(agent.run_or_resume("r", Json{{"order", 43}}).value() == first);  // As documented.
 
   AgentOptions options = kit.options();
   SECTION("another name") { options.name = "stranger"; }
@@ -134,7 +134,7 @@ TEST_CASE("a damaged newest record falls back to what is intact before it", "[re
   const Crawler crawler;
   const TriageAgent agent{crawler, answers({RecoveryAction::escalate()}), kit.options()};
   CHECK_ERRC(Errc::escalated, agent.run("site", {.run_id = "r"}));
-  // Records 8 (the third step) and all behind it but the last are lost.
+  // Records 8 (the third step) and later are lost, except the last one.
   const auto damaged = MemoryStore::create();
   JournalReading whole = kit.store->read("r", {}).value();
   std::erase_if(whole.records, [](const Record& r) { return r.seq() >= 8 && r.seq() <= 10; });
@@ -146,7 +146,7 @@ TEST_CASE("a damaged newest record falls back to what is intact before it", "[re
   REQUIRE_FALSE(result.error().failure()->notes.empty());
   CHECK_THAT(result.error().failure()->notes.front(), ContainsSubstring("record 8"));
   CHECK(kit.log->last(EventKind::run_resumed).number == 8);
-  // What came after the damage is used again from here on.
+  // What is recorded after the damage is valid from here on.
   CHECK_FALSE(stored_journal(*damaged, "r").broken_at());
   CHECK(damaged->latest("r").value().trajectory.size() == 5);
 }
@@ -184,7 +184,7 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
   CHECK_THAT(refused.error().detail, ContainsSubstring("accept_changed"));
   CHECK_THAT(refused.error().detail, ContainsSubstring("what differs: "));
   CHECK_THAT(refused.error().detail, ContainsSubstring(names));
-  CHECK(kit.store->run("r").value().owned == false);  // The lease was given back.
+  CHECK(kit.store->run("r").value().owned == false);  // The lease was released.
   CHECK_ERRC(Errc::conflict, second.run_or_resume("r", "site"));
   *crawler.finishes = true;
   const auto accepted =

@@ -66,7 +66,7 @@ TEST_CASE("a wait that was answered gives the same answer after a crash", "[susp
 
 TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
           "[suspension][signals]") {
-  // Says once that the run is still at work: it ends right behind that.
+  // Claims once that the run is still running, then ends it.
   struct EndsMeanwhile final : ForwardingStore {
     using ForwardingStore::ForwardingStore;
     bool asked = false;
@@ -89,12 +89,12 @@ TEST_CASE("a signal is not sent where nobody knows whether the run has ended",
   EndsMeanwhile racing(kit.durable);
   CHECK_ERRC(Errc::conflict, send_signal(racing, "r", "go", 2));
   EndsMeanwhile taken(kit.durable);
-  CHECK(send_signal(taken, "r", "go", 1).has_value());  // It is what the run was answered.
+  CHECK(send_signal(taken, "r", "go", 1).has_value());  // The run received this value.
 }
 
 TEST_CASE("a signal that the run takes and ends with while it is confirmed was sent",
           "[suspension][signals]") {
-  // Lets the run go on right after its journal was read.
+  // Lets the run continue right after its journal was read.
   struct EndsBehindReading final : ForwardingStore {
     using ForwardingStore::ForwardingStore;
     std::function<void()> go_on{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waits inside an attempt that suspend the run: each ends once, and all who wait hear the same.
+// Waits inside an attempt that suspend the run: each ends once, with one answer for all waiters.
 #include "resume/durable.hpp"
 #include "triage/forwarding_store.hpp"
 
@@ -77,7 +77,7 @@ TEST_CASE("a sleep until a time that is another one at each call ends all the sa
     for (const auto& one : resumed) ended += one.result.has_value() ? 1U : 0U;
   }
   CHECK(ended == 1);
-  CHECK(calls >= 4);  // None of the three sleeps was left out.
+  CHECK(calls >= 4);  // None of the three sleeps was skipped.
 }
 
 TEST_CASE("a sleep until another time than the one that was slept for is a new one", "[going on]") {
@@ -125,7 +125,7 @@ TEST_CASE("long sleeps are no attempts that a limit counts", "[going on]") {
 TEST_CASE("of two threads that wait for one name both get the answer of the first",
           "[going on][signals]") {
   Kit kit;
-  // Before one wait is told that there is no signal, another one is answered.
+  // Between one wait's look-up and its answer, another wait is answered.
   struct Racing final : ForwardingStore {
     using ForwardingStore::ForwardingStore;
     Result<std::optional<VersionedValue>> get(std::string_view space,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No run goes on from a state that claims what has been undone.
+// No run continues from a state that claims what has been undone.
 #include "support/crashed.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -9,11 +9,11 @@ using namespace triage::test;
 
 namespace {
 
-// Charges, says so in its state, labels that, and fails until told otherwise.
+// Charges, records that in its state, labels it, and fails until told otherwise.
 struct UndoingShop {
   Kit kit{};
   std::vector<std::string> world{};
-  std::vector<bool> claimed{};  // What the state said when an attempt began.
+  std::vector<bool> claimed{};  // Whether the state claimed a charge when an attempt began.
   int failures = 2;
 
   TriageAgent<std::function<int(const std::string&, Attempt&)>> agent(
@@ -36,7 +36,7 @@ struct UndoingShop {
             },
             answers(std::move(actions)), options};
   }
-  // Whether the last attempt's state spoke the truth.
+  // Whether the last attempt's state was true.
   [[nodiscard]] bool truthful() const {
     return !claimed.back() || (!world.empty() && world.back() == "charge");
   }
@@ -155,7 +155,7 @@ TEST_CASE("a run goes on from before the effects whose undoing was cut off, and 
 TEST_CASE("a default rollback that the next process finishes is not repeated to the same place",
           "[undone]") {
   Kit kit;
-  std::vector<int> pages;  // Of the state that each attempt began with.
+  std::vector<int> pages;  // In the state at the start of each attempt.
   const auto agent = [&] {
     AgentOptions options = kit.options();
     options.compensations["refund"] = [] {};
@@ -232,7 +232,7 @@ TEST_CASE("what a branch carries out again is its own, and is undone", "[undone]
   AgentOptions options = kit.options();
   int in_place = 0;
   options.compensations["refund"] = [&] { --in_place; };
-  const std::string lost = "origin";  // The run whose charge is not answered.
+  const std::string lost = "origin";  // The run whose charge gets no answer.
   const TriageAgent agent{
       [&](const std::string&, Attempt& attempt) -> int {
         attempt.record_step({.action = "look"});
@@ -249,7 +249,7 @@ TEST_CASE("what a branch carries out again is its own, and is undone", "[undone]
                RecoveryAction::rollback({.kind = RollbackTarget::Kind::latest})}),
       options};
   CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "origin"}));
-  CHECK(in_place == 1);  // Perhaps. It is the origin's, and stays.
+  CHECK(in_place == 1);  // Perhaps. It belongs to the origin, and stays.
   const CheckpointId parent = kit.store->checkpoints("origin").value().front().id;
   CHECK(agent.fork(to_string(parent), {.run = {.run_id = "branch"}}).value() == 2);
   CHECK(stored_journal(*kit.store, "branch").effect("charge").generation == 2);

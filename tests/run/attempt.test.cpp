@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a callable can record, and what happens to its mistakes.
+// What a callable can record, and what its mistakes lead to.
 #include "triage/attempt.hpp"
 
 #include "support/kit.hpp"
@@ -155,7 +155,7 @@ TEST_CASE("the first mistake sticks, what was recorded stays, and attempt.error(
                           },
                           escalating(), kit.options()};
   CHECK_ERRC(Errc::invalid_argument, agent.run("x", {.run_id = "r"}));
-  CHECK(kit.classifier->calls == 0);  // The library's error is no failure of the agent.
+  CHECK(kit.classifier->calls == 0);  // The library's error is not a failure of the agent.
   CHECK(kit.store->run("r").value().status == RunStatus::failed);
   CHECK(kit.store->latest("r").value().trajectory.size() == 2);
 }
@@ -187,7 +187,7 @@ TEST_CASE("calls after the callable returned do nothing and are counted", "[atte
     kept->update_state({{"late", true}});
     CHECK_ERRC(Errc::invalid_argument, kept->checkpoint("late"));
     CHECK_ERRC(Errc::invalid_argument, kept->try_effect("late", [] { return 1; }));
-    CHECK(kept->trajectory().empty());  // Only an open attempt has anything to show.
+    CHECK(kept->trajectory().empty());  // Only an open attempt has a trajectory.
     CHECK(kept->state().empty());
     CHECK_FALSE(kept->error());
   };

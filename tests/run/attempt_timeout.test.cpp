@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attempts whose time is limited.
+// Attempts with a time limit.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "triage/testing/simulated_clock.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 struct Timed {
   std::shared_ptr<testing::SimulatedClock> clock = std::make_shared<testing::SimulatedClock>();
-  std::shared_ptr<Random> random = seeded_random(1);  // Shared, so that no two runs have one id.
+  std::shared_ptr<Random> random = seeded_random(1);  // Shared, so that all run ids differ.
   Kit kit{};
   [[nodiscard]] AgentOptions options(Duration timeout = 10s) const {
     AgentOptions options = kit.options();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bad input to an agent and its runs: an error says what was wrong, which value, what is allowed.
+// Bad input to an agent and its runs: errors name the problem, the value and what is allowed.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps are held against the contract as they are recorded.
+// Steps are checked against the contract as they are recorded.
 #include "triage/contract.hpp"
 
 #include "contract/step_breaches.hpp"
@@ -32,7 +32,7 @@ std::vector<std::string> reasons(const std::vector<StepBreach>& found) {
 
 using Reasons = std::vector<std::string>;
 
-// An agent whose failures are looked at: all the evidence of the newest.
+// An agent whose newest failure is kept with all its evidence.
 struct Looking {
   Kit kit{};
   bool stores = false;
@@ -120,7 +120,7 @@ TEST_CASE("a breach is remembered however many steps follow", "[contract]") {
     return attempt.fail({.text = "it broke"});
   }));
   CHECK(agent.broken_steps() == std::vector<std::size_t>{0});
-  CHECK(agent.types.back() == FailureType::unknown);  // So long ago: it was survived.
+  CHECK(agent.types.back() == FailureType::unknown);  // Too long ago: the run survived it.
 }
 
 TEST_CASE("of many breaches the oldest and the newest are kept", "[contract]") {
@@ -150,7 +150,7 @@ TEST_CASE("a contract holds from when it is set, in later attempts too", "[contr
       answers({RecoveryAction::resume()})));
   CHECK(agent.types == std::vector<FailureType>{FailureType::unknown, FailureType::unknown,
                                                 FailureType::wrong_tool_called});
-  CHECK(agent.critical.front() == std::nullopt);  // The contract came after that step.
+  CHECK(agent.critical.front() == std::nullopt);  // The contract was set after that step.
 }
 
 TEST_CASE("what could not be checked hides nothing and crowds nothing out", "[contract]") {

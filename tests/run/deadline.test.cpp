@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far a callable that looks at its deadline can run past it: by its own last sleep, and no
-// more.
+// A callable that checks its deadline overruns it at most by its own last sleep.
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "triage/agent.hpp"
@@ -17,7 +16,7 @@ using triage::testing::SimulatedClock;
 
 namespace {
 
-// A run whose attempts sleep in pieces, look at the deadline before each, and fail now and then.
+// A run whose attempts sleep in pieces, check the deadline before each, and fail occasionally.
 struct Cooperative {
   std::mt19937_64 random;
   std::shared_ptr<SimulatedClock> clock = std::make_shared<SimulatedClock>();

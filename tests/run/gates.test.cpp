@@ -170,7 +170,7 @@ TEST_CASE("a spent retry budget ends the retries of a run", "[gates]") {
   CHECK(calls <= 120);
   const std::string detail = agent.run("x").error().detail;
   CHECK_THAT(detail, ContainsSubstring("retry budget"));
-  CHECK_THAT(detail, ContainsSubstring("named no time to ask again"));  // Not one attempt more.
+  CHECK_THAT(detail, ContainsSubstring("named no time to ask again"));  // No further attempt.
 }
 
 TEST_CASE("three nested wrappers hardly multiply the calls of one", "[gates]") {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A classifier may guess which step is to blame; a run gives up what was reached for a good guess
-// only.
+// A classifier may guess which step is to blame; a run discards progress only for a good guess.
 #include "support/catch.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -23,7 +22,7 @@ class Guessing final : public Classifier {
   std::optional<double> confidence_;
 };
 
-// The step that is to blame in the eyes of whoever decides.
+// The blamed step as the policy sees it.
 std::optional<std::size_t> blamed(std::optional<double> confidence, bool some_step_failed = false) {
   Kit kit;
   AgentOptions options = kit.bare();
@@ -51,5 +50,5 @@ TEST_CASE("a run acts on a step that was guessed only if the guess is a good one
   CHECK(blamed(0.49) == std::nullopt);
   CHECK(blamed(0.5) == 1U);
   CHECK(blamed(std::nullopt) == 1U);  // Decided, not guessed.
-  CHECK(blamed(0.49, true) == 3U);    // The step that failed, as if there were no guess.
+  CHECK(blamed(0.49, true) == 3U);    // The failed step, as without a guess.
 }

@@ -15,7 +15,7 @@ using namespace triage::test;
 
 namespace {
 
-// Stands still: nobody's patience ends.
+// Never advances, so no wait ends.
 struct StoppedClock final : Clock {
   TimePoint now() override { return {}; }
   WallTime wall_now() override { return {}; }
@@ -63,7 +63,7 @@ TEST_CASE("a second call overtakes one that hangs, which is asked to stop", "[he
     });
     CHECK(value.value() == "second");
   }
-  CHECK(*stopped == 1);  // The object is not gone before it.
+  CHECK(*stopped == 1);  // The object lives until then.
 }
 
 TEST_CASE("a call that fails begins the next one at once, and the last failure is told",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// strict_idempotency: what the callable did and did not mark as repeatable is not done again.
+// strict_idempotency: what the callable did and did not mark as repeatable is not repeated.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whoever calls an attempt after its callable has returned, from a thread that nobody joined.
+// Calls of an attempt after its callable has returned, from a thread that was not joined.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Every member that a late thread may call.
+// Every member function that a late thread may call.
 void call_everything(Attempt& attempt) {
   attempt.record_step({.action = "late"});
   attempt.update_state({{"late", true}});
@@ -39,7 +39,7 @@ void call_everything(Attempt& attempt) {
   CHECK_THROWS_AS(attempt.wait("late", WallTime(1h)), AttemptStopped);
 }
 
-// Returns while a thread that it started still waits to call its attempt.
+// Returns while a thread that it started has yet to call its attempt.
 struct Careless {
   std::latch returned{1};
   std::thread late{};

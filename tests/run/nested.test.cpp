@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An agent that works for another agent's attempt.
+// An agent called by another agent's attempt.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -31,7 +31,7 @@ TEST_CASE("a parent reuses the classification of the child that failed it", "[ne
                              } catch (...) {
                                if (way == 2) std::throw_with_nested(std::runtime_error("oh"));
                              }
-                             throw std::runtime_error("the child could not");  // … or told.
+                             throw std::runtime_error("the child could not");  // … or described.
                            },
                            escalating(), options};
   const auto result = parent.run("x");
@@ -141,12 +141,12 @@ TEST_CASE("a child stops with its parent, with a stop token of its own or withou
 
 namespace {
 
-// Two agents that hand a task back and forth until `most` of them are at work.
+// Two agents that hand a task back and forth until `most` of them are running.
 struct HandingOver {
   Kit kit{};
   int started = 0;
   int most = 10;
-  std::string names = "writer";  // Of the first one; the other one is "critic".
+  std::string names = "writer";  // Of the first agent; the other one is "critic".
   std::function<std::string(int)> task_of = [](int) { return std::string("write it"); };
 
   Result<int> start(bool writes, Attempt* parent) {
@@ -187,7 +187,7 @@ TEST_CASE("agents that start one another with other tasks, or without a name, ar
   }
   SECTION("two turns are none") { scene.most = 4; }
   if (scene.names == AgentOptions().name) {
-    // The critics have a name: two of them may be at work.
+    // The critics have a name: two of them may run.
     scene.most = 5;
   }
   CHECK(scene.start(true, nullptr).value() == scene.most);

@@ -12,7 +12,7 @@ using namespace triage::test;
 
 namespace {
 
-// Keeps what it is asked about.
+// Keeps the failure that it is asked about.
 class KeepingClassifier final : public Classifier {
  public:
   Classification classify(const ClassifierInput& input) override {
@@ -34,7 +34,7 @@ Failure all_facts() {
           .causes = {{.exception_type = "SocketError", .text = "reset"}}};
 }
 
-// The failure that the classifier sees if the callable fails like this.
+// The failure that the classifier sees when the callable fails like this.
 template <class F>
 Failure seen_after(F callable) {
   Kit kit;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The eight rules of a run, each under its own number: 1 to 4. They are the contract of the run
-// loop.
+// The eight rules of a run, each under its number: 1 to 4. They are the contract of the run loop.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 

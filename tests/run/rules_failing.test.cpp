@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The eight rules of a run, 5 to 8: what is told, limited, reported, and kept when a store fails.
+// The eight rules of a run, 5 to 8: what is passed on, limited, reported, and kept by a failing
+// store.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -225,7 +226,7 @@ TEST_CASE("rule 8: a store that fails does not kill the run it protects", "[rule
   CHECK(result.value() == 2);
   CHECK(kit.log->count(EventKind::store_detached) == 1);
   CHECK(kit.log->count(EventKind::store_attached) == 1);
-  // The first drain that succeeded wrote what was kept.
+  // The first successful drain wrote what was kept.
   CHECK(kit.store->run("r").value().status == RunStatus::finished);
   CHECK(kit.store->latest("r").value().trajectory.size() == 2);
 }
@@ -268,7 +269,7 @@ TEST_CASE("rule 8: effects and labelled checkpoints are strict even where a run 
   REQUIRE_OK(agent.run("x", {.run_id = "r"}));
   CHECK(label_error == Errc::io);
   CHECK(paid == 1);
-  // Nothing was done: no such label, neither in the store nor in the run.
+  // Nothing was done: the label exists neither in the store nor in the run.
   const auto infos = kit.store->checkpoints("r").value();
   for (const CheckpointInfo& info : infos) CHECK(info.label.empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A hundred thousand random courses of the machine, against an oracle of what must always hold.
+// A hundred thousand random courses of the machine, compared with an oracle of its invariants.
 #include "run/run_machine.hpp"
 
 #include "support/catch.hpp"
@@ -20,9 +20,9 @@ using Kind = RecoveryAction::Kind;
 using Begins = RunMachine::Begins;
 
 constexpr int courses = 100'000;
-constexpr int most_outputs = 2'000;  // No course is longer; limits end each.
+constexpr int most_outputs = 2'000;  // No course is longer, because of the limits.
 
-// Draws what the world does.
+// Draws the world's behaviour.
 class Dice {
  public:
   explicit Dice(unsigned seed) : random_(seed) {}
@@ -45,7 +45,7 @@ RecoveryAction random_action(Dice& dice) {
   return action;
 }
 
-// One run: the machine, a world that answers at random, and what must hold whatever it answers.
+// One run: the machine, a world that answers at random, and the invariants for any answer.
 class RandomCourse {
  public:
   explicit RandomCourse(unsigned seed) : dice_(seed) {
@@ -80,12 +80,12 @@ class RandomCourse {
       outputs_.push_back(next.what);
       look_at(next, machine);
       if (next.what == Do::done) break;
-      // Now and then something else than an answer comes: the run must end.
+      // Occasionally the input is not an answer: the run must end.
       input = dice_.chance(1) ? wrong_input(next.what) : answer(next);
       if (input == Input::stopped || input == Input::broken) over_ = true;
       broken_ = broken_ || input == Input::broken;
     }
-    // A machine that has finished stays so.
+    // A finished machine stays finished.
     CHECK(machine.next(static_cast<Input>(dice_.below(14))).what == Do::done);
     if (stored_ && !broken_) {
       REQUIRE(outputs_.size() >= 2);
@@ -112,7 +112,7 @@ class RandomCourse {
     return Input::start;
   }
 
-  // --- What the world answers.
+  // --- The world's answers.
 
   Input succeed() {
     over_ = true;
@@ -124,7 +124,7 @@ class RandomCourse {
     classified_ = false;
     return Input::failed;
   }
-  // No attempt could be made, and none can be any more.
+  // No attempt could be made, and none can be made any more.
   Input fail_for_good() {
     s_.no_attempt = "no time";
     return fail();
@@ -133,7 +133,7 @@ class RandomCourse {
     if (dice_.chance(2)) return Input::stopped;
     return otherwise;
   }
-  // What the driver says of a failure, or of the time at which a decision came.
+  // What the driver reports of a failure, or of the time of a decision.
   void describe() {
     s_.attempts = attempts_;
     s_.has_deadline = deadline_.has_value();
@@ -229,13 +229,13 @@ class RandomCourse {
     }
     return Input::stopped;
   }
-  // One that this output is never answered with.
+  // An input that never answers this output.
   Input wrong_input(Do what) {
     over_ = true;
     return what == Do::invoke || what == Do::wait ? Input::answered : Input::succeeded;
   }
 
-  // --- What must hold.
+  // --- Invariants.
 
   void look_at(const Next& next, const RunMachine& machine) {
     phases_.insert(machine.phase());
@@ -271,7 +271,7 @@ class RandomCourse {
     }
   }
   void look_at_attempt() {
-    // Who decides from outside may have one more attempt made.
+    // A decision from outside may add one attempt.
     CHECK(attempts_ < std::max(limits_.max_attempts, 1) + (begins_ == Begins::resumed ? 1 : 0));
     CHECK((!rules_.has_gates || entered()));
     if (failures_ > 0) CHECK((before() == Do::apply || before() == Do::wait || entered()));
@@ -320,7 +320,7 @@ class RandomCourse {
       if (s_.in_doubt) CHECK(rerun_by_hook_);
     }
   }
-  // Whether the budgets leave no attempt; said again, without the machine's words for it.
+  // Whether the budgets leave no attempt; written independently of the machine.
   [[nodiscard]] bool spent() const {
     int of_type = 1;
     for (const HistoryEntry& one : context_.history) {
@@ -378,6 +378,6 @@ TEST_CASE("in any course a run ends, keeps its budgets and is told of as it shou
     phases.insert(course.phases().begin(), course.phases().end());
   }
   CHECK(outputs.size() == static_cast<std::size_t>(Do::done) + 1);
-  // All but the one in which nothing has happened yet.
+  // All but the phase in which nothing has happened yet.
   CHECK(phases.size() == static_cast<std::size_t>(RunMachine::Phase::finished));
 }

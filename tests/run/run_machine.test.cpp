@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The machine alone, without a thread, a clock or a store: each way that a run can take.
+// The machine alone, without threads, clock or store: every way that a run can take.
 #include "run/run_machine.hpp"
 
 #include "support/catch.hpp"
@@ -17,7 +17,7 @@ namespace {
 using Kind = RecoveryAction::Kind;
 using Begins = RunMachine::Begins;
 
-// A run whose driver is the test.
+// A run that the test drives.
 struct Course {
   Rules rules{};
   Limits limits{};

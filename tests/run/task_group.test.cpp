@@ -12,7 +12,7 @@ using namespace triage::test;
 
 namespace {
 
-// Waits until the group asks for it, so that no test depends on who is faster.
+// Waits until the group requests it, so that no test depends on timing.
 void until_asked(const std::stop_token& stop) {
   std::latch stopped{1};
   const std::stop_callback ask(stop, [&] { stopped.count_down(); });
@@ -40,7 +40,7 @@ TEST_CASE("an effect in doubt on a thread ends the run, not the process", "[thre
       },
       answers({RecoveryAction::retry()}), kit.options()};
   const auto first = agent.run("x", {.run_id = "r"});
-  CHECK(stopped == 2);  // The exception is retried, and meets the doubt it has left.
+  CHECK(stopped == 2);  // The exception is retried, and meets the doubt it left behind.
   CHECK_ERRC(Errc::in_doubt, first);
   CHECK_THAT(first.error().detail, ContainsSubstring("TaskGroup"));
 }

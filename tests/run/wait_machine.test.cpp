@@ -15,13 +15,13 @@ namespace {
 
 using WaitOutputs = std::vector<WaitDo>;
 
-// Time passes by what is rested, and now and then by more.
+// Time passes by the rest's duration, sometimes by more.
 struct Wait {
   bool for_signal = false;
   Duration longest = 1h;
   WaitFacts facts{};
   Duration signal_in = Duration::max();  // When it is sent.
-  Duration slack{0};                     // By which each rest takes longer.
+  Duration slack{0};                     // Additional time of each rest.
   Duration rested{0};
 
   WaitOutputs outputs() {

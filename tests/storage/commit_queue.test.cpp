@@ -39,7 +39,7 @@ struct Writer {
   CheckpointStore& store_;
 };
 
-// Holds up the first group of appends, and counts the batches of each.
+// Delays the first group of appends, and counts the batches of each.
 struct SlowStore final : ForwardingStore {
   using ForwardingStore::ForwardingStore;
   void append_group(std::span<AppendBatch> batches) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a caller may rely on when a store fails: named runs, steps, records that are never taken.
+// What a caller may rely on when a store fails: named runs, steps, records that are never accepted.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -9,7 +9,7 @@ using namespace triage::test;
 
 namespace {
 
-// Refuses records of more than so many bytes for good, as every real store does at some size.
+// Always rejects records above a size, as every real store does at some size.
 struct SmallStore final : ForwardingStore {
   SmallStore(std::shared_ptr<CheckpointStore> inner, std::size_t bytes)
       : ForwardingStore(std::move(inner)), most(bytes) {}
@@ -41,7 +41,7 @@ TEST_CASE("a run with an id whose end cannot be stored is the store's error, and
   const auto break_down = [&](const std::string&, Attempt& attempt) {
     attempt.record_step({.action = "work"});
     store->break_down();
-    return std::make_unique<int>(7);  // Move-only: its value is handed on, not copied.
+    return std::make_unique<int>(7);  // Move-only, so its value is not copied.
   };
   const TriageAgent agent{break_down, answers({RecoveryAction::retry()}), options};
   const auto named = agent.run("x", {.run_id = "r"});
@@ -53,7 +53,7 @@ TEST_CASE("a run with an id whose end cannot be stored is the store's error, and
   CHECK(kit.log->count(EventKind::run_failed) == 1);
   CHECK(kit.store->run("r").value().status == RunStatus::running);
   store->repair();
-  CHECK(*agent.run("x").value() == 7);  // One without a name may degrade, and says so.
+  CHECK(*agent.run("x").value() == 7);  // A run without an id may degrade, and reports it.
   CHECK(kit.log->count(EventKind::store_detached) == 2);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a store that heals before or just after the end of a run has all of i
   options.on_store_error = on_error;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "work"});
-                            store->fail_between(2, 2, fault);  // The drain of the end; once.
+                            store->fail_between(2, 2, fault);  // The final drain fails once.
                             return 1;
                           },
                           answers({RecoveryAction::retry()}), options};
@@ -139,7 +139,7 @@ TEST_CASE("a step that the store can never take makes the run fail, and loses no
                             return 1;
                           },
                           answers({RecoveryAction::retry()}), options};
-  const auto result = agent.run("x");  // Not even without a name.
+  const auto result = agent.run("x");  // Not even without an id.
   CHECK_ERRC(Errc::invalid_argument, result);
   CHECK(paid == 0);
   const auto runs = kit.store->runs({}).value();
@@ -176,7 +176,7 @@ TEST_CASE("immediate: a step that is not durable ends the attempt, unless degrad
     CHECK_ERRC(Errc::io, result);
     CHECK(kit.store->run("r").value().status == RunStatus::failed);
   }
-  CHECK(kit.store->latest("r").value().trajectory.size() == 2);  // It came when the store was back.
+  CHECK(kit.store->latest("r").value().trajectory.size() == 2);  // Stored once the store was back.
 }
 
 TEST_CASE("a store that stays away costs each step the same, however many wait", "[durability]") {

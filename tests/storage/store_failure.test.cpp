@@ -9,7 +9,7 @@ using namespace triage::test;
 
 namespace {
 
-// A run with everything in it; returns how often its effects ran.
+// A run that uses everything; returns how often its effects ran.
 struct Everything {
   std::map<std::string, int> ran{};
   std::vector<std::string> acknowledged{};
@@ -123,7 +123,7 @@ TEST_CASE("a detached run that outgrows its memory writes a gap that says what i
                           answers({RecoveryAction::retry()}), options};
   const auto result = agent.run("x", {.run_id = "r"});
   REQUIRE_OK(result);
-  CHECK(result.value() == 66);  // Nothing is missing in memory.
+  CHECK(result.value() == 66);  // In memory nothing is missing.
   const Journal journal = stored_journal(*kit.store, "r");
   CHECK_FALSE(journal.broken_at());
   REQUIRE(journal.gaps().size() == 1);
@@ -171,7 +171,7 @@ TEST_CASE("a run whose lease was taken over stops writing and says so", "[store_
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "mine"});
                             REQUIRE_OK(kit.store->release({.run = "r", .epoch = 1}));
-                            theirs = kit.store->acquire("r").value();  // Somebody else's now.
+                            theirs = kit.store->acquire("r").value();  // Owned by someone else now.
                             attempt.record_step({.action = "lost"});
                             CHECK_ERRC(Errc::fenced, attempt.try_effect("pay", [] { return 1; }));
                             return 1;
@@ -218,7 +218,7 @@ TEST_CASE("the n-th store operation fails, for every n", "[store_failure][sweep]
       INFO(key);
       CHECK(times == 1);
     }
-    if (kit.store->run("r")) {  // Else not even its start was stored.
+    if (kit.store->run("r")) {  // Otherwise not even its start was stored.
       const Journal journal = stored_journal(*kit.store, "r");
       CHECK_FALSE(journal.broken_at());
       for (const std::string& key : work->acknowledged) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Leases and starts whose answers get lost, waits, children of fork(), and what users' stores
-// throw.
+// Leases and starts whose answers get lost, waits, children of fork(), and exceptions of users'
+// stores.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -18,7 +18,7 @@ using namespace triage::test;
 
 namespace {
 
-// Leases expire; counts their renewals, and gives the run away at one of them.
+// Leases expire; counts renewals, and hands the run over at one of them.
 struct ExpiringStore final : ForwardingStore {
   using ForwardingStore::ForwardingStore;
   ~ExpiringStore() override { stop_queue(); }
@@ -116,7 +116,7 @@ TEST_CASE("a lease whose answer got lost does not lock the run", "[durability]")
                           },
                           answers({RecoveryAction::escalate()}), options};
   CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
-  const int acquiring = store->operations() + 2;  // After the look at the run.
+  const int acquiring = store->operations() + 2;  // After reading the run.
   store->fail_between(acquiring, acquiring, FlakyStore::Fault::forgets_to_answer);
   CHECK_ERRC(Errc::io, agent.resume_run("r"));
   CHECK(agent.resume_run("r").value() == 2);
@@ -236,7 +236,7 @@ TEST_CASE("a child made by fork() can destroy a store whose queue was used",
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(20);  // Hanging is what it must not do.
+    ::alarm(20);  // It must not hang.
     store.reset();
     ::_exit(0);
   }

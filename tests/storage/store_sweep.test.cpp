@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every store operation fails once, before or after it takes effect; then the process ends and
-// others go on. Whatever failed: what was acknowledged is there, no effect ran twice, and the run
-// comes to its end.
+// others continue. Whatever failed: what was acknowledged is stored, no effect ran twice, and the
+// run completes.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "support/simple_shelf.hpp"
@@ -16,7 +16,7 @@ using testing::FaultPoint;
 
 namespace {
 
-// The world outside: what happened there, and what it was told has happened.
+// The outside world: what happened there, and what was acknowledged to it.
 struct World {
   std::map<std::string, int> ran{};
   std::vector<std::string> acknowledged{};
@@ -58,7 +58,7 @@ Result<int> call(const Agent& agent, World& world) {
       world.token = waits->token;
     }
     result = agent.decide(world.token, RecoveryAction::resume());
-    // The decision took effect and its answer got lost, or the token did.
+    // The decision took effect and its answer got lost, or the token was lost.
     if (!result && result.error().code == Errc::not_found) result = agent.resume_run("r");
   }
   return result;
@@ -130,7 +130,7 @@ TEST_CASE("whatever store operation fails, once, another process brings the run 
     check(*inner, *world);
     CHECK(world->ran.size() == 2);
     CHECK(inner->run("r").value().status == RunStatus::finished);
-    REQUIRE_OK(inner->acquire("r"));  // Nobody's lease is left over.
+    REQUIRE_OK(inner->acquire("r"));  // No lease is left behind.
     undisturbed = was_undisturbed;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stores that are broken in what they append and whom they let.
+// Stores that are broken in appending or in admitting owners.
 #include "stores/broken_store.hpp"
 
 namespace triage::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Stores that are broken in one way each, for the test of the conformance kit.
+// Stores that are each broken in one way, to test the conformance kit.
 
 #include "triage/compaction.hpp"
 #include "triage/forwarding_store.hpp"
@@ -18,7 +18,7 @@ namespace triage::test {
 
 using Records = std::span<const Record>;
 
-// Does what the store behind it does, but for what a test replaces.
+// Forwards to the store behind it, except for what a test replaces.
 struct Broken final : ForwardingStore, ClaimsOrphans, CompactsRuns {
   using ForwardingStore::ForwardingStore;
   ~Broken() override { stop_queue(); }
@@ -78,7 +78,7 @@ struct Broken final : ForwardingStore, ClaimsOrphans, CompactsRuns {
     if (all && reading) reading(all.value());
     return all;
   }
-  // What follows from read() follows from the broken one.
+  // Derived from the broken read().
   Result<JournalReading> read_newest(const RunId& run) override {
     return CheckpointStore::read_newest(run);
   }
@@ -128,7 +128,7 @@ struct Broken final : ForwardingStore, ClaimsOrphans, CompactsRuns {
   }
 };
 
-// One way to be broken, the clauses that must notice, and how many may at most.
+// One way to be broken, the clauses that must notice, and the maximum number that may.
 struct Breakage {
   std::string name{};
   std::vector<std::string> noticed_by{};

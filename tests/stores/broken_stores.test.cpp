@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The conformance kit against stores that are broken in one way each: it must notice, and say what.
+// The conformance kit against stores that are each broken in one way: it must notice, and say what.
 #include "stores/broken_store.hpp"
 
 #include "support/catch.hpp"
@@ -29,7 +29,7 @@ std::set<std::string> failed_with(const Breakage& breakage) {
   return failed;
 }
 
-// Lists that are wrong: a flag of the query is left out, or the order is.
+// Wrong lists: a flag of the query or the order is ignored.
 Breakage unlisted(const std::string& what, std::vector<std::string> noticed_by,
                   std::function<void(RunQuery&)> forget, std::size_t at_most = 4) {
   return {what, std::move(noticed_by), at_most, [forget](Broken& store) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A store that others keep busy: a lock that was never had means that nothing was written.
+// A store kept busy by others: a lock that was never acquired means that nothing was written.
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "triage/agent.hpp"
@@ -14,7 +14,7 @@ using namespace triage::test;
 
 namespace {
 
-// Says that another one has the lock, so many times, when the result of an effect comes.
+// Reports this many times that another has the lock, when an effect's result arrives.
 class BusyAtResult final : public ForwardingStore {
  public:
   explicit BusyAtResult(int times) : ForwardingStore(MemoryStore::create()), times_(times) {}
@@ -36,7 +36,7 @@ class BusyAtResult final : public ForwardingStore {
   int times_;
 };
 
-// Time passes only while somebody sleeps.
+// Time passes only during sleeps.
 class StillClock final : public Clock {
  public:
   TimePoint now() override { return now_; }

@@ -30,7 +30,7 @@ namespace {
 
 const WallTime now{std::chrono::hours(1)};
 
-// A run as its process records it, whose records are in a store.
+// A run recorded as by its process, with its records in a store.
 class Recording {
  public:
   explicit Recording(std::shared_ptr<CheckpointStore> store, RunId run = "r")
@@ -47,7 +47,7 @@ class Recording {
   }
   void step(const std::string& action) { note(journal_.add_step({.action = action}, now)); }
   void label(const std::string& name) { note(journal_.label_checkpoint(name, now)); }
-  // Back to a position: as the run loop does it.
+  // Rolls back to a position, like the run loop.
   void roll_back(std::size_t position) {
     const Sequence to = journal_.positions()[position].seq;
     note(journal_.add(RecordKind::rolled_back, now, Json{{"to", to}}));
@@ -110,7 +110,7 @@ TEST_CASE("the newest checkpoints of each branch stay, and those with labels", "
   const auto done = compact_run(run.store(), "r", {.max_checkpoints = 5});
   REQUIRE_OK(done);
   CHECK(done.value().checkpoints_before == all);
-  // Five of each branch, the labelled one, and the one that the run went back to.
+  // Five of each branch, the labelled one, and the target of the rollback.
   CHECK(done.value().checkpoints == 12);
   const Journal journal = run.stored();
   const auto half = journal.find_label("half");
@@ -334,7 +334,7 @@ TEST_CASE("a run of several files becomes one, which people can read, and goes o
   std::ifstream lines(file("r.jsonl"));
   for (std::string line; std::getline(lines, line);) CHECK(Json::parse(line).is_object());
 
-  // A process that was killed before it had removed the other files.
+  // The state after a kill before the other files were removed.
   std::filesystem::copy(folder.file("old-2"), file("r~2.jsonl"));
   std::filesystem::copy(folder.file("old-3"), file("r~3.jsonl"));
   const auto looked = JsonFileStore::open(folder.file("files"), {.read_only = true}).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stores of the library under the conformance kit.
+// The library's stores under the conformance kit.
 #include "triage/testing/conformance.hpp"
 
 #include "stores/contract.hpp"
@@ -56,7 +56,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
-// One bit of the line that holds the record.
+// Flips one bit of the line that holds the record.
 Result<void> flip_bit(const std::filesystem::path& folder, const RunId& run, Sequence seq) {
   const auto path = folder / "store" / "runs" / (run + ".jsonl");
   std::string text = text_of(path);

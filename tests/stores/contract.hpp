@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the contract tests run against, and the journals they store.
+// The stores of the contract tests, and the journals they store.
 
 #include "support/temp_folder.hpp"
 #include "triage/checkpoint_store.hpp"
@@ -20,7 +20,7 @@ struct StoreKind {
   bool erases = true;  // A simple store cannot remove anything.
 };
 
-// A store of one kind, in a folder of its own.
+// A store of one kind, in its own folder.
 struct Opened {
   TempFolder folder{};
   StoreKind kind{};
@@ -41,12 +41,12 @@ inline WallTime at_ms(std::int64_t milliseconds) {
 [[nodiscard]] Record step(Journal& journal, const std::string& action,
                           std::int64_t time_ms = 2'000);
 
-// A journal with steps, state changes, labels, effects, retries and rollbacks in it. The same seed
-// gives the same run. `journal` ends as it was recorded live.
+// A run with steps, state changes, labels, effects, retries and rollbacks; the same seed gives the
+// same run. Leaves it in `journal` as recorded live.
 [[nodiscard]] std::vector<Record> random_run(Journal& journal, std::uint64_t seed,
                                              std::size_t operations);
 
-// All bytes of two records are the same.
+// Whether two records are equal in all bytes.
 [[nodiscard]] bool same(const Record& a, const Record& b);
 
 }  // namespace triage::test

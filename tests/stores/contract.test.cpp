@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every store must do, whatever it is made of.
+// What every store must do, whatever it is built on.
 #include "stores/contract.hpp"
 
 #include "support/catch.hpp"

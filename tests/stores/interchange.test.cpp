@@ -19,7 +19,7 @@ using namespace triage::test;
 namespace {
 
 // Runs of all kinds: one that failed and finished, one that waits for a decision and has a label,
-// one that was only started, and one with bytes that are no UTF-8.
+// one that was only started, and one with bytes that are not UTF-8.
 void fill(const std::shared_ptr<CheckpointStore>& store) {
   TriageAgent agent{[](const std::string& task, Attempt& attempt) -> Result<std::string> {
                       attempt.record_step({.action = "plan", .llm_output = "first \xFF then"});
@@ -99,7 +99,7 @@ TEST_CASE("runs go from any store to any other and lose nothing", "[stores][inte
   REQUIRE_OK(done);
   CHECK(done.value().runs.size() == 3);
   check_same(*source, *target);
-  // And what was exported again is the same file.
+  // Exporting again gives the same file.
   CHECK(exported(*target, {"good", "waits"}) == exported(*source, {"good", "waits"}));
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("an import that the store cannot finish leaves nothing behind", "[stor
     std::istringstream in(whole);
     const auto done = import_runs(*flaky, in);
     if (flaky->failures() == 0) break;
-    // A failure that did not matter: what was asked for is asked for again.
+    // A failure without consequences: the request is repeated.
     if (done) continue;
     ++failed;
     CHECK_ERRC(Errc::io, done);

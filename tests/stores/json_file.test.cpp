@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only the JSON-file store promises: lines for people, torn ends, segments, power.
+// Guarantees of the JSON-file store only: readable lines, torn ends, segments, power loss.
 #include "triage/stores/json_file.hpp"
 
 #include "stores/contract.hpp"
@@ -66,7 +66,7 @@ TEST_CASE("a lease in JSON files whose answer got lost does not lock the run for
   const JsonFiles in;
   in.tell();
   const auto store = in.open();
-  CHECK(store->acquire("run-1"));  // Nobody has it any more.
+  CHECK(store->acquire("run-1"));  // It has no owner any more.
   const auto lease = store->acquire("run-1");
   REQUIRE_OK(lease);
   CHECK_ERRC(Errc::busy, store->acquire("run-1"));

@@ -23,7 +23,7 @@ TEST_CASE("keys are removed only as they were read, and begin anew then", "[stor
   REQUIRE_OK(store->erase_if("space", "key", 2));
   CHECK_FALSE(store->get("space", "key").value().has_value());
   CHECK(store->list("space", "").value() == std::vector<std::string>{"other"});
-  REQUIRE_OK(store->erase_if("space", "key", 2));  // It is gone, which is what was wanted.
+  REQUIRE_OK(store->erase_if("space", "key", 2));  // It is gone, as requested.
   REQUIRE_OK(store->erase_if("none", "key", 0));
   CHECK(store->put_if("space", "key", 0, "again").value() == 1);
 }

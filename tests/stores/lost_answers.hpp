@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What must hold of a store behind a server whatever gets lost on the way.
+// The invariants of a store with a server, whatever gets lost on the way.
 
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
@@ -20,8 +20,8 @@ inline Record lost_answer_record(Sequence seq) {
           std::make_shared<const Json>(Json{{"page", seq}})};
 }
 
-// A run from its start to its end, and a key. Every call is to succeed: what got lost is asked for
-// again. Then nothing is missing and nothing is there twice.
+// A complete run and a key. Every call must succeed, because what got lost is requested again; then
+// nothing is missing or duplicated.
 inline void tell_and_check(CheckpointStore& store, const RunId& run) {
   const std::vector<Record> first{lost_answer_record(1)};
   const auto lease = store.start({.id = run, .agent = "worker"}, first);
@@ -53,7 +53,7 @@ inline void tell_and_check(CheckpointStore& store, const RunId& run) {
   for (Sequence seq = 1; seq <= 5; ++seq) CHECK(reading.value().records[seq - 1].seq() == seq);
 }
 
-// Cuts the 1st, 2nd, 3rd … question, and answer, until none is left to cut.
+// Cuts the 1st, 2nd, 3rd … question, and answer, until there is none left to cut.
 inline void lose_every_one(FaultProxy& proxy, CheckpointStore& store) {
   for (const auto which : {FaultProxy::Cut::question, FaultProxy::Cut::answer}) {
     int n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes the example of the current format: make_golden FILE. Run once for each new format; the
-// files of older formats stay as they are.
+// files of older formats stay unchanged.
 #include "stores/contract.hpp"
 #include "triage/stores/sqlite.hpp"
 

@@ -39,12 +39,12 @@ Record change(Sequence seq, int value = 0) {
           std::make_shared<const Json>(Json{{"page", seq}, {"value", value}})};
 }
 
-// A schema of its own for every folder of the kit.
+// A separate schema for every folder of the kit.
 std::string schema_of(const std::filesystem::path& folder) {
   return "t" + std::to_string(std::hash<std::string>()(folder.string()));
 }
 
-// The sequences of a run, in their order.
+// The sequences of a run, in order.
 std::vector<Sequence> sequences_of(CheckpointStore& store, const RunId& run) {
   const auto reading = store.read(run, {});
   REQUIRE_OK(reading);
@@ -60,7 +60,7 @@ std::vector<Sequence> counted_to(Sequence last) {
   return all;
 }
 
-// The server as it is seen through the proxy: one connection, so that all is said in one order.
+// The server behind the proxy, with one connection, so that all messages have one order.
 Result<std::shared_ptr<PostgresStore>> opened_behind(const FaultProxy& proxy) {
   return PostgresStore::open("postgresql://tester@127.0.0.1:" + std::to_string(proxy.port()) +
                                  "/postgres?sslmode=disable&gssencmode=disable",
@@ -70,7 +70,7 @@ Result<std::shared_ptr<PostgresStore>> opened_behind(const FaultProxy& proxy) {
 }  // namespace
 
 TEST_CASE("the PostgreSQL store does all that it claims", "[stores][postgres][conformance]") {
-  const PostgresServer server({"fsync=off"});  // No power is cut here.
+  const PostgresServer server({"fsync=off"});  // There are no power cuts here.
   NEEDS_SERVER(server)
   const ConformanceReport report = conformance(
       [&](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
@@ -232,7 +232,7 @@ TEST_CASE("no state is kept in a session: every statement may meet another one",
           "[stores][postgres]") {
   const PostgresServer server({"fsync=off"});
   NEEDS_SERVER(server)
-  // As behind a pooler in transaction mode: nothing that a session remembers is there next time.
+  // Like a pooler in transaction mode: session state is lost between transactions.
   const auto opened = PostgresStore::open(server.url(), {.connections = 3});
   REQUIRE_OK(opened);
   CheckpointStore& store = *opened.value();
@@ -302,7 +302,7 @@ TEST_CASE("PostgreSQL wakes those that wait for work", "[stores][postgres]") {
     wait_for_work(store, long_time, {});
     return std::chrono::steady_clock::now() - from < long_time;
   };
-  CHECK(woken());  // Nobody knows what was said before it listened.
+  CHECK(woken());  // It may have missed one before it listened.
 
   const RunInfo info{.id = "r", .agent = "a", .status = RunStatus::running};
   const auto lease = works.value()->start(info, std::vector<Record>{change(1)});
@@ -313,7 +313,7 @@ TEST_CASE("PostgreSQL wakes those that wait for work", "[stores][postgres]") {
   REQUIRE_OK(works.value()->put_if(detail::own_space(detail::OwnSpace::signals), "r/go", 0, "yes"));
   CHECK(woken());
 
-  // Other writes wake nobody, and a stop ends the wait of every thread.
+  // Other writes wake no one, and a stop ends the wait of every thread.
   REQUIRE_OK(works.value()->put_if("mine", "key", 0, "value"));
   wait_for_work(store, std::chrono::milliseconds(1), {});
   std::stop_source stop;
@@ -324,11 +324,11 @@ TEST_CASE("PostgreSQL wakes those that wait for work", "[stores][postgres]") {
   stop.request_stop();
   for (std::thread& thread : threads) thread.join();
 
-  // A cut connection is made anew.
+  // A cut connection is re-established.
   REQUIRE_OK(
       server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
                  "pg_backend_pid() AND usename IS NOT NULL"));
-  CHECK(woken());  // Again nobody knows what was said meanwhile.
+  CHECK(woken());  // It may have missed one meanwhile.
   REQUIRE_OK(works.value()->put_if(detail::own_space(detail::OwnSpace::signals), "r/on", 0, "yes"));
   CHECK(woken());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Power cuts at any write, on a disk that keeps only what was synced.
+// Power cuts at any write, on a disk that keeps only synced data.
 #include "support/power_loss_vfs.hpp"
 
 #include "stores/contract.hpp"
@@ -15,10 +15,10 @@ namespace {
 struct Survived {
   std::size_t acknowledged = 0;  // Records whose append returned success.
   std::size_t found = 0;         // Records read back.
-  bool cut = false;              // In mid-run, not only at its end.
+  bool cut = false;              // During the run, not only at its end.
 };
 
-// Appends a run until the power goes, then reads it back from the disk.
+// Appends a run until the power fails, then reads it back from the disk.
 Survived run_and_cut(PowerLossVfs& vfs, Durability durability, std::uint64_t seed) {
   const TempFolder folder;
   const auto random = seeded_random(seed);
@@ -79,7 +79,7 @@ TEST_CASE("at level power, a power cut loses nothing that was acknowledged",
     REQUIRE(survived.found >= survived.acknowledged);
     cut += survived.cut ? 1 : 0;
   }
-  CHECK(cut > 100);  // Else the cuts come too late to show anything.
+  CHECK(cut > 100);  // Otherwise the cuts come too late to prove anything.
 }
 
 TEST_CASE("at level process, a power cut leaves a readable store with a prefix of the run",
@@ -91,5 +91,5 @@ TEST_CASE("at level process, a power cut leaves a readable store with a prefix o
     const Survived survived = run_and_cut(vfs, Durability::process, seed);
     lost += survived.found < survived.acknowledged ? 1 : 0;
   }
-  CHECK(lost > 0);  // The shim does drop what was not synced: the test above means something.
+  CHECK(lost > 0);  // The shim does drop unsynced data, so the test above is meaningful.
 }

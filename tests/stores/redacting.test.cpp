@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Neither a store nor an observer behind a redactor is told a secret.
+// Stores and observers behind a redactor never receive a secret.
 #include "triage/stores/redacting.hpp"
 
 #include "support/catch.hpp"
@@ -24,7 +24,7 @@ const std::string secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
 
 using Agent = TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>, Json>;
 
-// Lets the secret get everywhere it can.
+// Leaks the secret everywhere it can.
 Agent careless(const std::shared_ptr<CheckpointStore>& store, AgentOptions options = {}) {
   options.store = store;
   return {
@@ -74,7 +74,7 @@ TEST_CASE("a store behind a redactor is told no secret, and the run goes on with
   const auto inner = MemoryStore::create();
   const auto result = careless(around(inner)).run(Json{{"url", "https://u:" + secret + "@h/"}});
   REQUIRE_OK(result);
-  CHECK(result.value()["api_key"] == secret);  // In memory nothing changes.
+  CHECK(result.value()["api_key"] == secret);  // The value in memory is unchanged.
   const std::string stored = everything_of(*inner);
   INFO(stored);
   CHECK(stored.find(secret) == std::string::npos);

@@ -130,7 +130,7 @@ TEST_CASE("a user without the right to run scripts is told so, and may still loo
 
 TEST_CASE("a Redis server that is killed and started again costs nothing and doubles nothing",
           "[stores][redis][faults]") {
-  // Under everysec the server holds back what it has answered for while its disk is slow.
+  // Under everysec, acknowledged writes may stay in memory while the disk is slow.
   RedisServer server({"--appendonly", "yes", "--appendfsync", "always"});
   NEEDS_SERVER(server)
   const auto opened = RedisStore::open(server.url(), {.timeout = std::chrono::seconds(20)});
@@ -186,7 +186,7 @@ TEST_CASE("a Redis server that came back without acknowledged records takes none
   REQUIRE_OK(lease);
   const std::vector<Record> more{step(4), step(5)};
   REQUIRE_OK(store.append(lease.value(), more, RunStatus::running));
-  // What a restart under everysec may leave.
+  // A possible state after a restart under everysec.
   REQUIRE_OK(server.ask({"XDEL", "triage:{run-1}:log", "4-0", "5-0"}));
   REQUIRE_OK(server.ask({"XSETID", "triage:{run-1}:log", "3-0"}));
   REQUIRE_OK(server.ask({"HSET", "triage:{run-1}", "last", "3"}));
@@ -195,7 +195,7 @@ TEST_CASE("a Redis server that came back without acknowledged records takes none
   CHECK_ERRC(Errc::corrupt, refused);
   CHECK(refused.error().detail.find("behind 3 up to 5") != std::string::npos);
   CHECK(store.read("run-1", {}).value().records.size() == 3);
-  // Who takes it over goes on from what is there.
+  // The next owner continues from what remains.
   REQUIRE_OK(store.release(lease.value()));
   const auto again = store.acquire("run-1");
   REQUIRE_OK(again);

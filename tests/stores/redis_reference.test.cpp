@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs from the Redis keys of triage-agent, the Python library, and back to them.
+// Runs from the Redis keys of triage-agent, the Python library, and back.
 #include "triage/stores/redis_reference.hpp"
 
 #include "support/catch.hpp"
@@ -13,7 +13,7 @@ using namespace triage::test;
 
 namespace {
 
-// As that library writes them: the value, and its place in two indexes.
+// As that library writes them: the value and its entries in two indexes.
 void put(const RedisServer& server, const std::string& id, const std::string& run, double time,
          const std::string& value) {
   const std::string score = std::to_string(time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs from the SQLite file of triage-agent, the Python library, and back into one.
+// Runs from the SQLite file of triage-agent, the Python library, and back.
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/result.hpp"
@@ -29,7 +29,7 @@ Json their_step(int index, const std::string& action, double time) {
           {"state_hash", nullptr}, {"metadata", Json::object()}};
 }
 
-// Two attempts of one run, and a checkpoint of none: as that library leaves them after a failure.
+// Two attempts of one run, and a checkpoint without a run, as left by that library on failure.
 std::vector<ReferenceCheckpoint> their_checkpoints() {
   Json fetch = their_step(1, "fetch", 1795441523.3922141);
   fetch["error"] = "HTTP 503";
@@ -54,7 +54,7 @@ void make_their_file(const std::string& path, const std::vector<ReferenceCheckpo
     insert.clearBindings();
     insert.bind(1, one.id);
     insert.bind(2, one.timestamp);
-    insert.bind(3, one.state.dump(1));  // Spelled in another way than ours.
+    insert.bind(3, one.state.dump(1));  // Formatted differently from ours.
     insert.bind(4, one.trajectory.dump());
     if (!one.run.empty()) insert.bind(5, one.run);
     insert.exec();
@@ -107,7 +107,7 @@ TEST_CASE("checkpoints of triage-agent are positions of runs here", "[stores][re
   CHECK(checkpoints[1].attempt == 1);
   CHECK(checkpoints[2].attempt == 2);
   const Checkpoint failed = store->load(checkpoints[1].id).value();
-  CHECK(failed.state.json() == Json{{"page", 11}});  // `list` went: that library replaces states.
+  CHECK(failed.state.json() == Json{{"page", 11}});  // That library replaces whole states.
   REQUIRE(failed.trajectory.size() == 2);
   CHECK(failed.trajectory[1].error == "HTTP 503");
   CHECK(failed.trajectory[1].http_status == 503);
@@ -135,7 +135,7 @@ TEST_CASE("what came from triage-agent goes back to it unchanged", "[stores][ref
     CHECK(after[i].state == before[i].state);
     CHECK(after[i].trajectory == before[i].trajectory);
   }
-  // Into the file that it came from, too: each is there already.
+  // Also into the original file, where all of them exist already.
   REQUIRE_OK(export_file(*store, folder.file("theirs.db")));
   CHECK(checkpoints_in(folder.file("theirs.db")).size() == before.size());
   const auto again = import_file(*store, folder.file("back.db"), {.leave_same = true});
@@ -261,7 +261,7 @@ TEST_CASE("files that are not triage-agent's are left as they are", "[stores][re
   CHECK_ERRC(Errc::corrupt, open_reference(path, true));
   CHECK(tables() == before);
   CHECK_ERRC(Errc::not_found, open_reference(folder.file("nothing.db"), false));
-  // And an export that fails leaves no file behind.
+  // A failed export leaves no file behind.
   const auto store = MemoryStore::create();
   CHECK_ERRC(Errc::not_found, export_file(*store, folder.file("new.db"), {}, {"nobody"}));
   CHECK_FALSE(std::filesystem::exists(folder.file("new.db")));
@@ -297,7 +297,7 @@ TEST_CASE("files of versions before runs had ids are read, each checkpoint for i
   REQUIRE_OK(done);
   CHECK(done.value().runs == std::vector<RunId>{"triage-agent-one", "triage-agent-two"});
   CHECK(store->latest("triage-agent-two").value().state.json() == Json{{"a", 1}});
-  REQUIRE_OK(export_file(*store, path));  // Adds the column, as that library itself does.
+  REQUIRE_OK(export_file(*store, path));  // Adds the column, like that library itself.
   CHECK(checkpoints_in(path).size() == 2);
 }
 
@@ -328,7 +328,7 @@ TEST_CASE("the package triage-agent and this library read what the other has wri
     const Checkpoint ours = store->load(checkpoints[i].id).value();
     CHECK(ours.state.json() == theirs[i]["state"]);
     CHECK(ours.trajectory.size() == theirs[i]["steps"].size());
-    CHECK(ours.trajectory.back().action == theirs[i]["steps"].back()["action"]);
+    CHECK(Json(ours.trajectory.back().action) == theirs[i]["steps"].back()["action"]);
   }
   REQUIRE_OK(export_file(*store, folder.file("back.db")));
   const Printed read = run_program({python, script, "read", folder.file("back.db"), run});

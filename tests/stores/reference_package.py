@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lets triage-agent, the Python package, write its SQLite store or read what we have written.
+"""Makes triage-agent, the Python package, write its SQLite store or read what we have written.
 
 reference_package.py write FILE    runs an agent that fails once; prints its run's checkpoints
 reference_package.py read FILE RUN prints the run's newest checkpoint

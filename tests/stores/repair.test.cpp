@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Damage is found, nothing behind it is believed, and setting it aside loses nothing more.
+// Damage is found, nothing after it is trusted, and setting it aside loses nothing more.
 #include "triage/repair.hpp"
 
 #include "support/catch.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using Agent = TriageAgent<std::function<Result<int>(const std::string&, Attempt&)>>;
 
-// Steps, state, a label, and effects before and behind them; then it gives up.
+// Steps, state, a label, and effects before and after them; then it gives up.
 Agent make_agent(const std::shared_ptr<CheckpointStore>& store, int& paid) {
   return {[&paid](const std::string&, Attempt& attempt) -> Result<int> {
             attempt.record_step({.action = "plan"});
@@ -52,7 +52,7 @@ std::string body_of(const Record& record) {
   return body;
 }
 
-// What a reading of the intact run's records up to this one can restore.
+// The newest checkpoint that can be restored from the intact run's records before this one.
 Checkpoint newest_before(const JournalReading& intact, Sequence lost) {
   JournalReading part = intact;
   std::erase_if(part.records, [lost](const Record& record) { return record.seq() >= lost; });
@@ -60,7 +60,7 @@ Checkpoint newest_before(const JournalReading& intact, Sequence lost) {
   return Journal::fold(part).value().latest();
 }
 
-// Nothing that was read is anything but what was written, and nothing behind damage is used.
+// Everything read is what was written, and nothing after damage is used.
 void check_reading(const JournalReading& intact, const Result<JournalReading>& reading) {
   if (!reading) {
     const Errc code = reading.error().code;
@@ -97,7 +97,7 @@ void check_reading(const JournalReading& intact, const Result<JournalReading>& r
   }
 }
 
-// A file of SQLite's, changed behind the store's back.
+// A SQLite file, changed behind the store's back.
 class Behind {
  public:
   explicit Behind(const std::string& path) {
@@ -132,7 +132,7 @@ Sequence sequence_of(const JournalReading& reading, RecordKind kind, const std::
   return 0;
 }
 
-// The run, with one record damaged.
+// The run with one damaged record.
 struct Damaged {
   TempFolder folder{};
   std::shared_ptr<SqliteStore> store = SqliteStore::open(folder.file("a.db")).value();
@@ -183,7 +183,7 @@ TEST_CASE(
     }
   }
   CAPTURE(unharmed);
-  CHECK(unharmed < bytes.size() * 8 / 4);  // What checksums do not cover, and changes nothing.
+  CHECK(unharmed < bytes.size() * 8 / 4);  // Outside checksums, without consequences.
 }
 
 TEST_CASE("every flipped bit of a record in SQLite is found, and the newest good checkpoint stands",
@@ -233,7 +233,7 @@ TEST_CASE("a repair names what is lost, once, and keeps everything else", "[stor
   CHECK(repaired.value().newest == Journal::fold(before).value().latest().info.id);
   const auto after = run.store->read("r", {}).value();
   CHECK(after.records.size() == before.records.size() + 1);
-  CHECK(after.damaged.size() == 1);  // It stays where it is, for whoever wants to look at it.
+  CHECK(after.damaged.size() == 1);  // It stays where it is, for inspection.
   CHECK(after.info.status == RunStatus::escalated);
   REQUIRE(lost_records(after).size() == 1);
   CHECK(lost_records(after)[0].set_aside);

@@ -14,7 +14,7 @@ using namespace triage::test;
 
 namespace {
 
-// A run with one record of about `bytes`, that nobody owns.
+// A run without an owner, with one record of about `bytes`.
 void leave(CheckpointStore& store, RunInfo info, std::size_t bytes = 0,
            RunStatus status = RunStatus::finished) {
   const std::vector<Record> records{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Another key for what is stored already.
+// Re-encrypting stored data with another key.
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
@@ -69,7 +69,7 @@ TEST_CASE("after a rotation everything is under the new key alone", "[rotation]"
   CHECK(is_whole(*alone, "new", 2));
   CHECK(alone->get(space, "short/approved").value()->bytes == "yes");
   CHECK(both->rotate().value().records == 0);
-  // Whoever has been left with the old key reads nothing, and says so.
+  // With the old key alone, every record is reported as damaged.
   CHECK(with(inner, "k1")->read("short", {}).value().damaged.size() == 3);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a run that somebody holds is left for the next rotation", "[rotation]
 TEST_CASE("a rotation that is stopped says what is left, and damage stays damage", "[rotation]") {
   const auto inner = MemoryStore::create();
   leave(*with(inner, "k1"), "a", 2);
-  leave(*with(inner, "k9"), "lost", 2);  // Whose key nobody has any more.
+  leave(*with(inner, "k9"), "lost", 2);  // Its key is lost.
   const auto both = with(inner, "k2", {key("k1")});
   std::stop_source stop;
   stop.request_stop();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Compaction and rotation over a store behind a server, whatever gets lost on the way.
+// Compaction and rotation over a store with a server, whatever gets lost on the way.
 
 #include "stores/lost_answers.hpp"
 #include "triage/compaction.hpp"
@@ -36,7 +36,7 @@ inline void shrink_and_check(const std::shared_ptr<CheckpointStore>& store) {
   CHECK(alone->latest("long").value().state.json() == Json{{"page", 2'000}});
 }
 
-// The 1st, 2nd, 3rd … question, and answer, of a compaction is cut.
+// Cuts the 1st, 2nd, 3rd … question, and answer, of a compaction.
 inline void lose_every_one_while_shrinking(FaultProxy& proxy, CheckpointStore& store) {
   for (const auto which : {FaultProxy::Cut::question, FaultProxy::Cut::answer}) {
     int n = 0;

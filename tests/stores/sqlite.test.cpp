@@ -24,7 +24,7 @@ void write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A store with one run of these records in it, closed again.
+// Creates a store with one run of these records, and closes it.
 void make_store_file(const std::string& path, std::span<const Record> records) {
   const auto store = SqliteStore::open(path).value();
   const auto lease = store->start(run_info("run-1"), records).value();
@@ -111,7 +111,7 @@ TEST_CASE("a file that is not a store is refused and left as it is", "[stores][s
              ContainsSubstring("another program") && ContainsSubstring(foreign));
   CHECK(contents(foreign) == before);
 
-  const std::string claimed = folder.file("claimed.db");  // Empty, but another program's already.
+  const std::string claimed = folder.file("claimed.db");  // Empty, but already another program's.
   SQLite::Database(claimed, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
       .exec("PRAGMA application_id = 7");
   CHECK_ERRC(Errc::unsupported, SqliteStore::open(claimed));
@@ -174,7 +174,7 @@ TEST_CASE("a connection that is handed over keeps its user's tables", "[stores][
   CHECK(again.execAndGet("SELECT name FROM users").getString() == "ann");
   CHECK(again.execAndGet("PRAGMA application_id").getInt() == 7);
   CHECK(again.execAndGet("PRAGMA user_version").getInt() == 42);
-  const auto store = SqliteStore::open(path);  // Known by its own mark from now on.
+  const auto store = SqliteStore::open(path);  // Has the store's own mark from now on.
   REQUIRE_OK(store);
   CHECK(store.value()->latest("run-1").value().state == journal.state());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One flipped bit anywhere in the file: nothing that was done is done again.
+// One flipped bit anywhere in the file never repeats completed work.
 #include "triage/stores/sqlite.hpp"
 
 #include "stores/contract.hpp"
@@ -38,8 +38,8 @@ auto make_agent(const std::shared_ptr<CheckpointStore>& store, Counted& counted)
       {.store = store}};
 }
 
-// The bytes of a store with a finished run, one that was charged for and then stopped, a signal,
-// and enough other runs and records for pages of every kind.
+// The bytes of a store with a finished run, one that was charged and then stopped, a signal, and
+// enough other runs and records for pages of every kind.
 std::string make_bytes(const std::string& path) {
   {
     const auto store = SqliteStore::open(path).value();
@@ -95,7 +95,7 @@ TEST_CASE("no single flipped bit makes a finished run run again or charges twice
   check_nothing_repeats(path);
   const auto seed = std::uint64_t{1};
   const auto random = seeded_random(seed);
-  // Of each page: its header, where the tree says how much it holds, and some bits anywhere.
+  // Of each page: its header, the tree's entry counts, and some bits anywhere.
   for (std::size_t page = 0; page < intact.size(); page += page_size) {
     for (int flip = 0; flip < 6; ++flip) {
       const std::size_t most = flip < 3 ? 40 : page_size;
@@ -116,7 +116,7 @@ TEST_CASE("a run that its index does not list is not made a second time",
   TempFolder folder;
   const std::string path = folder.file("a.db");
   std::string bytes = make_bytes(path);
-  // Ids are in the table first, then in the index: each copy of this one is flipped by itself.
+  // Ids are in the table and in the index: each copy is flipped separately.
   int flipped = 0;
   for (std::size_t at = bytes.find("other-17"); at != std::string::npos;
        at = bytes.find("other-17", at + 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes in the file that are not what was written.
+// Files whose bytes differ from what was written.
 #include "triage/stores/sqlite.hpp"
 
 #include "stores/contract.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("behind a damaged record, the newest intact checkpoint before it is re
   CHECK(latest.value().state.json() == Json({{"page", 4}}));
   CHECK_ERRC(Errc::corrupt, store->load({"run-1", 15}));
   CHECK(store->load_state({"run-1", 11}).value().json() == Json({{"page", 4}}));
-  // A state needs no steps, so it is there even behind a damaged one.
+  // A state does not depend on steps, so it is available even after a damaged one.
   CHECK(store->load_state({"run-1", 15}).value().json() == Json({{"page", 6}}));
 
   SQLite::Database(path, SQLite::OPEN_READWRITE).exec("DELETE FROM records WHERE seq = 12");
@@ -184,5 +184,5 @@ TEST_CASE("an effect whose intent was damaged after a crash is in doubt, not for
   CHECK(paid == 1);
   CHECK(run([] { return Reconciled::done(1); }).value() == 1);
   CHECK(paid == 1);
-  CHECK(run({}).value() == 1);  // What was found out is recorded.
+  CHECK(run({}).value() == 1);  // The findings are recorded.
 }

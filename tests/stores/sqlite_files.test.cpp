@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of a store: whose they are, that looking leaves nothing, and that a lost one is
+// The files of a store: their owners, that reading leaves nothing behind, and that a lost file is
 // noticed.
 #include "triage/stores/sqlite.hpp"
 
@@ -41,7 +41,7 @@ std::set<std::string> files_in(const TempFolder& folder) {
   return names;
 }
 
-// As another user, if we are root: what `work` returns.
+// Returns the result of `work`, run as another user if we are root.
 int as_another_user(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -53,7 +53,7 @@ int as_another_user(const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// The number of runs that one who may only read sees; 100 if it cannot.
+// The number of runs seen by a user with read access only; 100 or more on failure.
 int count_runs(const std::string& path) {
   const auto store = SqliteStore::open(path, looking());
   if (!store) return 100;
@@ -86,7 +86,7 @@ TEST_CASE("looking at a store leaves nothing beside it", "[stores][sqlite][files
     const auto look = SqliteStore::open(path, looking()).value();
     CHECK(look->runs({}).value().size() == 1);
     CHECK(files_in(folder).size() == 1);
-    // Somebody begins to write, and is seen.
+    // A new writer's changes are visible.
     const auto store = SqliteStore::open(path).value();
     fill(*store, "run-2");
     CHECK(look->runs({}).value().size() == 2);

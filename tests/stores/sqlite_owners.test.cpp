@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who has a run, and how it is had again when that one is gone, stopped, or gave it up in vain.
+// Who owns a run, and how it is acquired after the owner has died, stopped or failed to release.
 #include "triage/stores/sqlite.hpp"
 
 #include "stores/contract.hpp"
@@ -33,7 +33,7 @@ Lease start_run(CheckpointStore& store, const RunId& id) {
   return store.start(run_info(id), {&first, 1}).value();
 }
 
-// What a forked process says about it; 0: it got the run.
+// 0 if a forked process acquires the run.
 int acquire_elsewhere(const std::string& path, const RunId& id) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -45,8 +45,8 @@ int acquire_elsewhere(const std::string& path, const RunId& id) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A process that starts the run, and then does `rest`. Returns when the run is started and, if it
-// replaces itself by exec, when that has happened.
+// A process that starts the run, then does `rest`. Returns when the run is started and, if the
+// process replaces itself by exec, after that.
 pid_t start_elsewhere(const std::string& path, const RunId& id, const std::function<void()>& rest) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);

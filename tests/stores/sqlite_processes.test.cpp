@@ -21,7 +21,7 @@ using namespace triage::test;
 
 namespace {
 
-// A process that runs `work` and ends with what it returns.
+// A process that runs `work` and exits with its result.
 class Child {
  public:
   explicit Child(const std::function<int()>& work) : pid_(::fork()) {
@@ -223,7 +223,7 @@ TEST_CASE("a file or folder that may not be written is an error with the way out
   REQUIRE(::chmod(path.c_str(), 0444) == 0);
   REQUIRE(::chmod(folder.file("").c_str(), 0555) == 0);
   Child child([&] {
-    // Root may write everything: become someone else.
+    // Root may write everything, so become another user.
     if (::geteuid() == 0 && ::setuid(65534) != 0) return 100;
     const auto refused = SqliteStore::open(path);
     if (code_of(refused) != static_cast<int>(Errc::io)) return 1;

@@ -117,7 +117,7 @@ TEST_CASE("rows of a function that commits by itself are never taken for not don
   database.exec("CREATE TABLE orders(number INTEGER)");
   const auto receipts = SqliteReceipts::open(database).value();
   const EffectCall call{.key = "order", .idempotency_key = "k"};
-  // What the function does behind its row; whether that throws by itself.
+  // What the function does after its row; whether that throws by itself.
   const std::string does = GENERATE("COMMIT", "COMMIT; BEGIN", "ROLLBACK");
   const bool throws = GENERATE(true, false);
   INFO(does << (throws ? ", then throws" : ""));
@@ -128,7 +128,7 @@ TEST_CASE("rows of a function that commits by itself are never taken for not don
     if (throws) throw std::runtime_error("out of stock");
     return 7;
   });
-  bool told = false;  // That nothing happened.
+  bool told = false;  // Whether it was reported that nothing happened.
   try {
     static_cast<void>(order(call));
   } catch (const EffectNotDone&) {
@@ -140,7 +140,7 @@ TEST_CASE("rows of a function that commits by itself are never taken for not don
   CHECK(found.answer != Reconciled::Answer::not_done);
   CHECK((found.answer == Reconciled::Answer::done) == (does == "COMMIT; BEGIN" && !throws));
   try {
-    static_cast<void>(order(call));  // A second try makes no second row.
+    static_cast<void>(order(call));  // A second try adds no second row.
   } catch (const std::exception&) {}
   CHECK(shop.count("orders") == 1);
 }

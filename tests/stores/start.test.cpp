@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run is begun in a store, once, and taken, even if the store's answer gets lost.
+// A run is started in a store once, and acquired, even if the store's answer gets lost.
 #include "stores/contract.hpp"
 
 #include "support/catch.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("a lease whose answer got lost does not lock the run for its own proce
   const Record second = step(journal, "a");
   REQUIRE_OK(in.store->append(*lease, {&second, 1}, RunStatus::running));
   CHECK_ERRC(Errc::busy, in.store->acquire("run-1"));
-  lease.reset();  // Nobody has it any more.
+  lease.reset();  // It has no owner any more.
   CHECK(in.store->acquire("run-1"));
   const auto newest = in.store->acquire("run-1");
   REQUIRE(newest);

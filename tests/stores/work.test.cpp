@@ -22,8 +22,8 @@ using namespace triage::test;
 
 namespace {
 
-// Runs of agent "worker" as a process leaves them that dies in their first attempt, behind a
-// labelled checkpoint.
+// Runs of agent "worker" as left by a process that dies in their first attempt, after a labelled
+// checkpoint.
 void leave_behind(CheckpointStore& store, int runs) {
   const auto source = MemoryStore::create();
   std::string text;
@@ -110,7 +110,7 @@ TEST_CASE("a run that cannot be taken up is refused once and keeps no worker fro
   leave_behind(*store, 3);
   std::stop_source enough;
   const auto clock = std::make_shared<testing::SimulatedClock>();
-  clock->on_wait([&](TimePoint) { enough.request_stop(); });  // It has found nothing more to do.
+  clock->on_wait([&](TimePoint) { enough.request_stop(); });  // It has found no more work.
   AgentOptions changed = worker_on(store);
   changed.version = "2";
   changed.clock = clock;

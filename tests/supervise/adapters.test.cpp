@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Adapters: how they are read, and what they make of a command line and of a stream.
+// Adapters: how they are parsed, and how they handle a command line and a stream.
 #include "supervise/adapters/command_line.hpp"
 #include "supervise/adapters/find_adapter.hpp"
 #include "supervise/adapters/session_mark.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("calls and their results become one step, and what was printed is in i
       "{\"e\":\"call\",\"id\":2,\"tool\":\"Read\"}\r\nnoise\n"
       "{\"e\":\"result\",\"id\":1,\"out\":\"HTTP 403\",\"ok\":false}\n"
       "{\"e\":\"end\",\"a\":5,\"b\":{\"c\":7},\"usd\":0.5}";
-  for (const char c : stream) reader.add(std::string_view(&c, 1));  // However it is cut.
+  for (const char c : stream) reader.add(std::string_view(&c, 1));  // In any split.
   reader.finish();
   REQUIRE(steps.size() == 2);
   CHECK(steps[0].tool_called == "Bash");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// triage replay RUN --confirm: a supervised program again from before the step that is blamed.
+// triage replay RUN --confirm: repeats a supervised program from before the blamed step.
 #include "supervise/running.hpp"
 
 #include "triage/json.hpp"
@@ -21,7 +21,7 @@ Json report_of(const Printed& printed) {
   return json;
 }
 
-// Looks something up under the name that its state has, and says what it mails.
+// Looks something up under the name in its state, and reports what it mails.
 std::string looking_up(const Workshop& shop) {
   return shop.script("look", T + R"sh(name=$($T state get name || echo usrs)
 [ -n "$TRIAGE_RECOVERY" ] && grep -q 'called users' "$TRIAGE_RECOVERY" && name=users
@@ -54,7 +54,7 @@ TEST_CASE("a program runs again from before the blamed step, with a hint and wit
                            ContainsSubstring("unchanged: 0 of 6 finished") &&
                            ContainsSubstring("changed: 6 of 6 finished") &&
                            ContainsSubstring("The cause is at step 1 (lookup)"));
-  // Nothing of it is in the store, and nothing that the program printed is told.
+  // The store is unchanged, and the program's output is not shown.
   CHECK_THAT(shop.triage({"runs"}).out, !ContainsSubstring("changed"));
   CHECK_THAT(told.error, !ContainsSubstring("404"));
 }
@@ -161,10 +161,10 @@ fi)sh";
     expected += i % 4 == 1 || i % 4 == 2 ? "users in warm\n" : "usrs in warm\n";
   }
   CHECK(read_text(shop.file("asked")) == expected);
-  // Nothing of it is in the user's folder.
+  // The user's folder is unchanged.
   CHECK(read_text(tree + "/name") == "spoilt\n");
   CHECK(read_text(tree + "/made") == "x\n");
-  // A program that is told where the folder is would leave the copy.
+  // A program that knows the folder's path would leave the copy.
   const Printed elsewhere = shop.run({"--run", "e", "--max-attempts", "1", "--workspace", tree},
                                      {"sh", "-c", "echo x; exit 1"});
   REQUIRE(elsewhere.status == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a policy document asks of the runs of a program, and as what a run is gone on with.
+// What a policy document requires of a program's runs, and how they are resumed.
 #include "supervise/running.hpp"
 
 #include "supervise/rules.hpp"
@@ -41,7 +41,7 @@ TEST_CASE("a circuit that one process opened keeps the program from being starte
   CHECK(refused.status == 5);
   CHECK_THAT(refused.error, ContainsSubstring("circuit_open"));
   CHECK(shop.run({"--policy", rules}, {shop.script("works", "echo works")}).out == "works\n");
-  CHECK(shop.triage({"resume", "r"}).out.empty());  // Neither does whoever goes on with it.
+  CHECK(shop.triage({"resume", "r"}).out.empty());  // Nor does resuming it.
 }
 
 TEST_CASE("a policy's budget ends the attempts of a run, and an option goes before it",

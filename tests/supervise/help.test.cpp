@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every command has in common: examples in its help that work, a manual page, completions,
-// and errors as JSON where JSON is asked for.
+// What every command has: examples in its help that work, a manual page, completions, and errors as
+// JSON on request.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -15,7 +15,7 @@ using namespace triage::test;
 
 namespace {
 
-// The commands, without those that are only groups of others.
+// All commands except mere groups.
 std::vector<std::string> all_commands() {
   const std::string script = run_program({TRIAGE_COMMAND, "completion", "bash"}).out;
   const std::size_t begin = script.find("known='|") + 8;
@@ -45,7 +45,7 @@ std::string help_of(const std::string& command) {
   return run_program(command_line(command, {"--help"})).out;
 }
 
-// The lines behind "Example: ", those that belong together joined.
+// The lines after "Example: ", with continuations joined.
 std::vector<std::string> examples_of(const std::string& help) {
   std::vector<std::string> found;
   const std::size_t at = help.find("Example: ");
@@ -72,7 +72,7 @@ std::string replaced(std::string text, const std::map<std::string, std::string>&
   return text;
 }
 
-// A folder in which everything is there that the examples name.
+// A folder with everything that the examples name.
 class Desk {
  public:
   Desk() {
@@ -122,7 +122,7 @@ cp -r state as_made; cp nightly.sh as_made
     REQUIRE(made.status == 0);
   }
 
-  // line: is $LINE in it.
+  // line: available as $LINE.
   [[nodiscard]] Printed sh(const std::string& text, const std::string& line = {}) const {
     return run_program(
         {"/usr/bin/env", "-C", folder_.path().string(), "TRIAGE=" TRIAGE_COMMAND, "LINE=" + line,
@@ -133,7 +133,7 @@ cp -r state as_made; cp nightly.sh as_made
          "timeout", "60", "bash", "-c", text});
   }
   [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
-  // A checkpoint of the run, the newest one that a person would choose.
+  // The run's newest checkpoint, as a person would choose it.
   [[nodiscard]] std::string checkpoint_of(const std::string& run) const {
     const Json all =
         Json::parse(sh("triage checkpoint list --run " + run + " --json").out, nullptr, false);
@@ -146,7 +146,7 @@ cp -r state as_made; cp nightly.sh as_made
   TempFolder folder_{};
 };
 
-// What has to happen before the examples of a command, in the shell.
+// Shell commands that must run before a command's examples.
 const std::map<std::string, std::string>& preparations() {
   static const std::string id = "01JDZ3K5W8M2N8XQ";
   static const std::string fails = "triage run --run " + id + " --max-attempts 1 -- ./nightly.sh";
@@ -179,7 +179,7 @@ const std::map<std::string, std::string>& preparations() {
   return all;
 }
 
-// These speak to the supervisor that they run under.
+// Commands that talk to their own supervisor.
 bool is_helper(const std::string& command) {
   return command == "step" || command == "effect" || command == "checkpoint label" ||
          command.rfind("state ", 0) == 0;
@@ -233,7 +233,7 @@ TEST_CASE("every command that knows --json tells its errors as JSON, too", "[hel
       if (command == "worker" && wrong.size() > 2) continue;  // It would wait for work.
       const Printed printed = run_program(command_line(command, wrong));
       INFO(command << ": " << printed.out << printed.error);
-      if (printed.status == 0) continue;  // It has made the store, or there is nothing to list.
+      if (printed.status == 0) continue;  // It has created the store, or there is nothing to list.
       const Json line = Json::parse(printed.error, nullptr, false);
       REQUIRE(line.is_object());
       CHECK(line["event"] == "error");
@@ -269,9 +269,36 @@ TEST_CASE("manual pages and completions are well-formed, and have every command 
       const std::string last = command.substr(command.rfind(' ') + 1);
       CHECK_THAT(script, ContainsSubstring(last));
     }
-    if (!has(shell)) continue;
+    if (!has(shell)) {
+      WARN(shell << " is not installed");
+      continue;
+    }
     const Printed read = run_program({"/usr/bin/env", shell, "-n", folder.file(shell)});
     CHECK(read.status == 0);
     CHECK(read.error == "");
+  }
+}
+
+TEST_CASE("zsh and fish complete a command that was begun", "[help]") {
+  const TempFolder folder;
+  const std::map<std::string, std::string> completes{
+      {"zsh",
+       "zmodload zsh/zpty; zpty z 'TERM=dumb zsh -f -i'\n"
+       "zpty -w z \"autoload -U compinit; compinit -u -D; source $S; PS1='REA''DY'\"\n"
+       "zpty -r -m z line '*READY*'; zpty -w -n z $'triage checkpoint dif\\t'\n"
+       "zpty -r -m z line '*checkpoint diff*' && print diff"},
+      {"fish", "source $S; complete -C 'triage checkpoint di' | string split -f 1 \\t"}};
+  for (const auto& [shell, script] : completes) {
+    if (run_program({"/bin/sh", "-c", "command -v " + shell}).status != 0) {
+      WARN(shell << " is not installed");
+      continue;
+    }
+    const std::string file = folder.file(shell);
+    std::ofstream(file) << run_program({TRIAGE_COMMAND, "completion", shell}).out;
+    const Printed completed =
+        run_program({"/usr/bin/env", "S=" + file, "HOME=" + folder.path().string(), "timeout", "60",
+                     shell, "-c", script});
+    INFO(shell << ": " << completed.error);
+    CHECK(completed.out == "diff\n");
   }
 }

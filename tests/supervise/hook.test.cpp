@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `triage hook`: what Claude Code and Codex are answered, and what a run learns from it.
+// `triage hook`: the answers to Claude Code and Codex, and what a run records.
 #include "supervise/running.hpp"
 #include "triage/json.hpp"
 
@@ -60,8 +60,11 @@ TEST_CASE("a risky call is asked about, or denied where nobody can be asked", "[
   CHECK(claude.status == 0);
   CHECK((decision(claude) == "ask" || decision(claude) == "deny"));
   CHECK_THAT(claude.out, ContainsSubstring("permissionDecisionReason"));
-  // Codex runs what it is told to ask about.
+  // Codex runs calls that it is told to ask about, so they are denied.
   CHECK(decision(hook(shop, call("delete_account", "all of them", true))) == "deny");
+  Json older = Json::parse(call("delete_account", "all of them"));  // Without the turn's id.
+  older["model"] = "gpt";
+  CHECK(decision(hook(shop, older.dump())) == "deny");
   CHECK(decision(hook(shop, call("delete_account", "all"), "--guard none")) == "none");
 }
 
@@ -74,14 +77,14 @@ TEST_CASE("no event but a call is ever blocked, whatever goes wrong", "[hook]") 
     CHECK(printed.status == 0);
     CHECK(printed.out.empty());
   }
-  // One that is cut off, and a result without a tool.
+  // A truncated event, and a result without a tool.
   for (const char* event : {R"({"hook_event_name": "Stop", "stop_hook)",
                             R"({"hook_event_name": "PostToolUse", "tool_response": 1})"}) {
     const Printed printed = hook(shop, event, "--on-error block");
     CHECK(printed.status == 0);
     CHECK(printed.error.starts_with("triage: "));
   }
-  // PostToolUse with a supervisor that is gone.
+  // PostToolUse without its supervisor.
   const std::string post = R"({"hook_event_name":"PostToolUse","tool_name":"Bash"})";
   std::ofstream(shop.file("event")) << post;
   const Printed gone = run_program({"/bin/sh", "-c",
@@ -157,4 +160,28 @@ TEST_CASE("results of calls become steps, without the events of a print mode's e
   const auto records = store->read("hook.steps", {}).value().records;
   CHECK(std::count_if(records.begin(), records.end(),
                       [](const Record& record) { return record.kind() == RecordKind::step; }) == 2);
+}
+
+TEST_CASE("a call that failed becomes a step, and may have happened", "[hook]") {
+  const Workshop shop;
+  std::ofstream(shop.file("pre")) << call("Send", "mail to 42");
+  Json failed = Json::parse(call("Send", "mail to 42"));
+  failed["hook_event_name"] = "PostToolUseFailure";
+  failed["error"] = "the connection was lost";
+  std::ofstream(shop.file("failed")) << failed.dump();
+  const std::string command = std::string(TRIAGE_COMMAND) + " hook --guard none --once Send";
+  const Printed printed =
+      shop.run({"--run", "hook.failed"},
+               {shop.script("a", command + " < $W/pre\n" + command + " < $W/failed || exit 9\n" +
+                                     command + " < $W/pre > $W/second\n")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("nobody knows"));
+  auto store = SqliteStore::open(shop.store()).value();
+  const auto records = store->read("hook.failed", {}).value().records;
+  const auto step = std::find_if(records.begin(), records.end(), [](const Record& record) {
+    return record.kind() == RecordKind::step;
+  });
+  REQUIRE(step != records.end());
+  CHECK_THAT(show(step->body().value()), ContainsSubstring("the connection was lost"));
 }

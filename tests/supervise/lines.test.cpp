@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The protocol, line by line: what each mistake is answered, and that none does any harm.
+// The protocol, line by line: the answer to each mistake, and that none does any harm.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -13,7 +13,7 @@ using namespace triage::test;
 
 namespace {
 
-// Sends each line of a file with an id of its own, and prints the answers.
+// Sends each line of a file with its own id and prints the answers.
 constexpr const char* sender = R"(
 import json, os, socket, sys
 peer = socket.socket(socket.AF_UNIX)
@@ -26,7 +26,7 @@ for number, line in enumerate(open(sys.argv[1])):
     print(answers.readline(), end="")
 )";
 
-// Asks often before it reads anything, in parts that are larger than what a socket holds.
+// Sends many requests before reading, in parts larger than a socket's buffer.
 constexpr const char* impatient = R"(
 import os, socket
 peer = socket.socket(socket.AF_UNIX)
@@ -115,7 +115,7 @@ TEST_CASE("each mistake in a line is answered with the value and what is allowed
     CHECK(json["code"] == one.code);
     CHECK_THAT(json["error"].get<std::string>(), ContainsSubstring(one.says));
   }
-  // Nothing of a line with a mistake is recorded, and what comes behind it is.
+  // Nothing of a faulty line is recorded, and lines after it are.
   const Journal journal = journal_of(shop, "r");
   REQUIRE(journal.trajectory().size() == 1);
   CHECK(journal.trajectory()[0].action == "last");
@@ -143,8 +143,12 @@ TEST_CASE("a client that asks much before it reads is answered, and nobody waits
   if (!has_python()) return;
   const Workshop shop;
   std::ofstream(shop.file("ask.py")) << impatient;
-  const Printed printed = shop.run({"--timeout", "60s", "--max-attempts", "1"},
-                                   {"/usr/bin/env", "python3", shop.file("ask.py")});
+  // A supervisor that waits for ever does not look at its timeouts either.
+  std::vector<std::string> bounded{"/usr/bin/timeout", "--signal=KILL", "60"};
+  const auto line =
+      shop.run_line({"--max-attempts", "1"}, {"/usr/bin/env", "python3", shop.file("ask.py")});
+  bounded.insert(bounded.end(), line.begin(), line.end());
+  const Printed printed = run_program(bounded);
   INFO(printed.error);
   CHECK(printed.status == 0);
   CHECK(printed.out == "all answered\n");
@@ -165,7 +169,7 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   CHECK_THAT(asked.error,
              ContainsSubstring("run r waits for a person: effect \"pay\"") &&
                  ContainsSubstring("`triage settle r KEY done|not-done`, and `triage resume r`"));
-  // One attempt that dies, one that finds the doubt, and none that could only find it again.
+  // One attempt that dies, one that finds the doubt, and none that would only find it again.
   CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
   CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);
   const Printed resumed = shop.triage({"resume", "r"});
@@ -173,6 +177,51 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   CHECK(resumed.status == 0);
   CHECK(resumed.out == "R-17receipt done\n");
   CHECK(read_text(shop.file("paid")) == "paid\n");
+}
+
+TEST_CASE("a program that goes on after a doubt is tried again when it fails of something else",
+          "[protocol][doubt]") {
+  const Workshop shop;
+  // The first attempt dies in its effect, the second one goes on without it, and then fails.
+  const std::string program = shop.script(
+      "pays",
+      "T='" TRIAGE_COMMAND
+      "'\necho attempt >> $W/attempts\n"
+      "$T effect pay -- sh -c \"[ -e $W/dead ] || { touch $W/dead; kill -KILL \\$PPID; }\"\n"
+      "asked=$?\n[ $TRIAGE_ATTEMPT = 1 ] && exit $asked\n"
+      "$T step 'ask for the money later'\n"
+      "[ $TRIAGE_ATTEMPT = 3 ] || { echo HTTP 503 >&2; exit 4; }");
+  const Printed printed = shop.run({"--run", "r", "--exit-status", "triage"}, {program});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\nattempt\n");
+}
+
+TEST_CASE("what another connection reports meanwhile says nothing about a doubt",
+          "[protocol][doubt]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("two.py")) << R"(
+import json, os, signal, socket, sys
+def connect():
+    s = socket.socket(socket.AF_UNIX); s.connect(os.environ["TRIAGE_SOCKET"])
+    return s.makefile("rw")
+def ask(f, message):
+    print(json.dumps(dict(message, id=1)), file=f, flush=True)
+    return json.loads(f.readline())
+payer, worker = connect(), connect()
+answer = ask(payer, {"effect": {"key": "pay"}})
+if os.environ["TRIAGE_ATTEMPT"] == "1":
+    os.kill(os.getpid(), signal.SIGKILL)
+assert answer["code"] == "in_doubt", answer
+assert ask(worker, {"step": {"action": "other work"}})["ok"]
+sys.exit(3)
+)";
+  const Printed printed = shop.run({"--run", "r", "--exit-status", "triage"},
+                                   {"/usr/bin/env", "python3", shop.file("two.py")});
+  INFO(printed.error);
+  CHECK(printed.status == 5);
+  CHECK_THAT(printed.error, ContainsSubstring("run r waits for a person"));
 }
 
 TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[protocol]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator asks: what ran, what waits, why it went so, and what is decided.
+// What an operator asks: what ran, what waits, why, and what is decided.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What supervised programs say to their supervisor: from shells, Python and Node.
+// What supervised programs tell their supervisor, from shells, Python and Node.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -27,7 +27,7 @@ bool has(const char* program) {
   return run_program({"/bin/sh", "-c", std::string("command -v ") + program}).status == 0;
 }
 
-// Counts its attempts in the state, does an effect, and fails in the first attempt.
+// Counts its attempts in the state, performs an effect, and fails in the first attempt.
 constexpr const char* python_agent = R"(
 import os, sys
 sys.path.insert(0, os.environ["CLIENTS"])
@@ -171,7 +171,7 @@ TEST_CASE("a budget ends the attempts of a run", "[run][protocol]") {
   }
 }
 
-// Asks on the socket: the first argument is the request, whose answer is printed.
+// Sends its first argument as a request on the socket and prints the answer.
 constexpr const char* asks = R"(
 import json, os, socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.connect(os.environ["TRIAGE_SOCKET"])

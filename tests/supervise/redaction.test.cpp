@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Secrets that supervised programs print, report and are started with.
+// Secrets in the output, reports and arguments of supervised programs.
 #include "supervise/redaction.hpp"
 
 #include "supervise/running.hpp"
@@ -13,11 +13,11 @@ using namespace triage::test;
 
 namespace {
 
-// Made up; cut in two so that nobody takes them for real ones.
+// Made up; split so that nobody takes them for real ones.
 const std::string token = std::string("ghp_") + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
-const std::string plain = "correct-horse-battery-17";  // Has no look of its own.
+const std::string plain = "correct-horse-battery-17";  // Does not look like a secret.
 
-// Whether anything that the store consists of has the text.
+// Whether the text occurs anywhere in the store's files.
 bool is_stored(const Workshop& shop, const std::string& text) {
   const auto files = std::filesystem::directory_iterator(shop.file("."));
   return std::any_of(begin(files), end(files), [&](const auto& file) {
@@ -26,7 +26,7 @@ bool is_stored(const Workshop& shop, const std::string& text) {
   });
 }
 
-// Set for programs that this one starts, until it goes out of scope.
+// Sets a variable for child processes until the end of the scope.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -56,7 +56,7 @@ TEST_CASE("a secret that a program prints or reports is neither stored nor told"
                                     : std::vector<std::string>{"--run", "r"},
                                {program});
   CHECK(ran.status == 3);
-  CHECK_THAT(ran.error, ContainsSubstring("the key " + token));  // What the program itself prints.
+  CHECK_THAT(ran.error, ContainsSubstring("the key " + token));  // The program's own output.
   const std::string told = ran.error.substr(ran.error.find(json ? "{\"" : "triage: "));
   CHECK_THAT(told, ContainsSubstring("401"));
   CHECK_THAT(told, ContainsSubstring("[redacted]"));

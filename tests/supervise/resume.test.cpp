@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs whose supervisor is killed: no process of a former attempt lives beside a new one.
+// Runs whose supervisor is killed: no process of an earlier attempt survives into a new one.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -16,8 +16,8 @@ std::vector<std::string> words_of(const std::string& path) {
   return words;
 }
 
-// Starts processes in its group, in a session of its own and with an empty environment, says so,
-// and hangs. An attempt that finds one of a former attempt alive says so in "doubled".
+// Starts processes in its group, in a separate session and with an empty environment, reports that,
+// and hangs. An attempt that finds a process of an earlier one alive writes to "doubled".
 constexpr const char* litter = R"(
 for pid in $(cat $W/pids 2>/dev/null); do
   state=$(sed 's/.*) //;s/ .*//' /proc/$pid/stat 2>/dev/null)
@@ -85,7 +85,7 @@ TEST_CASE("a run ends no process of a run that has its name in another store", "
   Beside mine(here.run_line({"--run", "r"}, {waits(here)}));
   REQUIRE(here.next_word() == "ready");
   mine.end_with(SIGKILL);
-  // The same store by another name: what is left is found all the same.
+  // The same store by another name: leftover processes are found nevertheless.
   std::filesystem::create_symlink(here.store(), here.file("link.db"));
   CHECK(run_program({TRIAGE_COMMAND, "resume", "r", "--store", here.file("link.db")}).status == 0);
   for (const char* name : {"child", "away"}) {
@@ -109,9 +109,9 @@ TEST_CASE("two supervisors cannot own one run", "[resume]") {
   Beside running(shop.run_line({"--run", "r"}, {waits}));
   REQUIRE(shop.next_word() == "ready");
   CHECK(shop.triage({"resume", "r"}).status == 8);
-  CHECK(shop.triage({"resume", "r…"}).status == 8);  // As the lists shorten it.
+  CHECK(shop.triage({"resume", "r…"}).status == 8);  // As shortened in lists.
   CHECK(shop.run({"--run", "r"}, {waits}).status == 8);
-  CHECK(shop.triage({"resume", "--all"}).status == 0);  // It is nobody's to take.
+  CHECK(shop.triage({"resume", "--all"}).status == 0);  // It is not available to take.
 }
 
 TEST_CASE("resume says what it cannot go on with", "[resume]") {

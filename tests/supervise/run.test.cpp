@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// `triage run`: what becomes of a program that works, fails, hangs, or leaves something behind.
+// `triage run`: programs that succeed, fail, hang, or leave something behind.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -40,7 +41,7 @@ TEST_CASE("the line about a failure quotes the last line of what the program sai
                        "[ $TRIAGE_ATTEMPT -gt 1 ] && exit 0\n"
                        "echo 'page 1 is done'; echo 'HTTP 503 Service Unavailable'; exit 1")});
   CHECK(printed.status == 0);
-  // Of whatever type the model takes these two lines for.
+  // Whatever type the model gives these two lines.
   CHECK_THAT(printed.error, ContainsSubstring(R"(, "HTTP 503 Service Unavailable";)"));
 }
 
@@ -84,6 +85,24 @@ TEST_CASE("a hanging program and all it has started end at the timeout", "[run]"
       CHECK_FALSE(lives(pid.substr(0, pid.find('\n'))));
     }
   }
+}
+
+TEST_CASE("SIGTERM ends a run whose output nobody reads, and that has ended otherwise", "[run]") {
+  const Workshop shop;
+  const std::string pipe = shop.file("unread");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int kept_open = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(kept_open >= 0);
+  // More than this pipe holds, and less than it and the one of the program hold together.
+  Beside running(
+      shop.run_line({"--kill-after", "50ms", "--run", "r"},
+                    {shop.script("prints", "head -c 100000 /dev/zero\necho $$ > $W/told")}),
+      pipe);
+  const std::string pid = shop.next_word();
+  while (std::filesystem::exists("/proc/" + pid)) std::this_thread::yield();
+  CHECK(running.end_with(SIGTERM) == 0);
+  ::close(kept_open);
+  CHECK_THAT(shop.triage({"explain", "r"}).out, ContainsSubstring("finished with a result"));
 }
 
 TEST_CASE("a program that ignores SIGTERM is killed", "[run]") {
@@ -219,7 +238,7 @@ TEST_CASE("a script whose interpreter is missing ends as one that cannot be exec
 TEST_CASE("nothing is run while the store cannot be written, and one line says so", "[run]") {
   const Workshop shop;
   REQUIRE(shop.run({}, {"true"}).status == 0);
-  // As on a full disk: no file may have more than 40 KB.
+  // As on a full disk: no file may exceed 40 KB.
   std::string line = "trap '' XFSZ; ulimit -f 40; exec";
   for (const std::string& word : shop.run_line({}, {"touch", shop.file("ran")})) {
     line += " '" + word + "'";
@@ -249,7 +268,7 @@ TEST_CASE("shells that know only small numbers can write to the pipe", "[run]") 
   CHECK(printed.status == 0);
   CHECK(printed.out.size() == 2);
   CHECK_THAT(shop.triage({"checkpoint", "show", "r"}).out, ContainsSubstring("1 step"));
-  // What the caller hands down keeps its number.
+  // Inherited file descriptors keep their numbers.
   const std::string line = "exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
                            "' -- sh -c 'echo mine >&3; echo $TRIAGE_FD' 3> '" + shop.file("mine") +
                            "'";

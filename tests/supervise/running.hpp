@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// `triage run` in a folder of its own, with scripts as programs and pipes that say how far they
-// are.
+// `triage run` in its own folder, with scripts as programs and pipes that report their progress.
 
 #include "support/program.hpp"
 #include "support/result.hpp"
@@ -21,14 +20,14 @@
 
 namespace triage::test {
 
-// The process does something; one that has ended and was not waited for does not.
+// Whether the process runs; false for a zombie.
 inline bool lives(const std::string& pid) {
   const std::string stat = read_text("/proc/" + pid + "/stat");
   const std::size_t end = stat.rfind(") ");
   return end != std::string::npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
 }
 
-// Whether SIGKILL is on its way to the process: as soon as it is scheduled again, it has ended.
+// Whether SIGKILL is pending: the process ends as soon as it is scheduled again.
 inline bool is_being_killed(const std::string& pid) {
   std::istringstream status(read_text("/proc/" + pid + "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -38,8 +37,8 @@ inline bool is_being_killed(const std::string& pid) {
   return false;
 }
 
-// Ends what has become this process's child although it started none of it, and says how many of
-// them still did something. Processes that it did start must have ended.
+// Kills the orphans that this process has inherited and returns how many were still running. Its
+// own children must have ended.
 inline std::size_t end_orphans() {
   std::size_t alive = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -54,8 +53,8 @@ inline std::size_t end_orphans() {
   return alive;
 }
 
-// A folder with a store, scripts, and a named pipe "told" that scripts write to when they are where
-// a test wants them. A test that leaves a process behind fails.
+// A folder with a store, scripts, and a named pipe "told" that scripts write to when they reach the
+// point a test waits for. A test that leaves a process behind fails.
 class Workshop {
  public:
   Workshop() {
@@ -100,8 +99,8 @@ class Workshop {
     return run_program(arguments);
   }
 
-  // Waits for the next line that a script writes to $W/told. One that is being killed may still
-  // have the pipe open, and say nothing more.
+  // Waits for the next line that a script writes to $W/told. A script that is being killed may
+  // still hold the pipe open without writing.
   [[nodiscard]] std::string next_word() const {
     std::string word;
     while (word.empty()) {
@@ -115,10 +114,10 @@ class Workshop {
   TempFolder folder_{};
 };
 
-// A command that runs beside the test.
+// A command that runs in the background.
 class Beside {
  public:
-  // out, error: files; what is printed goes nowhere by default.
+  // out, error: files; output is discarded by default.
   explicit Beside(const std::vector<std::string>& arguments, const std::string& out = "/dev/null",
                   const std::string& error = "/dev/null") {
     std::vector<char*> argv;

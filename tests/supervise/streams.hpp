@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A stand-in for an agent's command line that plays a recorded stream under `triage run`.
+// A stand-in for an agent's command line that plays back a recorded stream under `triage run`.
 //
 // A file of tests/supervise/streams: "# " and what it is about; lines "# expect N: TYPE REASON;
 // NEXT" of failed attempts and "# expect end: HOW" of the run; then for each attempt a line "===
@@ -55,7 +55,7 @@ class Played {
   // By attempt; 0: the end of the run.
   [[nodiscard]] const std::map<int, std::string>& expected() const { return expected_; }
   [[nodiscard]] const Printed& printed() const { return printed_; }
-  // That an attempt was called with, one a line; the prompt may have several.
+  // The arguments of an attempt, one per line; the prompt may have several lines.
   [[nodiscard]] std::string arguments(int attempt) const {
     return read_text(shop_.file("args." + std::to_string(attempt)));
   }
@@ -97,14 +97,14 @@ class Played {
     session_ = event.value("session_id", event.value("thread_id", std::string()));
   }
 
-  // Several are played at once, and what is left of a run is known by its id.
+  // Several are played at once, and leftover processes of a run are identified by its id.
   [[nodiscard]] std::string run_id() const {
     std::string id = name_;
     id[id.find('/')] = '.';
     return id;
   }
 
-  // The adapter as it is delivered, but that nothing waits long for a program that hangs.
+  // The shipped adapter, but with short waits for a program that hangs.
   [[nodiscard]] std::string adapter() const {
     std::string text = read_text(std::string(TRIAGE_ADAPTERS) + "/" + program_ + ".yaml");
     const std::size_t at = text.find("linger: 10s");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded streams of agents' command lines, written after their documented formats, played by a
-// stand-in: what is made of each, and how the next attempt is called.
+// Recorded streams of agents' command lines, written according to their documented formats and
+// played by a stand-in: how each is interpreted, and how the next attempt is called.
 #include "supervise/streams.hpp"
 
 #include "support/catch.hpp"
@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> all_streams() {
   return files;
 }
 
-// "external_fault overloaded", either of which may be a *.
+// "external_fault overloaded"; each word may be a *.
 bool is_of(const Json& recovery, const std::string& wanted) {
   std::istringstream words(wanted);
   std::string type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is kept of a stream, and the error that its lines tell of.
+// What is kept of a stream, and the error found in its lines.
 #include "supervise/tail.hpp"
 
 #include "supervise/leftovers.hpp"

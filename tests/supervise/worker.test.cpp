@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers: several of them on one store, their deaths, and their stops.
+// Workers: several on one store, their deaths, and their stops.
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -19,7 +19,7 @@ std::vector<std::string> worker_line(const Workshop& shop, std::vector<std::stri
   return all;
 }
 
-// The first attempt meets a limit, and the run waits for its end; what comes then is `then`.
+// The first attempt hits a limit, and the run waits for it to end; then `then` runs.
 std::string limited(const Workshop& shop, const std::string& name, const std::string& then) {
   return shop.script(name,
                      "if [ $TRIAGE_ATTEMPT = 1 ]; then\n"
@@ -37,7 +37,7 @@ std::size_t number_of(const Workshop& shop, const std::string& status) {
   return runs["runs"].size();
 }
 
-// Asks until it is so; false: it never was.
+// Polls until the condition holds; false if it never did.
 template <class Condition>
 bool comes(const Condition& condition) {
   for (int look = 0; look < 2'000; ++look) {
@@ -109,7 +109,7 @@ TEST_CASE("a second stop ends the run of a worker, which can go on", "[run][work
   REQUIRE(shop.next_word() == "ready");
   worker.signal(SIGTERM);
   CHECK(comes([&] {
-    worker.signal(SIGINT);  // Two of one kind that come together are one.
+    worker.signal(SIGINT);  // Two pending signals of one kind merge into one.
     return number_of(shop, "cancelled") == 1;
   }));
   CHECK(worker.wait() == 0);
@@ -153,7 +153,7 @@ TEST_CASE("a branch may run another command", "[run]") {
   CHECK(run_program({TRIAGE_COMMAND, "fork", shop.store(), here, "--run", "b", "--", second,
                      "--label", "x"})
             .status == 128 + SIGTERM);
-  CHECK(shop.triage({"resume", "b"}).out == "page 7 --label x\n");  // It is the branch's own.
+  CHECK(shop.triage({"resume", "b"}).out == "page 7 --label x\n");  // The branch has its own.
   CHECK(run_program({TRIAGE_COMMAND, "fork", shop.store(), here, "--", "no-such-program"}).status ==
         1);
   CHECK(shop.triage({"fork", here}).status == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of a workspace: kept with the checkpoints of a run, and brought back exactly.
+// The files of a workspace: kept with the checkpoints of a run, and restored exactly.
 #include "supervise/workspace/workspace.hpp"
 #include "supervise/running.hpp"
 
@@ -177,7 +177,7 @@ TEST_CASE("a restoration that was cut off is finished by the next start", "[work
     room.write("extra", "later");
     REQUIRE(files.keep());
   }
-  // As a kill leaves it: the journal is there, half of the files are back, the index is locked.
+  // The state after a kill: the journal exists, half of the files are restored, the index locked.
   const std::string shadows = room.options().shadows;
   const fs::path shadow = fs::directory_iterator(shadows)->path();
   std::string index;
@@ -202,7 +202,7 @@ TEST_CASE("sockets, pipes and files that are too large are left out", "[workspac
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const fs::path before = fs::current_path();
-  fs::current_path(room.tree());  // Paths of sockets are short.
+  fs::current_path(room.tree());  // Socket paths must be short.
   std::string("socket").copy(address.sun_path, sizeof address.sun_path - 1);
   const int bound = ::bind(file, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   fs::current_path(before);
@@ -210,7 +210,7 @@ TEST_CASE("sockets, pipes and files that are too large are left out", "[workspac
   ::close(file);
   REQUIRE(::mkfifo(room.at("pipe").c_str(), 0600) == 0);
   room.write("huge", "");
-  fs::resize_file(room.at("huge"), 5ULL << 30U);  // It has no blocks.
+  fs::resize_file(room.at("huge"), 5ULL << 30U);  // Sparse: it has no blocks.
   Workspace files = room.open();
   const FilesId then = files.keep().value();
   CHECK(files.too_large() == std::set<std::string>{"huge"});
@@ -295,7 +295,7 @@ TEST_CASE("a branch brings the files back as they were at its checkpoint", "[wor
   ::unsetenv("XDG_STATE_HOME");
 }
 
-// Not run by itself: `supervise_tests "[.figure]"` prints what docs/agents.md quotes.
+// Only on request: `supervise_tests "[.figure]"` prints the figures of docs/agents.md.
 TEST_CASE("what keeping 10,000 files takes of which 100 have changed", "[.figure]") {
   const Room room;
   for (int i = 0; i < 10'000; ++i) {

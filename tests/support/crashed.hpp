@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store as a process that died has left it: the first records of a run, and nobody who owns it.
+// A store as left by a process that died: the first records of a run, without an owner.
 
 #include "triage/journal.hpp"
 #include "triage/stores/memory.hpp"

@@ -23,7 +23,7 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-// All of it, or false.
+// Sends all of it, or returns false.
 bool send_all(int to, const char* bytes, std::size_t size) {
   while (size > 0) {
     const ssize_t sent = ::send(to, bytes, size, MSG_NOSIGNAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Stands between a store and its server, and cuts the connection when it is told to.
+// Stands between a store and its server, and cuts the connection on request.
 
 #include <atomic>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace triage::test {
 
-// Passes bytes on in both directions, one connection at a time, in their order.
+// Forwards bytes in both directions, one connection at a time, in order.
 class FaultProxy {
  public:
   // port: of the server, on 127.0.0.1.
@@ -18,8 +18,8 @@ class FaultProxy {
   FaultProxy& operator=(const FaultProxy&) = delete;
 
   [[nodiscard]] int port() const noexcept { return own_port_; }
-  // The n-th piece of bytes from now on is not passed on, and its connection is cut: once, or from
-  // then on. Of answers, the server has done what was asked for; of questions, it has not.
+  // The n-th piece of bytes from now on is dropped and its connection cut: once, or from then on.
+  // When an answer is cut, the server has executed the request; when a question is cut, it has not.
   enum class Cut : std::uint8_t { question, answer };
   void cut_nth(std::int64_t n, Cut which, bool once = true);
   void heal();

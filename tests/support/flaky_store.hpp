@@ -22,13 +22,13 @@ class FlakyStore final : public ForwardingStore {
       : ForwardingStore(std::move(inner)), level_(level) {}
   ~FlakyStore() override { stop_queue(); }
 
-  // Operations are counted from 1; these and those in between fail.
+  // Operations are counted from 1; those from first to last fail.
   void fail_between(int first, int last, Fault fault = Fault::refuses) {
     first_ = first;
     last_ = last;
     fault_ = fault;
   }
-  // Every operation from now on.
+  // Every operation fails from now on.
   void break_down(Fault fault = Fault::refuses) { fail_between(0, 1'000'000'000, fault); }
   void repair() { fail_between(0, 0); }
 
@@ -43,7 +43,7 @@ class FlakyStore final : public ForwardingStore {
                       RunStatus status) override {
     return guard<void>([&] { return ForwardingStore::append(lease, records, status); });
   }
-  // One by one: each batch is an operation of its own.
+  // One by one, so that each batch is a separate operation.
   void append_group(std::span<AppendBatch> batches) override {
     CheckpointStore::append_group(batches);
   }

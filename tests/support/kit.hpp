@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tests of runs share: a clock that nobody waits for, a classifier that reads the type from
-// the failure's text, an observer that remembers, strategies that always answer the same.
+// Shared by tests of runs: a clock without real waiting, a classifier that reads the type from the
+// failure's text, an observer that remembers, strategies with a fixed answer.
 
 #include "triage/agent.hpp"
 #include "triage/journal.hpp"
@@ -19,7 +19,7 @@
 
 namespace triage::test {
 
-// Time passes only when somebody waits or a test says so.
+// Time passes only when somebody waits or a test advances it.
 class ManualClock final : public Clock {
  public:
   TimePoint now() override { return TimePoint(Duration(now_.load())); }
@@ -75,7 +75,7 @@ class NamingClassifier final : public Classifier {
   std::optional<std::size_t> rolled_back_step_{};
 };
 
-// Remembers every event, with copies of what is valid during the call only.
+// Remembers every event, copying what is valid only during the call.
 class EventLog final : public Observer {
  public:
   struct Entry {
@@ -132,7 +132,7 @@ class EventLog final : public Observer {
   std::vector<Entry> entries_;
 };
 
-// A strategy that always answers the same.
+// A strategy that always returns the same action.
 inline Strategy always(RecoveryAction action) {
   return Strategy("always " + describe(action), [action](const FailureContext&) { return action; });
 }
@@ -145,7 +145,7 @@ inline FailurePolicy retrying() {
   return FailurePolicy().otherwise(always(RecoveryAction::retry()));
 }
 
-// A policy that gives these answers one after another, the last one for ever.
+// A policy that returns these actions in order, repeating the last one.
 inline FailurePolicy answers(std::vector<RecoveryAction> actions) {
   auto next = std::make_shared<std::atomic<std::size_t>>(0);
   FailurePolicy policy;
@@ -156,7 +156,7 @@ inline FailurePolicy answers(std::vector<RecoveryAction> actions) {
   return policy;
 }
 
-// Everything that a run is made of, injected.
+// Everything that a run consists of, injected.
 struct Kit {
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::shared_ptr<NamingClassifier> classifier = std::make_shared<NamingClassifier>();
@@ -180,7 +180,7 @@ struct Kit {
   }
 };
 
-// The journal of a run as the store has it. Throws if it cannot be read.
+// The journal of a run as stored. Throws if it cannot be read.
 inline Journal stored_journal(CheckpointStore& store, const RunId& run) {
   return Journal::fold(store.read(run, {}).value()).value();
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The newest version's programs; empty: whatever PATH has.
+// The newest version's programs; empty: those in PATH.
 fs::path programs() {
   std::error_code none;
   std::vector<fs::path> found;

@@ -11,16 +11,16 @@
 
 namespace triage::test {
 
-// A server that ends with this object; not there if the machine has none. What was committed is
-// there again when it is started again.
+// A server that ends with this object; absent if the machine has none. Committed data survives a
+// restart.
 class PostgresServer {
  public:
-  // `settings`: such as "fsync=off". Users: "tester" (all rights) and, by `ask`, others; all of
-  // them are let in with any password or none, but "clerk", who needs one.
+  // `settings`: such as "fsync=off". Users: "tester" (all rights) and others made by `ask`; all may
+  // log in with any password or none, except "clerk", who needs one.
   explicit PostgresServer(std::vector<std::string> settings = {});
   ~PostgresServer() { crash(); }
   void start();
-  // Ends it at once, without writing down anything that is not written yet.
+  // Ends it at once, without writing anything more.
   void crash() { process_.kill(SIGQUIT); }
   void pause() { process_.send(SIGSTOP); }
   void go_on() { process_.send(SIGCONT); }
@@ -30,7 +30,7 @@ class PostgresServer {
   [[nodiscard]] std::string url_of(const std::string& user) const {
     return "postgresql://" + user + "@127.0.0.1:" + std::to_string(port_) + "/postgres";
   }
-  // Asks behind the store's back; returns the first value of the answer.
+  // Executes statements behind the store's back; returns the first value of the answer.
   [[nodiscard]] Result<std::string> ask(const std::string& statements) const;
 
  private:

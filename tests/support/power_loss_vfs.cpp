@@ -26,7 +26,7 @@ struct Change {
 
 struct FileImage {
   std::string synced{};
-  bool durable_name = false;  // The folder's entry was synced.
+  bool durable_name = false;  // The folder entry was synced.
   bool removed = false;       // Without a sync of the folder.
   std::vector<Change> pending{};
 
@@ -56,7 +56,7 @@ struct PowerLossVfs::Disk {
   std::map<std::string, FileImage> files;
   std::uint64_t operations_left = std::numeric_limits<std::uint64_t>::max();
 
-  // One more write, truncation or sync; false when the power is off.
+  // Counts one write, truncation or sync; false when the power is off.
   bool operate() {
     if (operations_left == 0) return false;
     --operations_left;
@@ -107,7 +107,7 @@ int shm_unmap(sqlite3_file* file, int remove) {
 
 }  // namespace shim
 
-// What needs the disk's state, which is a private type: passed as a parameter.
+// Functions that need the disk's private state, passed as a parameter.
 struct PowerLossAccess {
   template <class Disk>
   static int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) {

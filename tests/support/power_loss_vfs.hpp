@@ -8,9 +8,9 @@
 
 namespace triage::test {
 
-// Registered under `name` as long as it lives; pass the name as SqliteOptions::vfs. Files lie where
-// their paths say. No real fsync is made: what is "on the disk" is kept here.
-// Thread-safety: none.
+// Registered under `name` during its lifetime; pass the name as SqliteOptions::vfs. Files are at
+// their paths. No real fsync is made: the contents "on the disk" are kept here. Thread-safety:
+// none.
 class PowerLossVfs {
  public:
   explicit PowerLossVfs(std::string name);
@@ -18,11 +18,11 @@ class PowerLossVfs {
   PowerLossVfs(const PowerLossVfs&) = delete;
   PowerLossVfs& operator=(const PowerLossVfs&) = delete;
 
-  // The power goes after this many more writes, truncations and syncs: all later ones fail.
+  // The power fails after this many more writes, truncations and syncs: all later ones fail.
   void cut_after(std::uint64_t operations);
   [[nodiscard]] bool is_cut() const;
-  // Turns the files into what the disk holds after the cut: everything synced, and of each write
-  // that was not, all, nothing or a part. All connections must be closed. Power is on again then.
+  // Gives the files the disk's contents after the cut: everything synced, and all, nothing or a
+  // part of each unsynced write. All connections must be closed. The power is on again afterwards.
   void cut_power(std::uint64_t seed);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Runs another program and keeps what it printed.
+// Runs another program and captures its output.
 
 #include "support/catch.hpp"
 #include "support/temp_folder.hpp"

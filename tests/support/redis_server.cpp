@@ -27,7 +27,7 @@ Result<void> RedisServer::ask(const std::vector<std::string>& words) const {
 
 Result<void> RedisServer::damage(const std::string& prefix, const std::string& run,
                                  std::uint64_t seq) const {
-  // A stream takes no entry between two others: it is written anew.
+  // A stream accepts no entry between two others, so it is rewritten.
   const std::string script = R"(
 local all = redis.call('XRANGE', KEYS[1], '-', '+')
 redis.call('DEL', KEYS[1])

@@ -12,8 +12,8 @@
 
 namespace triage::test {
 
-// A server that ends with this object; not there if the machine has none. What it has written to
-// its append-only file is there again when it is started again.
+// A server that ends with this object; absent if the machine has none. Its append-only file
+// survives a restart.
 class RedisServer {
  public:
   explicit RedisServer(std::vector<std::string> settings) : port_(free_port()) {
@@ -33,9 +33,9 @@ class RedisServer {
   void kill() { process_.kill(); }
   void pause() { process_.send(SIGSTOP); }
   void go_on() { process_.send(SIGCONT); }
-  // Asks behind the store's back.
+  // Executes a command behind the store's back.
   [[nodiscard]] Result<void> ask(const std::vector<std::string>& words) const;
-  // Changes one bit of a record of the store with this prefix.
+  // Flips one bit of a record of the store with this prefix.
   [[nodiscard]] Result<void> damage(const std::string& prefix, const std::string& run,
                                     std::uint64_t seq) const;
   [[nodiscard]] bool ready() const noexcept { return process_.ready(); }

@@ -77,7 +77,7 @@ ScriptedServer::ScriptedServer(Script script) : server_(std::make_unique<Server>
   Server& s = *server_;
   s.script = std::move(script);
   s.http.new_task_queue = [] { return new httplib::ThreadPool(4); };
-  s.http.set_keep_alive_max_count(1);  // So that ending waits for no idle connection.
+  s.http.set_keep_alive_max_count(1);  // So that stopping does not wait for idle connections.
   s.http.set_tcp_nodelay(true);
   const auto answer = [&s](const httplib::Request& request, httplib::Response& response) {
     s.answer(request, response);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An HTTP server on a free port of this machine that answers as a test says, for as long as it
-// lives.
+// An HTTP server on a free local port that answers as a test prescribes, during its lifetime.
 
 #include <functional>
 #include <map>
@@ -36,7 +35,7 @@ class ScriptedServer {
   using Script = std::function<ServerAnswer(const ServerRequest&)>;
 
   explicit ScriptedServer(Script script);
-  // These answers, one after another, the last one for ever.
+  // Sends these answers in order, repeating the last one.
   explicit ScriptedServer(std::vector<ServerAnswer> answers);
   ~ScriptedServer();
 

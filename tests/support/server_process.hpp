@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A server that a test starts, and that ends with it.
+// A server that a test starts and that ends with it.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace triage::test {
 
-// A port of 127.0.0.1 that nobody listens on now; 0 if there is none.
+// A port of 127.0.0.1 that is currently unused; 0 if there is none.
 [[nodiscard]] int free_port();
 
 class ServerProcess {
@@ -20,8 +20,8 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  // Starts `words`, and waits until it has said `ready`. Not ready if it ends before, for example
-  // because it is not installed. `user`: who it runs as, if this process may choose; 0: the same.
+  // Starts `words` and waits until it has printed `ready`. Not ready if it ends before, for example
+  // because it is not installed. `user`: the user to run as, if permitted; 0: the same.
   void start(const std::vector<std::string>& words, const std::string& ready, uid_t user = 0);
   // Sends the signal and waits for the end.
   void kill(int signal = SIGKILL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A folder of one test's or campaign's own, removed with everything in it at the end.
+// A folder for one test or campaign, removed with its contents at the end.
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ namespace triage::test {
 class TempFolder {
  public:
   TempFolder() {
-    const std::string unique(6, 'X');  // mkdtemp puts something else there.
+    const std::string unique(6, 'X');  // Replaced by mkdtemp.
     std::string name =
         (std::filesystem::temp_directory_path() / ("triage-test-" + unique)).string();
     if (::mkdtemp(name.data()) == nullptr) {

@@ -108,7 +108,7 @@ TEST_CASE("a run survives every single failing operation of its store", "[testin
     policy.otherwise(retry());
     const TriageAgent agent{script, policy, {.store = store, .write_mode = WriteMode::deferred}};
     const auto result = agent.run("task");
-    // Only the very first operation creates the run: without it there is nothing to protect yet.
+    // Only the first operation creates the run: without it there is nothing to protect.
     if (n > 1) REQUIRE_OK(result);
     failed = store->failures() > 0;
   }

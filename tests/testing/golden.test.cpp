@@ -38,7 +38,7 @@ PlayedRun healed() {
   return play(script, three_times());
 }
 
-// A folder that goes away, and no acceptance from outside.
+// A temporary folder, without an acceptance variable from outside.
 struct Folder {
   std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("triage_golden_" + std::to_string(::getpid()));

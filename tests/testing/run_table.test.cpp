@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A table of whole runs: what a useful test of a policy looks like.
+// A table of whole runs: an example of a useful policy test.
 #include "triage/testing/run_table.hpp"
 
 #include "triage/policies/backoff.hpp"

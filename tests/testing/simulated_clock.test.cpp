@@ -40,7 +40,7 @@ TEST_CASE("a requested stop ends a simulated wait before time moves", "[testing]
   SimulatedClock clock;
   std::stop_source stop;
   clock.on_wait([&](TimePoint until) {
-    CHECK(until == clock.now() + 10s);  // The callback may look at the clock.
+    CHECK(until == clock.now() + 10s);  // The callback may use the clock.
     stop.request_stop();
   });
   CHECK_FALSE(clock.sleep_until(clock.now() + 10s, stop.get_token()));

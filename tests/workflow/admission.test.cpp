@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may begin: capacities and budgets.
+// Which executors may start: capacities and budgets.
 #include "kit.hpp"
 #include "triage/policies/retry.hpp"
 
@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// How many are at work at once, at most.
+// Records the maximum number running at once.
 class Crowd {
  public:
   void pass() {
@@ -39,7 +39,7 @@ std::shared_ptr<Budget> tokens(std::uint64_t most) {
   return std::move(budget).value();
 }
 
-// Whoever sleeps wakes up when the others have run.
+// Sleepers wake up when the others have run.
 class PatientClock final : public Clock {
  public:
   explicit PatientClock(std::atomic<int>& ran, int awaited) : ran_(ran), awaited_(awaited) {}
@@ -168,6 +168,29 @@ TEST_CASE("a place that the next in line cannot use goes to the one behind it",
                   return n;
                 }))
       .fan_out("start", {"a", "b", "c", "d"});
+  REQUIRE_OK(WorkflowRun(built(builder), {.threads = 2}).run(1));
+  CHECK(in_time);
+}
+
+TEST_CASE("an eager executor begins once its inputs are there, whatever else takes long",
+          "[workflow][admission]") {
+  std::promise<void> passed;
+  bool in_time = false;
+  WorkflowBuilder builder("w", {.schedule = Schedule::eager});
+  builder
+      .executor("a", stateless([&](const int& n) {  // Ends after "c".
+                  in_time = passed.get_future().wait_for(std::chrono::seconds(10)) ==
+                            std::future_status::ready;
+                  return n;
+                }))
+      .executor("b", [](const int& n) { return n; })
+      .executor("c", stateless([&](const int& n) {
+                  passed.set_value();
+                  return n;
+                }))
+      .edge("b", "c")
+      .start("a")
+      .start("b");
   REQUIRE_OK(WorkflowRun(built(builder), {.threads = 2}).run(1));
   CHECK(in_time);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random workflows in numbers that are too large for a test: what they leave behind on any number
-// of threads, from any of their checkpoints in other processes, killed at any time, and fought for.
+// Random workflows in numbers too large for a test: their results on any number of threads, from
+// any of their checkpoints in other processes, killed at any time, and raced for.
 // Usage: workflow_campaign [--graphs N] [--rehydrated N] [--kills N] [--races N] [--answers N]
 //                          [--edits N] [--seed S]
 #include "campaign_graphs.hpp"
@@ -49,7 +49,7 @@ std::shared_ptr<CheckpointStore> opened(const std::string& file) {
   return store.value();
 }
 
-// Runs `work` in a process of its own. Its exit status, or -1 if it was killed.
+// Runs `work` in a separate process. Its exit status, or -1 if it was killed.
 int in_process(const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(work());
@@ -58,7 +58,7 @@ int in_process(const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// The same on one, two and eight threads.
+// The same result on one, two and eight threads.
 void graphs(const Counts& counts) {
   std::size_t deliveries = 0;
   for (long i = 0; i < counts.graphs; ++i) {
@@ -81,7 +81,7 @@ void graphs(const Counts& counts) {
               deliveries);
 }
 
-// Each checkpoint of a run, gone on with twice, in processes of their own.
+// Continues a run from each checkpoint twice, in separate processes.
 void rehydrated(const Counts& counts) {
   std::size_t branched = 0;
   for (long i = 0; i < counts.rehydrated; ++i) {
@@ -126,12 +126,12 @@ void rehydrated(const Counts& counts) {
 std::set<std::string> finished_in(CheckpointStore& store) {
   std::set<std::string> finished;
   const auto view = inspect(store, "w");
-  if (!view) return finished;  // It had not begun.
+  if (!view) return finished;  // It had not started.
   for (const StoredDelivery& one : view.value().deliveries) finished.insert(one.executor);
   return finished;
 }
 
-// A run of thirty executors, killed at any time; then it goes on.
+// A run of thirty executors, killed at any time and then continued.
 void kills(const Counts& counts) {
   Rng rng(counts.seed * 3'000'017);
   long killed = 0;
@@ -143,7 +143,7 @@ void kills(const Counts& counts) {
     const pid_t child = ::fork();
     if (child == 0) {
       const ::itimerval timer{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = after}};
-      ::setitimer(ITIMER_REAL, &timer, nullptr);  // Nobody handles its signal: that ends it.
+      ::setitimer(ITIMER_REAL, &timer, nullptr);  // The unhandled signal ends the process.
       const auto store = opened(file);
       WorkflowRun run(victim(world), {.run_id = "w", .store = store, .threads = 2});
       ::_exit(answered_to_end(run, 7) ? 0 : 1);
@@ -177,7 +177,7 @@ void kills(const Counts& counts) {
               killed);
 }
 
-// Two processes go on with one run: the handler is called once.
+// Two processes continue one run: the handler is called once.
 void races(const Counts& counts) {
   const TempFolder folder;
   const std::string file = folder.file("w.db");
@@ -216,7 +216,7 @@ void races(const Counts& counts) {
       children.push_back(child);
     }
     ::close(gate[0]);
-    ::close(gate[1]);  // Both begin.
+    ::close(gate[1]);  // Releases both.
     int proceeded = 0;
     for (const pid_t child : children) {
       int status = 0;
@@ -224,7 +224,7 @@ void races(const Counts& counts) {
       if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) found("a racer failed");
       proceeded += WEXITSTATUS(status) == 0 ? 1 : 0;
     }
-    // The second may have come when the first had finished: it then has the recorded result.
+    // A second process that arrives after the first has finished gets the recorded result.
     if (proceeded == 0 || noted(world)["call"] != 1) {
       found("race " + std::to_string(i) + ": the handler was called " +
             std::to_string(noted(world)["call"]) + " times");
@@ -233,7 +233,7 @@ void races(const Counts& counts) {
   std::printf("%ld times two processes went on with one run: one did\n", counts.races);
 }
 
-// Two answers to one request: one wins, and it is the one that the run gets.
+// Two answers to one request: one wins, and the run gets that one.
 void answers(const Counts& counts) {
   const auto graph =
       WorkflowBuilder("answers")
@@ -268,7 +268,7 @@ void answers(const Counts& counts) {
   std::printf("%ld times two answers to one request: one won\n", counts.answers);
 }
 
-// One output of a finished run is edited: what reads it runs again, and nothing else.
+// One output of a finished run is edited: only what reads it runs again.
 void edits(const Counts& counts) {
   std::size_t rerun = 0;
   for (long i = 0; i < counts.edits; ++i) {
@@ -303,7 +303,7 @@ int campaign(int argc, char** argv) {
       found("unknown argument " + name);
     }
   }
-  // Those that fork come first, while there is one thread.
+  // Those that fork come first, while there is only one thread.
   rehydrated(counts);
   kills(counts);
   races(counts);

@@ -16,11 +16,11 @@ std::uint32_t hash_of(const std::string& text) {
   return hash;
 }
 
-// Each message that goes round, or through a graph inside, becomes several, and an executor that
-// asks is gone on with once for each that it gets: beyond these, nothing is sent on.
+// A message in a cycle or through a nested graph becomes several, and an asking executor continues
+// once for each message it gets: beyond this number, nothing is sent on.
 constexpr int most_answered = 6;
 
-// Sends a number made of what came and who it is, and adds to a sum that all share.
+// Sends a number made of the input and the executor's name, and adds to a shared sum.
 void work_with(int bonus, const Json& got, Context& context) {
   const int sent = bonus + static_cast<int>(hash_of(context.executor() + show(got)) % 1'000);
   context.shared().set("sum", sent);
@@ -64,7 +64,7 @@ Workflow random_workflow(Rng& rng, std::size_t nodes, int depth) {
     } else {
       builder.edge(name(from), name(i));
     }
-    // Few: messages that multiply in circles take for ever.
+    // Few, because messages that multiply in cycles take forever.
     if (below(rng, 12) == 0 && ++ways_back <= 2) {
       builder.edge(name(i), name(below(rng, i)), when<int>([](int n) { return n % 4 == 0; }),
                    {.name = "back" + name(i)});
@@ -76,7 +76,7 @@ Workflow random_workflow(Rng& rng, std::size_t nodes, int depth) {
 Result<WorkflowResult> answered_to_end(WorkflowRun& run, const Json& inputs,
                                        const std::function<void()>& each) {
   for (;;) {
-    // A branch that has not begun yet has its inputs from where it begins.
+    // A branch that has not started gets its inputs from its branch point.
     auto result = inputs.is_null() ? run.resume() : run.start_or_resume(inputs);
     each();
     if (result || result.error().code != Errc::suspended) return result;
@@ -84,7 +84,7 @@ Result<WorkflowResult> answered_to_end(WorkflowRun& run, const Json& inputs,
     if (!pending) return pending.error();
     if (pending.value().empty()) return result;
     for (const PendingRequest& one : pending.value()) {
-      // The victim's answers are all 100; others are made of what is asked.
+      // The victim's answers are all 100; others are derived from the request.
       const int answer = one.port == "bonus" && one.executor.rfind("ask", 0) == 0
                              ? 100
                              : static_cast<int>(hash_of(one.id) % 50);
@@ -94,7 +94,7 @@ Result<WorkflowResult> answered_to_end(WorkflowRun& run, const Json& inputs,
 }
 
 std::string run_to_end(WorkflowRun& run, CheckpointStore& store) {
-  // Its own id is known if it is to be begun; a branch is only resumed.
+  // Its id is known if it is to be started; a branch is only resumed.
   const bool begun = run.checkpoints().has_value();
   const bool branch = run.id().rfind("branch", 0) == 0;
   const auto result = answered_to_end(run, branch || begun ? Json() : Json(1));

@@ -16,12 +16,12 @@ using Rng = std::mt19937;
 
 [[nodiscard]] workflow::Workflow random_workflow(Rng& rng, std::size_t nodes, int depth = 0);
 
-// Goes on and answers what is asked, each time in the same way, until the run ends. `each` is
-// called after each time it went on.
+// Continues and answers all requests, always in the same way, until the run ends. `each` is called
+// after each continuation.
 [[nodiscard]] Result<workflow::WorkflowResult> answered_to_end(
     workflow::WorkflowRun& run, const Json& inputs, const std::function<void()>& each = [] {});
 
-// The same, and what the run leaves behind: outputs or error, state, and what each executor gave.
+// The same; returns the run's results: outputs or error, state, and what each executor gave.
 [[nodiscard]] std::string run_to_end(workflow::WorkflowRun& run, CheckpointStore& store);
 
 }  // namespace triage::test

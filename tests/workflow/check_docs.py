@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Checks that every test that docs/workflows.md names exists.
+"""Checks that every test named in docs/workflows.md exists.
 
-Usage: check_docs.py ROOT. Prints one line for each that does not and exits with 1 if there is one.
+Usage: check_docs.py ROOT. Prints one line for each missing test and exits with 1 if there is one.
 """
 import re
 import sys

@@ -25,7 +25,7 @@ Labels labels(const WorkflowRun& run) {
   return found;
 }
 
-// Does everything that a trigger may be about.
+// Does everything that a trigger may refer to.
 const auto everything = [](CheckpointTrigger trigger, std::shared_ptr<std::stop_source> stop) {
   return stateless([trigger, stop](const Json&, Context& context) -> Json {
     context.record_step({.action = "ask", .tool_called = "tool", .llm_output = "text"});
@@ -45,7 +45,7 @@ ExecutorOptions options(CheckpointChoice choice = {}) {
           .patches_plan = true};
 }
 
-// "other" inherits, and "probe", that many workflows below it, has the choice.
+// "other" inherits, and "probe", this many workflows below it, has the choice.
 Result<Workflow> at_depth(int depth, CheckpointTrigger trigger, CheckpointChoice choice,
                           CheckpointTriggers around, std::shared_ptr<std::stop_source> stop) {
   std::optional<Workflow> inside;
@@ -95,10 +95,10 @@ bool of_the_run(CheckpointTrigger trigger) {
 
 Labels expected(CheckpointTrigger trigger, int depth, bool other, bool probe) {
   const std::string name = "triage/" + std::string(to_string(trigger));
-  if (trigger == CheckpointTrigger::run_started) return {};  // The entry, which is always there.
+  if (trigger == CheckpointTrigger::run_started) return {};  // The entry, which always exists.
   if (of_the_run(trigger)) return {name};
   const std::string path = depth == 0 ? "probe" : depth == 1 ? "in/probe" : "in/in/probe";
-  // An answer belongs to a request of whichever delivery.
+  // An answer belongs to a request of any delivery.
   const std::string occurrence = trigger == CheckpointTrigger::response_accepted ? "/0" : "/1";
   Labels all;
   const bool step = trigger == CheckpointTrigger::superstep_ended;
@@ -107,7 +107,7 @@ Labels expected(CheckpointTrigger trigger, int depth, bool other, bool probe) {
   return all;
 }
 
-// Refuses what it is told to refuse.
+// Rejects what it is told to reject.
 class Moody final : public ForwardingStore {
  public:
   explicit Moody(std::shared_ptr<CheckpointStore> below) : ForwardingStore(std::move(below)) {}
@@ -172,7 +172,7 @@ TEST_CASE("a trigger that nothing can pull is refused, with why", "[workflow][ch
   }
   CHECK_ERRC(Errc::invalid_argument, build(CheckpointTrigger::superstep_ended, Schedule::eager));
   REQUIRE_OK(build(CheckpointTrigger::all));
-  // The same holds for the policy of a run, before anything runs.
+  // The same holds for a run's policy, before anything runs.
   WorkflowRun run(
       built(WorkflowBuilder("w").executor("a", [](const int& n) { return n; }).start("a")),
       {.store = memory(), .checkpoints = CheckpointPolicy{.on = CheckpointTrigger::agent_step}});
@@ -272,7 +272,7 @@ TEST_CASE("an executor without checkpoints begins without private state, and rep
   REQUIRE_OK(result);
   CHECK(again.handler_calls() == 1);
   CHECK(result.value().outputs.size() == 3);
-  CHECK(result.value().value() == 1);  // What it had counted before is not known any more.
+  CHECK(result.value().value() == 1);  // What it had counted before is forgotten.
 }
 
 TEST_CASE("a checkpoint that cannot be stored is an event, and the next one carries what it missed",

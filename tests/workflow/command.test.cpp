@@ -24,7 +24,7 @@ Json output_of(const Printed& printed, const std::string& task) {
   return nullptr;
 }
 
-// Notes that it ran, and prints {"task", "said", "before"} as JSON.
+// Records that it ran, and prints {"task", "said", "before"} as JSON.
 constexpr const char* echo_script = R"(import json, sys
 given = json.load(sys.stdin)
 with open(sys.argv[1] + "." + given["task"], "a") as log: log.write("ran\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A place to try `triage workflow run` at.
+// A place to try `triage workflow run`.
 
 #include "support/program.hpp"
 #include "triage/json.hpp"
@@ -13,7 +13,7 @@
 
 namespace triage::test {
 
-// A folder with a file, a store, and what the commands leave behind.
+// A folder with a file, a store, and the commands' output.
 class Place {
  public:
   std::string write(const std::string& name, const std::string& text) const {
@@ -29,14 +29,14 @@ class Place {
     printed.error = told(printed.error);
     return printed;
   }
-  // How often a command was run that adds a line to this file.
+  // How often a command that adds a line to this file was run.
   [[nodiscard]] std::size_t lines(const std::string& name) const {
     const std::string text = read_text(file(name));
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 
  private:
-  // What lines of JSON on the standard error say, as people are told it.
+  // The lines of JSON on standard error, as shown to people.
   static std::string told(const std::string& lines) {
     std::string text;
     std::istringstream in(lines);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When what has finished gets into the store, and in how many pieces.
+// When finished work reaches the store, and in how many pieces.
 #include "kit.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/forwarding_store.hpp"
@@ -41,7 +41,7 @@ class CountingStore final : public ForwardingStore {
   std::atomic<std::size_t> records_{0};
 };
 
-// Looks until it is so, for some seconds.
+// Polls the condition for some seconds.
 template <class Condition>
 bool soon(const Condition& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Counts in a member; its hook fails while it is told to.
+// Counts in a member; its hook fails when told to.
 struct MoodyExecutor {
   std::atomic<int>* broken = nullptr;  // 1: save() throws; 2: it gives NaN.
   std::atomic<bool>* works = nullptr;
@@ -90,7 +90,7 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
   CHECK(failed[0].executor == "count");
   CHECK(failed[0].occurrence == 2);
   CHECK_THAT(failed[0].error->detail, ContainsSubstring(how == 1 ? "no pen" : "save()"));
-  // All of it is stored in the end.
+  // In the end all of it is stored.
   CHECK(WorkflowRun(counting_executor(moody), {.run_id = "w", .store = store})
             .resume()
             .value()
@@ -111,7 +111,7 @@ TEST_CASE("what a hook has not saved is not taken for done", "[workflow][executo
   WorkflowRun again(counting_executor(moody), {.run_id = "w", .store = store});
   const auto result = again.resume();
   REQUIRE_OK(result);
-  CHECK(result.value().value() == 6);  // Counted from the start, since nothing of it was saved.
+  CHECK(result.value().value() == 6);  // Counted from the start, because nothing was saved.
 }
 
 TEST_CASE("an executor that does nothing for too long has failed, however long it may take in all",

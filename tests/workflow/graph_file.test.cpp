@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 TEST_CASE("a file of executors and edges runs as a graph, with loops that a message ends",
           "[cli][workflow]") {
   const Place place;
-  // Counts how often it was asked, and is content with the third draft.
+  // Counts its calls, and is satisfied with the third draft.
   const std::string critic = place.write("critic.py", R"(import json, os, sys
 given = json.load(sys.stdin)
 with open(sys.argv[1], "a") as log: log.write("ran\n")
@@ -160,7 +160,7 @@ executors:
   - {id: slow, ask: "Later?", expires: 1000d}
 )");
   Json requests;
-  // The first asks for the moment, and may go on in the same process or in the next.
+  // The first process asks for the moment; it may continue in the same process or in the next.
   for (int go = 0; go < 3; ++go) requests = Json::parse(place.run(file).out).at("requests");
   REQUIRE(requests.size() == 1);
   CHECK(requests[0].contains("expires_ms"));
@@ -207,7 +207,7 @@ executors: [{id: x, start: p, executors: [{id: p}, {id: q}]}]
 }
 
 TEST_CASE("a message in a file's graph says itself which executors get it", "[cli][workflow]") {
-  // What is printed if the first executor says this about who is next.
+  // The output if the first executor names the next one like this.
   const auto printed =
       [](const std::string& next) {
         const Place place;

@@ -16,7 +16,7 @@ using namespace triage::test;
 
 namespace {
 
-// Counts the bytes of all bodies that are appended to journals.
+// Counts the bytes of all bodies appended to journals.
 class CountingStore final : public ForwardingStore {
  public:
   CountingStore() : ForwardingStore(memory()) {}
@@ -47,7 +47,7 @@ class CountingStore final : public ForwardingStore {
   std::atomic<std::size_t> bytes_{0};
 };
 
-// So many bytes that occur nowhere else.
+// This many bytes that occur nowhere else.
 std::string fresh_text(std::size_t bytes, int seed) {
   std::minstd_rand random(static_cast<unsigned>(seed) + 1);
   std::string text;
@@ -64,7 +64,7 @@ Json grown_list(Json conversation, int turn, std::size_t bytes) {
   return conversation;
 }
 
-// Two executors that send each other all that was said, and more each time.
+// Two executors that send each other the whole conversation, which grows each time.
 Workflow ping_pong(int turns, const Grow& grow) {
   const auto say = stateless([=](const Json& heard, Context& context) {
     const int turn = context.superstep();
@@ -83,7 +83,7 @@ Workflow ping_pong(int turns, const Grow& grow) {
                    .edge("pong", "ping"));
 }
 
-// One executor that keeps all that was said in its state.
+// One executor that keeps the whole conversation in its state.
 Workflow diary(int turns, const Grow& grow) {
   return built(WorkflowBuilder("diary", {.max_supersteps = 10'000})
                    .executor("writer", stateless([=](const int& turn, Context& context) {
@@ -95,7 +95,7 @@ Workflow diary(int turns, const Grow& grow) {
                    .edge("writer", "writer", when<int>([=](int next) { return next <= turns; })));
 }
 
-// What is appended for each byte of the conversation that a run ends with, as JSON.
+// Bytes appended per byte of the final conversation as JSON.
 double appended(const Workflow& workflow, const Json& inputs, const Json& conversation) {
   const auto store = std::make_shared<CountingStore>();
   REQUIRE_OK(WorkflowRun(workflow, {.run_id = "w", .store = store}).run(inputs));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose a run is, and that others are left alone.
+// Who owns a run, and that other runs are left alone.
 #include "kit.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/agent.hpp"

@@ -12,7 +12,7 @@ using Kind = WorkflowEventKind;
 
 namespace {
 
-// plan -> left, right -> both; `right` asks how good it is.
+// plan -> left, right -> both; `right` asks for a score.
 Workflow asking_graph() {
   return built(
       WorkflowBuilder("asks")

@@ -44,7 +44,7 @@ class KillingStore final : public ForwardingStore {
                       RunStatus status) override {
     return around([&] { return ForwardingStore::append(lease, records, status); });
   }
-  // One record at a time, so that a kill may come between any two.
+  // One record at a time, so that a kill may happen between any two.
   void append_group(std::span<AppendBatch> batches) override {
     for (AppendBatch& batch : batches) {
       for (std::size_t i = 0; i < batch.records.size(); ++i) {
@@ -61,7 +61,7 @@ class KillingStore final : public ForwardingStore {
   bool after_;
 };
 
-// Goes on until the run has finished, answering what it asks. 0: done.
+// Continues until the run has finished, answering its requests. 0: done.
 int live(const std::shared_ptr<CheckpointStore>& store, const std::string& world) {
   WorkflowRun run(victim(world), {.run_id = "w", .store = store, .threads = 2});
   for (int go = 0; go < 5; ++go) {
@@ -77,7 +77,7 @@ int live(const std::shared_ptr<CheckpointStore>& store, const std::string& world
   return 4;
 }
 
-// Runs in a process of its own. True if it was killed.
+// Runs in a separate process. True if it was killed.
 bool killed(const std::string& file, const std::string& world, int at, bool after) {
   const pid_t child = ::fork();
   if (child == 0) {

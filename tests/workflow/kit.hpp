@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the tests of workflows share.
+// Shared by the tests of workflows.
 
 #include "support/catch.hpp"
 #include "support/result.hpp"
@@ -24,7 +24,7 @@ workflow::Workflow built(const Builder& builder) {
 
 inline std::shared_ptr<CheckpointStore> memory() { return MemoryStore::create(); }
 
-// The executors whose handlers were called in the newest go of a run.
+// The executors whose handlers were called since the run was last continued.
 inline std::set<std::string> called(const workflow::WorkflowRun& run) {
   std::set<std::string> paths;
   const auto deliveries = run.deliveries();

@@ -11,7 +11,7 @@ using namespace triage::test;
 
 namespace {
 
-// Counts in memory, 1 to 4, and gives what it finds there.
+// Counts in memory from 1 to 4, and returns what it finds there.
 Workflow counting(std::atomic<int>* fails_at = nullptr) {
   return built(WorkflowBuilder("w")
                    .executor("count", stateless([fails_at](const int& n, Context& context) {

@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// The state of a run, as parts see it.
+// The state of a run as parts see it.
 class Stored {
  public:
   Json shrink(const Json& value) {
@@ -24,7 +24,7 @@ class Stored {
     parts_.learn(fresh);
     return form;
   }
-  // In another process.
+  // As read in another process.
   [[nodiscard]] Json expand(const Json& form) const {
     Parts parts;
     parts.begin_with(State(values_));
@@ -67,7 +67,7 @@ Json random_value(Rng& rng, int depth) {
   return value;
 }
 
-// The next thing that is sent: often something from before with more behind it.
+// The next value to send: often an earlier one with something appended.
 Json next_value(Rng& rng, const std::vector<Json>& before) {
   if (before.empty() || rng() % 3 == 0) return random_value(rng, 0);
   Json value = before[rng() % before.size()];
@@ -138,7 +138,7 @@ TEST_CASE("a missing or damaged part is reported, and never read as something el
       value = before;
     }
   }
-  // Parts that lead to each other.
+  // Parts that refer to each other.
   const std::string name = form.at("").get<std::string>();
   stored.values()[std::string(part_prefix) + name] =
       std::make_shared<const Json>(Json{{"a", Json::array()}, {"b", name}});

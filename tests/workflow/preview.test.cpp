@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a branch would run again, before anything is written.
+// What a branch would run again, determined without writing anything.
 #include "kit.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -70,7 +70,7 @@ TEST_CASE("a preview says what reads an edit, what may follow, and what is kept"
   How state = previewed(*store, last, {.state = {{"nights", 9}}});
   CHECK(state["bill"] == "runs");
   CHECK(state["flight"] == "kept");
-  // Its message is all the inputs, so that it runs; what it sends may be the same.
+  // Its message is all inputs, so it runs; what it sends may be the same.
   How nights = previewed(*store, last, {.inputs = {{"nights", 3}}});
   CHECK(nights ==
         How{{"start", "runs"}, {"hotel", "runs"}, {"flight", "may_run"}, {"bill", "may_run"}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random graphs, run for real: on many threads, and from every record of their journals.
+// Random graphs, executed: on many threads, and from every record of their journals.
 #include "kit.hpp"
 #include "support/crashed.hpp"
 
@@ -17,7 +17,7 @@ using Rng = std::mt19937;
 
 std::size_t below(Rng& rng, std::size_t n) { return rng() % n; }
 
-// Sends a number made of what came and who it is, and adds to a sum that all share.
+// Sends a number made of the input and the executor's name, and adds to a shared sum.
 const auto work = [](const Json& got, Context& context) -> int {
   const std::size_t hash = std::hash<std::string>()(context.executor() + show(got));
   const int sent = static_cast<int>(hash % 1000);
@@ -50,7 +50,7 @@ Workflow random_graph(Rng& rng, std::size_t nodes, int max_supersteps) {
   return built(builder);
 }
 
-// Everything that a run leaves behind; at its limit, too.
+// All results of a run, including one stopped at its limit.
 std::string left_by(WorkflowRun& run, const Result<WorkflowResult>& result) {
   std::string text = result ? "" : std::string(to_string(result.error().code));
   if (result) {

@@ -23,7 +23,7 @@ std::uint32_t hash_of_text(const std::string& text) {
   return hash;
 }
 
-// What a task says of what it was told: short, and now and then the same for different context.
+// A task's answer to its input: short, and sometimes the same for different context.
 std::string digest(const TaskInput& task, unsigned coarseness) {
   std::uint32_t sum = 0;
   for (const TaskOutput& before : task.context) {
@@ -54,7 +54,7 @@ struct Graph {
     return graph;
   }
 
-  // The oracle: whoever sees another output than before runs again.
+  // The oracle: a task runs again if it sees another output than before.
   [[nodiscard]] Outputs outputs(const Outputs& before, const std::string& edited,
                                 Names& ran) const {
     Outputs all;

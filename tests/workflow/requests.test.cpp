@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Two executors that ask at once, and one that joins what they were told.
+// Two executors that ask at the same time, and one that joins the answers.
 Workflow asking(Schedule schedule) {
   const auto ask = [](const std::string& topic, Context& context) {
     return context.executor() + ":" + std::to_string(context.request<int>("score", topic));
@@ -66,7 +66,7 @@ TEST_CASE("an answer to nothing, of another type, or a second one is refused",
   CHECK_ERRC(Errc::suspended, run.start_or_resume("tea"));
   CHECK_ERRC(Errc::not_found, run.answer("left/2/score/1", 3));
   CHECK_ERRC(Errc::invalid_argument, run.answer("left/1/score/1", "three"));
-  REQUIRE_OK(run.answer("left/1/score/1", 3));  // The refusals have not used it up.
+  REQUIRE_OK(run.answer("left/1/score/1", 3));  // The refusals have not consumed the request.
   CHECK_ERRC(Errc::conflict, run.answer("left/1/score/1", 3));
   REQUIRE_OK(run.answer("right/1/score/1", 4));
   REQUIRE_OK(run.resume());
@@ -144,7 +144,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Asks with an hour to answer, as seen from whenever it asks.
+// Asks with an hour to answer, counted from its own request.
 Workflow hurried(const std::shared_ptr<testing::SimulatedClock>& clock, ExecutorOptions options) {
   return built(WorkflowBuilder("hurried")
                    .port<int>("score")
@@ -182,7 +182,7 @@ TEST_CASE("a request that nobody answers in time fails as a timeout, in any proc
   }
   clock->advance(40min);
   WorkflowRun run(graph, {.run_id = "w", .store = store, .clock = clock});
-  CHECK_ERRC(Errc::suspended, run.resume());  // Asked again, and for no longer than before.
+  CHECK_ERRC(Errc::suspended, run.resume());  // Asked again, with the same deadline.
   CHECK(run.pending_requests().value().at(0).expires == clock->wall_start + 1h);
   clock->advance(20min);
   CHECK_ERRC(Errc::conflict, run.answer("ask/1/score/1", 3));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Effects on something outside that several executors and branches act on.
+// Effects on an outside resource shared by several executors and branches.
 #include "kit.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// An account outside: what was booked, and how many were at it at once.
+// An outside account: its bookings, and how many used it at once.
 struct Account {
   std::atomic<int> booked{0};
   std::atomic<int> inside{0};
@@ -27,7 +27,7 @@ struct Account {
   }
 };
 
-// How often somebody slept by it.
+// How often somebody slept on it.
 class CountingClock final : public Clock {
  public:
   TimePoint now() override { return real_clock()->now(); }
@@ -41,7 +41,7 @@ class CountingClock final : public Clock {
 
 const auto pass = [](const int& n) { return n; };
 
-// Two executors that book at once; `key` may differ by executor.
+// Two executors that book at the same time; `key` may differ by executor.
 template <class Key>
 Workflow two_bookers(Account& account, Key key, bool with_arguments = false) {
   const auto book = stateless([&account, key, with_arguments](const int& n, Context& context) {
@@ -114,7 +114,7 @@ TEST_CASE("who waits for a resource lends its thread to others", "[workflow][res
     while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
     return flag.load();
   };
-  // The first acts until the third has run, which is in line behind the second.
+  // The first one acts until the third has run, which is queued behind the second.
   const auto graph =
       built(WorkflowBuilder("w")
                 .executor("first", stateless([&](const int&, Context& context) {
@@ -152,7 +152,7 @@ TEST_CASE("a branch gets the result of what its origin, or a sibling, did to a r
   const auto store = memory();
   WorkflowRun origin(graph, {.run_id = "origin", .store = store});
   REQUIRE_OK(origin.run({{"amount", 5}, {"note", "a"}}));
-  // The branches begin before the payment.
+  // The branches start before the payment.
   const std::string before = entry(origin);
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
   const auto same = branch.fork(before, {.label = "again", .inputs = {{"note", "b"}}});
@@ -163,7 +163,7 @@ TEST_CASE("a branch gets the result of what its origin, or a sibling, did to a r
   WorkflowRun other(graph, {.run_id = "other", .store = store});
   CHECK_ERRC(Errc::conflict, other.fork(before, {.label = "other", .inputs = {{"amount", 6}}}));
   CHECK(account.booked == 5);
-  // Another run is another matter.
+  // Another run is independent.
   WorkflowRun stranger(graph, {.run_id = "stranger", .store = store});
   REQUIRE_OK(stranger.run({{"amount", 1}}));
   CHECK(account.booked == 6);

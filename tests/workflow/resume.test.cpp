@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// a -> b, of which b asks; counts calls of both.
+// a -> b, where b asks; counts calls of both.
 struct Asking {
   std::atomic<int> a{0};
   std::atomic<int> b{0};
@@ -39,7 +39,7 @@ std::string checkpoint_at(const WorkflowRun& run, const std::string& label) {
   return "";
 }
 
-// Sums what it gets, in a member; the third message is too much for version 1.
+// Sums its inputs in a member; the third message is too much for version 1.
 template <int version>
 struct Sum {
   bool fails = false;
@@ -100,7 +100,7 @@ TEST_CASE("a live run goes back to a checkpoint, and answers given after it do n
   CHECK(second.value().value() == 200);
   CHECK(asking.a == 1);
 
-  // As often as one likes, and from the entry too.
+  // Any number of times, also from the entry.
   CHECK_ERRC(Errc::suspended, run.restore(checkpoint_at(run, "triage/run_started")));
   CHECK(asking.a == 2);
   REQUIRE_OK(run.answer("b/1/n/1", 1000));
@@ -172,11 +172,11 @@ TEST_CASE("a workflow of which parts differ that had their turn is refused, and 
   CHECK_THAT(refused.error().detail, ContainsSubstring("executor a (version 1, now 2)"));
   CHECK_THAT(refused.error().detail, !ContainsSubstring("executor b"));
 
-  // b has not finished anything, and c is new behind it.
+  // b has not finished anything, and c is new after it.
   const auto done = go_on(build("1", "2", true, false));
   REQUIRE_OK(done);
   CHECK(done.value().value() == 101);
-  // From now on those are the parts of the run.
+  // These are the run's parts from now on.
   REQUIRE_OK(go_on(build("1", "2", true, false)));
 
   const auto other = stopped();
@@ -250,7 +250,7 @@ TEST_CASE(
   CHECK_THAT(refused.error().detail, ContainsSubstring(": port n (changed);"));
   CHECK(other(true).fingerprint().contains("port w/n"));
 
-  // At another port nobody has been asked.
+  // Nobody has been asked at the other port.
   const auto more =
       built(WorkflowBuilder("w")
                 .port<int>("n")
@@ -267,7 +267,7 @@ TEST_CASE("a run that an older version of the library has begun is gone on with"
   const auto store = memory();
   CHECK_ERRC(Errc::suspended,
              WorkflowRun(Asking().workflow, {.run_id = "w", .store = store}).run(1));
-  // It wrote the fingerprint as an object, and did not know of ports.
+  // It wrote the fingerprint as an object, and had no ports.
   const JournalReading reading = store->read("w", {}).value();
   std::vector<Record> records;
   for (const Record& record : reading.records) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which checkpoints stay while a run writes.
+// Which checkpoints remain while a run writes.
 #include "kit.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int rounds = 200;
 
-// Goes round, remembers the round, asks in the tenth and names the fiftieth.
+// Loops, remembers the round, asks in the tenth and names the fiftieth.
 struct Rounds {
   WorkflowRun* self = nullptr;
   Workflow workflow = built(WorkflowBuilder("w", {.max_supersteps = 1'000})
@@ -68,7 +68,7 @@ TEST_CASE("checkpoints beyond their number go while the run writes; a branch kee
   CHECK(late[1].label == "fifty");
   CHECK(store->checkpoints("w").value().size() < 100);  // Of 203.
 
-  // What has gone, with its version of the memory, says so; what stays is as it was.
+  // A removed checkpoint, with its version of the memory, is reported; the others are unchanged.
   const auto gone = run.restore(to_string(early[1].id));
   CHECK_ERRC(Errc::not_found, gone);
   CHECK_THAT(gone.error().detail, ContainsSubstring(to_string(early[1].id)));

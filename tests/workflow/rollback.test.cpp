@@ -17,7 +17,7 @@ FailurePolicy rolls_back(RollbackOptions options = {}) {
   return policy;
 }
 
-// What happened in the world, which outlives any run.
+// Events in the world, which outlives any run.
 struct World {
   std::atomic<int> fetched{0};
   std::atomic<int> parsed{0};
@@ -25,7 +25,7 @@ struct World {
   std::atomic<int> cancelled{0};
 };
 
-// "parse" books something, "check" refuses the first `bad` of what was parsed.
+// "parse" books something, "check" rejects the first `bad` results of it.
 Workflow pipeline(World& world, int bad, RollbackScope scope, RollbackOptions options = {},
                   int most = 3) {
   return built(WorkflowBuilder("w", {.max_rollbacks = most})

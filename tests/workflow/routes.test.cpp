@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where messages go, and where handlers run.
+// Where messages go, and on which threads handlers run.
 #include "kit.hpp"
 
 #include <atomic>

@@ -310,7 +310,7 @@ TEST_CASE("an eager workflow loops through a fan-in that takes what comes", "[wo
 
 TEST_CASE("an eager fan-in takes the shorter way first, and waits for nobody who cannot be earlier",
           "[workflow][run]") {
-  // "far" has the longer way and could not be earlier: "join" has had its first list by then.
+  // "far" has the longer way and cannot be earlier: "join" has received its first list by then.
   std::atomic<int> lists{0};
   std::atomic<int> when_far_ran{-1};
   const auto graph =

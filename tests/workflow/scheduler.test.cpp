@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scheduler alone: random graphs, settled in random orders, against a plain model.
+// The scheduler alone: random graphs, settled in random orders, compared with a plain model.
 #include "scheduler.hpp"
 #include "router.hpp"
 #include "support/catch.hpp"
@@ -23,13 +23,13 @@ using Rng = std::mt19937;
 
 std::size_t below_in(Rng& rng, std::size_t n) { return rng() % n; }
 
-// What an executor of the tests sends on: a number made of what it got and who it is.
+// What a test executor sends: a number made of its input and name.
 int sent_by(const std::string& path, const Json& got) {
   std::size_t sum = std::hash<std::string>()(path + show(got));
   return static_cast<int>(sum % 1000);
 }
 
-// Node i reaches later ones, and now and then an earlier one as long as the number is small.
+// Node i reaches later ones, and sometimes an earlier one while the number is small.
 Workflow graph_to_schedule(Rng& rng, std::size_t nodes, bool cycles,
                            Schedule schedule = Schedule::supersteps) {
   WorkflowBuilder builder("random", {.schedule = schedule, .max_supersteps = 30});
@@ -57,7 +57,7 @@ Workflow graph_to_schedule(Rng& rng, std::size_t nodes, bool cycles,
 
 using Trace = std::vector<std::tuple<std::string, int, int, std::string>>;
 
-// Runs the machine; what is under way is settled in an order that `rng` picks.
+// Runs the machine; pending calls are settled in an order chosen by `rng`.
 Trace run_machine(const Workflow& graph, Rng* rng) {
   const Plan& plan = graph.body()->plan();
   Scheduler scheduler(plan, graph.body()->spec().options.schedule,
@@ -85,7 +85,7 @@ Trace run_machine(const Workflow& graph, Rng* rng) {
   return trace;
 }
 
-// The same by the letter: in each superstep all messages are delivered, sender by sender.
+// The same by definition: in each superstep all messages are delivered, sender by sender.
 Trace run_model(const Workflow& graph) {
   const auto& spec = graph.body()->spec();
   Trace trace;

@@ -10,7 +10,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Counts in a member, which its hooks save.
+// Counts in a member saved by its hooks.
 struct Counter {
   std::atomic<int>* restored = nullptr;
   std::atomic<bool>* works = nullptr;

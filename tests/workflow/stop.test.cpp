@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that are paused, aborted or stopped: what is at work ends, nothing more begins.
+// Paused, aborted or stopped runs: running work ends, nothing more starts.
 #include "kit.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// a -> b -> c; while a is at work, `meanwhile` is called.
+// a -> b -> c; `meanwhile` is called while a runs.
 struct Chain {
   std::function<void(Context&)> meanwhile{};
   std::atomic<int> calls{0};
@@ -61,7 +61,7 @@ TEST_CASE("a run that is paused ends when what is at work has finished, and goes
   CHECK(chain.calls == 1);
   CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::done}, {"b", Ran::pending}});
 
-  // Whoever looks at it from another process knows, too.
+  // Another process sees it, too.
   WorkflowRun other(chain.workflow, {.run_id = "w", .store = store});
   const auto stopped = other.stopped();
   REQUIRE_OK(stopped);

@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// An agent that says what it was told; tasks in `broken` fail.
+// An agent that returns what it was told; tasks in `broken` fail.
 TaskGraph telling(const std::set<std::string>* broken = nullptr) {
   TaskGraph graph("plan");
   graph.agent("teller", [broken](const TaskInput& task) -> std::string {

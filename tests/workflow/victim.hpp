@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A workflow with effects, requests and a nested workflow, to be killed at any moment.
+// A workflow with effects, requests and a nested workflow, to be killed at any time.
 
 #include "triage/workflow/run.hpp"
 
@@ -14,7 +14,7 @@
 
 namespace triage::test {
 
-// One line for each thing that happens in the world, in one write, which kill -9 does not tear.
+// One line per event in the world, in one write, which kill -9 does not tear.
 inline void note(const std::string& file, const std::string& line) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   const std::string text = line + "\n";

@@ -232,7 +232,9 @@ class MomentReader {
         return true;
       }
     }
-    bool known = named(weekdays, word).has_value();
+    const auto weekday = named(weekdays, word);
+    if (weekday) weekday_ = weekday;
+    bool known = weekday.has_value();
     for (const std::string_view filler : {"t", "at", "on", "the", "of"}) {
       known = known || (word.size() == filler.size() && begins_with(filler, word));
     }
@@ -269,8 +271,11 @@ class MomentReader {
     const std::int64_t now_ms = now.time_since_epoch().count();
     if (!month_) {
       if (day_ || !seconds_) return std::nullopt;
-      const auto next = at(today.time_since_epoch().count());
-      return *next * 1000 > now_ms ? next : *next + day_seconds;
+      // Monday is 0.
+      const int weekday = static_cast<int>(std::chrono::weekday(today).iso_encoding()) - 1;
+      const int ahead = weekday_ ? (*weekday_ - weekday + 7) % 7 : 0;
+      const auto next = at(today.time_since_epoch().count() + ahead);
+      return *next * 1000 > now_ms ? next : *next + day_seconds * (weekday_ ? 7 : 1);
     }
     if (!day_) return std::nullopt;
     const int this_year = static_cast<int>(std::chrono::year_month_day(today).year());
@@ -286,6 +291,7 @@ class MomentReader {
   std::optional<int> year_{};
   std::optional<int> month_{};
   std::optional<int> day_{};
+  std::optional<int> weekday_{};  // Matters only without a date.
   std::optional<std::int64_t> seconds_{};
   int minutes_east_ = 0;
   bool zoned_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the simulation has found in this project, as short as it could be made.
+// Violations that the simulation has found in this project, with reduced faults.
 #include "worlds.hpp"
 
 namespace triage::simulate {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The project in simulated worlds: seeds until one violates what must hold, with its faults
-// shortened. The same seed shows the same on every machine.
+// The project in simulated worlds: runs seeds until one violates an invariant, and reduces its
+// faults. A seed gives the same result on every machine.
 #include "worlds.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ struct Sum {
   double simulated = 0.0;  // Seconds.
 };
 
-// The seeds of one world. False: there was a violation.
+// Runs the seeds of one world. False if there was a violation.
 bool explore(const simulate::NamedWorld& world, std::uint64_t first, std::uint64_t count,
              const Arguments& arguments, Sum& sum) {
   lab::Simulation simulation{world.set_up,
@@ -101,7 +101,7 @@ bool explore(const simulate::NamedWorld& world, std::uint64_t first, std::uint64
   return true;
 }
 
-// What was found once stays mended. False: it has come back.
+// Repeats past violations. False if one has come back.
 bool repeat_regressions(const std::vector<simulate::NamedWorld>& chosen, Sum& sum) {
   bool sound = true;
   for (const simulate::Regression& one : simulate::regressions()) {
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     if (!explore(world, arguments.first, count, arguments, sum)) break;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  // Of the one core that this thread has used, whatever else the machine does.
+  // Processor time of this thread, regardless of the machine's other load.
   const double core = static_cast<double>(std::clock() - worked) / CLOCKS_PER_SEC;
   std::cout << sum.seeds << " seeds, " << sum.events << " events, " << sum.faults << " faults, "
             << sum.violations << " violations, " << took.count() << " s; in " << core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Worlds in which runs wait for each other, for people, and branch.
+// Worlds in which runs wait for each other or for people, and branch.
 #include "worlds.hpp"
 
 #include "triage/operations.hpp"
@@ -33,7 +33,7 @@ bool passes(Errc code) {
   return code == Errc::busy || code == Errc::io || code == Errc::fenced || code == Errc::corrupt;
 }
 
-// What was seen from outside.
+// Observations from outside.
 struct Seen {
   std::map<std::string, int> values{};
   std::map<std::string, std::size_t> steps{};
@@ -82,7 +82,7 @@ void signals(World& world) {
       for (int i = 0; i < patience; ++i) {
         const auto sent = send_signal(*self.store(), "asks", "go", sender);
         if (!self.alive()) throw lab::ProcessKilled{};
-        // An answer that got lost is heard when the same is sent again.
+        // A lost answer is repeated when the same signal is sent again.
         if (sent) seen.values["sent"] = sender;
         if (sent || sent.error().code == Errc::conflict) return;
         self.work(1min);
@@ -214,7 +214,7 @@ void decide_once(World& world) {
         }
         self.work(10s);
       }
-      // Whoever finds it begun and left goes on with it.
+      // Any boss that finds it started and abandoned continues it.
       for (int i = 0; i < patience; ++i) {
         const auto result = self.run_or_resume(agent, "case", "x");
         if (result || !passes(result.error().code)) return;
@@ -236,7 +236,7 @@ void keep_every_step(World& world) {
                 const TriageAgent agent{
                     [&](const std::string&, Attempt& attempt) -> Result<int> {
                       std::size_t& kept = seen.steps["all"];
-                      // Only a decision of the policy gives steps up.
+                      // Only a decision of the policy discards steps.
                       const bool died = attempt.recovery() != nullptr &&
                                         attempt.recovery()->reason == "process_died";
                       if (died && attempt.trajectory().size() < kept) {

@@ -22,7 +22,7 @@ using lab::Fault;
 using lab::Process;
 using lab::World;
 
-constexpr int patience = 40;  // How often a worker asks again for a run that it cannot have now.
+constexpr int patience = 40;  // How often a worker retries a run that it cannot have now.
 
 FailurePolicy patient_policy() {
   FailurePolicy policy;
@@ -33,7 +33,7 @@ FailurePolicy patient_policy() {
   return policy;
 }
 
-// Works on a run until it has an end, or there is no patience left.
+// Works on a run until it ends or patience runs out.
 template <class Agent>
 Result<int> insist(Process& self, const Agent& agent, const std::string& id) {
   for (int i = 0;; ++i) {
@@ -46,7 +46,7 @@ Result<int> insist(Process& self, const Agent& agent, const std::string& id) {
   }
 }
 
-// What people outside see of effects: how often each is in place.
+// Effects as seen from outside: how often each is in place.
 struct Outside {
   std::map<std::string, int> in_place{};
   std::set<std::string> finished{};
@@ -69,7 +69,7 @@ auto charging_agent(Process& self, Outside& outside) {
             "charge",
             [&](const EffectCall& call) {
               const auto charged = self.chaos().call("charge", [&] {
-                const int times = self.perform(call);  // The dead do not get past it.
+                const int times = self.perform(call);  // A dead process does not get past it.
                 ++outside.in_place[order];
                 return times;
               });
@@ -98,8 +98,8 @@ void check_charges(World& world, Outside& outside) {
   });
 }
 
-// After its run has ended for good, a trip is booked as a whole or not at all; a run that could not
-// undo a booking says so.
+// After its run has ended for good, a trip is booked entirely or not at all; a run that could not
+// undo a booking reports so.
 void check_bookings(World& world, Outside& outside, const std::string& id,
                     const Result<int>& result) {
   const bool given_up = !result && result.error().code == Errc::aborted;
@@ -202,7 +202,7 @@ void book_and_undo(World& world) {
       static_cast<void>(undone.value());
     };
     AgentOptions options{.name = "trips", .store = self.store(), .max_crashes = 0};
-    // By name: who goes on after a crash has no other way to find them.
+    // By name, because a process that continues after a crash has no other way to find them.
     options.compensations["undo"] = Compensation(undo, ask);
     options.reconciliations["ask"] = ask;
     const TriageAgent agent{
@@ -272,7 +272,7 @@ void ten_steps(World& world) {
                 const TriageAgent agent{
                     [&self](const std::string&, Attempt& attempt) -> Result<int> {
                       int sum = attempt.state().value("sum", 0);
-                      // Counted in one place: a step may be there without the state behind it.
+                      // Counted in one place, because a step may exist without the state after it.
                       while (sum < 10) {
                         auto looked = self.chaos().call("look", attempt, [&] {
                           self.work(1s);
@@ -314,7 +314,7 @@ const std::vector<NamedWorld>& worlds() {
 lab::FaultMix faults_of(const NamedWorld& world) {
   const std::vector<FailureType> any(all_failure_types.begin(), all_failure_types.end());
   lab::FaultMix mix{.name = "all"};
-  // Not where something is undone: what cannot be undone stays, and is reported.
+  // Not where something is undone: what cannot be undone stays and is reported.
   for (const std::string site : {"look", "tell", "charge", "book"}) {
     mix.rules.push_back({.fault = Fault::fails, .site = site, .rate = 0.1, .types = any});
     mix.rules.push_back({.fault = Fault::throws, .site = site, .rate = 0.05, .types = any});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What clients/conform.py asks of a client, done with the client for Node.
+// The client for Node under clients/conform.py.
 import { NotDone, Supervisor } from "../../../clients/triage_client.mjs";
 
 const word = process.argv[2];

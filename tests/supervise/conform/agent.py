@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What clients/conform.py asks of a client, done with the client for Python."""
+"""The client for Python under clients/conform.py."""
 import sys
 from pathlib import Path
 
