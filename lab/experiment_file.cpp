@@ -255,8 +255,10 @@ void Reader::read_varied(const std::string& key, const Json& values) {
 void Reader::read_vary() {
   const Json* vary = fields_.find("vary");
   if (vary == nullptr) return;
-  if (!vary->is_object()) {
-    return problem("vary is " + show(*vary) + "; allowed is an object of lists");
+  if (!vary->is_object() || vary->empty()) {
+    return problem(
+        "vary is " + show(*vary) +
+        "; allowed is one or more keys, such as agent.steps, each with a list of values");
   }
   for (const auto& [key, values] : vary->items()) read_varied(key, values);
 }

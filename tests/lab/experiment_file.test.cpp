@@ -204,6 +204,8 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
         "seeds is \"many\"; allowed is a whole number, 1 or more");
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"steps": "ten"}})") ==
         "agent.steps is \"ten\"; allowed is a whole number, 1 to 100000");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {}})") ==
+        "vary is {}; allowed is one or more keys, such as agent.steps, each with a list of values");
   CHECK(problem("[]") == "the document is []; it must be an object");
   // All mistakes at once.
   const std::string both = problem(R"({"experiment": "x", "policies": ["none"], "seeds": 0,

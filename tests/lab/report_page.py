@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import pathlib
+import select
 import shutil
 import statistics
 import struct
@@ -27,6 +28,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SKIPPED = 77
+PATIENCE = 60  # Seconds.
 # For each canvas its size and how many of its pixels are painted.
 CANVASES = """[...document.querySelectorAll('canvas')].map((one) => {
   const pixels = one.getContext('2d').getImageData(0, 0, one.width, one.height).data;
@@ -35,6 +37,10 @@ CANVASES = """[...document.querySelectorAll('canvas')].map((one) => {
   return {id: one.id, width: one.width, height: one.height, painted};
 })"""
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+
+
+class BrowserEnded(RuntimeError):
+    pass
 
 
 class Browser:
@@ -50,7 +56,8 @@ class Browser:
             os.dup2(writing, 4)
 
         self.process = subprocess.Popen(
-            [program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+            [program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
+             "--hide-scrollbars", "--no-first-run",
              "--window-size=1200,900", f"--user-data-dir={profile}", *(["--no-sandbox"] if os.geteuid() == 0 else [])],
             preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_it)
@@ -59,6 +66,8 @@ class Browser:
         self.count = 0
         self.events = []
         self.session = None
+
+    def start(self):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log", "Performance"):
@@ -67,9 +76,11 @@ class Browser:
 
     def next_message(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.read_end], [], [], PATIENCE)[0]:
+                raise RuntimeError(f"the browser has said nothing for {PATIENCE} s")
             more = os.read(self.read_end, 1 << 16)
             if not more:
-                raise RuntimeError("the browser ended")
+                raise BrowserEnded("the browser ended")
             self.buffer += more
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
@@ -117,9 +128,18 @@ def browser(program):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         one = Browser(program, profile)
         try:
+            one.start()
             yield one
         finally:
             one.close()
+
+
+def starts(program):
+    try:
+        with browser(program):
+            return True
+    except (BrowserEnded, BrokenPipeError):
+        return False
 
 
 def what_is_wrong(page, url, picture):
@@ -171,6 +191,9 @@ def main():
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         print(f"skipped: there is no headless browser here (looked for {', '.join(NAMES)})")
+        return SKIPPED
+    if not starts(program):
+        print(f"skipped: {program} is here, but does not start (often for want of a sandbox)")
         return SKIPPED
     given.out.mkdir(parents=True, exist_ok=True)
     report = (given.report or given.out / "report.html").resolve()
