@@ -223,17 +223,15 @@ void RunModel::reconciled(int effect, int answer, int result) {
     ++begun_;
     const auto kind = answer > 0 ? Fact::Kind::done : Fact::Kind::withdrawn;
     const Fact settled{.kind = kind, .a = effect, .b = result};
-    if (shaken_ || undoing) {  // An answer that cannot be stored is void.
-      Hypothesis unheard = h;
-      unheard.if_shaken = true;
-      if (answer >= 0) unheard.late.push_back(settled);
-      if (undoing) {
-        end_with(unheard, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
-                 out);
-      } else {
-        unheard.asked_in_vain = true;
-        out.push_back(unheard);
-      }
+    Hypothesis unheard = h;  // An answer that cannot be stored is void.
+    unheard.if_shaken = true;
+    if (answer >= 0) unheard.late.push_back(settled);
+    if (undoing) {
+      end_with(unheard, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true,
+               out);
+    } else {
+      unheard.asked_in_vain = true;
+      out.push_back(unheard);
     }
     if (answer >= 0) {
       const int durable = h.facts.settle(settled, h.durable);
