@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Adapters: how they are parsed, and how they handle a command line and a stream.
+#include "adapter_text.hpp"
 #include "supervise/adapters/command_line.hpp"
 #include "supervise/adapters/find_adapter.hpp"
 #include "supervise/adapters/session_mark.hpp"
@@ -15,12 +16,6 @@ using namespace triage::supervise;
 using namespace triage::test;
 
 namespace {
-
-Result<Json> read_json(std::string_view text) {
-  return Json::parse(text.begin(), text.end(), nullptr, false);
-}
-
-Adapter adapter(const std::string& text) { return adapter_from_text(text, &read_json).value(); }
 
 Adapter tool() {
   return adapter(R"({"adapter": 1, "name": "tool", "programs": ["tool"],

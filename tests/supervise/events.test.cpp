@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a program's events tell beside its steps: how much it used, and whether it works on.
+#include "adapter_text.hpp"
 #include "supervise/adapters/adapted_attempt.hpp"
 #include "supervise/adapters/find_adapter.hpp"
 #include "supervise/adapters/local_times.hpp"
@@ -17,12 +18,6 @@ using namespace triage::supervise;
 using namespace triage::test;
 
 namespace {
-
-Result<Json> read_json(std::string_view text) {
-  return Json::parse(text.begin(), text.end(), nullptr, false);
-}
-
-Adapter adapter(const std::string& text) { return adapter_from_text(text, &read_json).value(); }
 
 Adapter with_background() {
   return adapter(R"({"adapter": 1, "name": "tool", "programs": ["tool"], "linger": "10s",
