@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
+#include "triage/forwarding_store.hpp"
 #include "triage/testing/simulated_clock.hpp"
 #include "triage/workflow/inspect.hpp"
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 using namespace triage;
@@ -207,6 +209,44 @@ TEST_CASE("an answer in time counts however late the run goes on", "[workflow][r
   REQUIRE_OK(run.answer("ask/1/score/1", 3));
   clock->advance(24h);
   const auto done = WorkflowRun(graph, {.run_id = "w", .store = store, .clock = clock}).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 3);
+}
+
+namespace {
+
+// Something happens just before an expiry is stored.
+class AheadOfExpiry final : public ForwardingStore {
+ public:
+  explicit AheadOfExpiry(std::shared_ptr<CheckpointStore> inner)
+      : ForwardingStore(std::move(inner)) {}
+  ~AheadOfExpiry() override { stop_queue(); }
+  std::function<void()> happens{};
+  Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
+                               std::string_view bytes) override {
+    if (happens && bytes.find("expired") != bytes.npos) std::exchange(happens, nullptr)();
+    return ForwardingStore::put_if(space, key, expected, bytes);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an answer that was accepted counts, although the run was about to give up",
+          "[workflow][requests]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto store = memory();
+  const Workflow graph = hurried(clock, {});
+  CHECK_ERRC(Errc::suspended,
+             WorkflowRun(graph, {.run_id = "w", .store = store, .clock = clock}).run("tea"));
+  clock->advance(2h);
+  const auto ahead = std::make_shared<AheadOfExpiry>(store);
+  ahead->happens = [&] {  // On a machine whose clock is behind.
+    const auto slow = std::make_shared<testing::SimulatedClock>();
+    WorkflowRun other(graph, {.run_id = "w", .store = store, .clock = slow});
+    REQUIRE_OK(other.answer("ask/1/score/1", 3));
+  };
+  const auto done = WorkflowRun(graph, {.run_id = "w", .store = ahead, .clock = clock}).resume();
+  CHECK_FALSE(ahead->happens);
   REQUIRE_OK(done);
   CHECK(done.value().value() == 3);
 }
