@@ -122,9 +122,9 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
   auto given = std::make_shared<ForkArguments>();
   declare_session(arguments, given->session);
   arguments
-      .add_option("[STORE] CHECKPOINT", given->where,
-                  "The checkpoint, as RUN@SEQUENCE, behind its store if that is not "
-                  "the default one.")
+      .add_option("CHECKPOINT", given->where,
+                  "The checkpoint, as RUN@SEQUENCE; behind the store that it is in, if that is "
+                  "not the default one: STORE CHECKPOINT.")
       ->required()
       ->expected(1, 2);
   // Words after -- arrive like this: see main.cpp.

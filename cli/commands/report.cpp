@@ -85,7 +85,7 @@ std::function<ExitStatus()> state_get(CLI::App& arguments) {
 
 std::function<ExitStatus()> state_set(CLI::App& arguments) {
   auto pairs = std::make_shared<std::vector<std::string>>();
-  arguments.add_option("KEY=VALUE", *pairs, "A value is JSON, or a text.")->required();
+  arguments.add_option("PAIR", *pairs, "KEY=VALUE. A value is JSON, or a text.")->required();
   arguments.footer(std::string("Example: triage state set page=3 name=ana\n\n") +
                    exit_status_help());
   return [pairs] { return set_state(*pairs); };
