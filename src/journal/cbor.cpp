@@ -19,27 +19,7 @@ class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
 
-  void head(cbor::Major major, std::uint64_t value) {
-    const auto put = [&](std::uint8_t width_code, int bytes) {
-      std::array<char, 9> text{};
-      text[0] = static_cast<char>(major | width_code);
-      for (int i = 0; i < bytes; ++i) {
-        text[static_cast<std::size_t>(1 + i)] = static_cast<char>(value >> (8 * (bytes - 1 - i)));
-      }
-      out_.append(text.data(), static_cast<std::size_t>(1 + bytes));
-    };
-    if (value < 24) {
-      out_.push_back(static_cast<char>(major | value));
-    } else if (value <= 0xffU) {
-      put(24, 1);
-    } else if (value <= 0xffffU) {
-      put(25, 2);
-    } else if (value <= 0xffffffffU) {
-      put(26, 4);
-    } else {
-      put(27, 8);
-    }
-  }
+  void head(cbor::Major major, std::uint64_t value) { cbor::put_head(out_, major, value); }
   void text(std::string_view value) {
     head(cbor::text_string, value.size());
     out_.append(value);

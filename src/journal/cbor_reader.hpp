@@ -4,6 +4,7 @@
 
 #include "triage/record.hpp"
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -47,6 +48,29 @@ inline constexpr char double_byte = static_cast<char>(0xfb);
   }
   rest.remove_prefix(width);
   return true;
+}
+
+// Appends the head of an item, in its shortest form.
+inline void put_head(std::string& out, Major major, std::uint64_t value) {
+  const auto put = [&](std::uint8_t width_code, int bytes) {
+    std::array<char, 9> text{};
+    text[0] = static_cast<char>(major | width_code);
+    for (int i = 0; i < bytes; ++i) {
+      text[static_cast<std::size_t>(1 + i)] = static_cast<char>(value >> (8 * (bytes - 1 - i)));
+    }
+    out.append(text.data(), static_cast<std::size_t>(1 + bytes));
+  };
+  if (value < 24) {
+    out.push_back(static_cast<char>(major | value));
+  } else if (value <= 0xffU) {
+    put(24, 1);
+  } else if (value <= 0xffffU) {
+    put(25, 2);
+  } else if (value <= 0xffffffffU) {
+    put(26, 4);
+  } else {
+    put(27, 8);
+  }
 }
 
 }  // namespace cbor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "storage/busy_run.hpp"
 
+#include "storage/owner_mark.hpp"
 #include "triage/json.hpp"
 
 #include <array>
@@ -8,26 +9,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 
 #include <unistd.h>
 
 namespace triage::inline v0_1::detail {
 namespace {
-
-struct Owner {
-  std::string host{};
-  std::int64_t process = 0;
-  std::uint64_t start = 0;  // Clock ticks since the host started.
-};
-
-Owner read_owner(std::string_view text) {
-  Owner owner;
-  std::istringstream words{std::string(text)};
-  words >> owner.host >> owner.process >> owner.start;
-  if (!words) return {};
-  return owner;
-}
 
 // Seconds since 1970; 0 if /proc does not say it. Source: proc(5), /proc/stat, btime.
 std::time_t host_started() {
@@ -61,16 +47,16 @@ std::string name_of(std::int64_t process) {
 }  // namespace
 
 std::string owner_in_words(std::string_view owner, std::string_view own) {
-  const Owner theirs = read_owner(owner);
-  const Owner ours = read_owner(own);
-  if (theirs.process <= 0) return "an unknown process";
-  if (theirs.host != ours.host) {
-    return "process " + std::to_string(theirs.process) +
+  const auto theirs = owner_parts(owner);
+  const auto ours = owner_parts(own);
+  if (!theirs) return "an unknown process";
+  if (!ours || theirs->host != ours->host) {
+    return "process " + std::to_string(theirs->process) +
            " on another host, or in another container";
   }
-  if (theirs.process == ours.process && theirs.start == ours.start) return "this process";
-  return "process " + std::to_string(theirs.process) + name_of(theirs.process) + " on this host" +
-         since(theirs.start);
+  if (theirs->process == ours->process && theirs->start == ours->start) return "this process";
+  return "process " + std::to_string(theirs->process) + name_of(theirs->process) + " on this host" +
+         since(theirs->start);
 }
 
 Error busy_run(std::string_view run, std::string_view owner, std::string_view own) {

@@ -13,7 +13,6 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -137,22 +136,30 @@ void OwnerMark::publish() const noexcept {
   }
 }
 
+std::optional<OwnerParts> owner_parts(std::string_view text) {
+  const auto parts = words(text);
+  if (parts.size() < 4 || parts.size() > 5) return std::nullopt;
+  const auto process = number<pid_t>(parts[1]);
+  const auto start = number<std::uint64_t>(parts[2]);
+  if (!process || !start || *process <= 0) return std::nullopt;
+  OwnerParts owner{.host = parts[0], .process = *process, .start = *start, .store = parts[3]};
+  if (parts.size() == 5) owner.file = parts[4];
+  return owner;
+}
+
 OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseKey& lease) {
-  const auto theirs = words(owner);
-  const auto ours = words(own);
-  if (theirs.size() < 4 || theirs.size() > 5 || ours.size() < 4 || theirs[0] != ours[0]) {
-    return OwnerLife::elsewhere;
-  }
-  const auto pid = number<pid_t>(theirs[1]);
-  const auto start = number<std::uint64_t>(theirs[2]);
-  if (!pid || !start || *pid <= 0) return OwnerLife::elsewhere;
-  if (::kill(*pid, 0) != 0 && errno == ESRCH) return OwnerLife::gone;
-  const auto process = read_process(*pid);
+  const auto theirs = owner_parts(owner);
+  const auto ours = owner_parts(own);
+  if (!theirs || !ours || theirs->host != ours->host) return OwnerLife::elsewhere;
+  const auto pid = static_cast<pid_t>(theirs->process);
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return OwnerLife::gone;
+  const auto process = read_process(pid);
   if (!process) return OwnerLife::alive;  // It exists, but we cannot read /proc.
-  if (process->dead || (*start != 0 && process->start != *start)) return OwnerLife::gone;
-  if (theirs.size() == 5) {
-    const std::string path = "/proc/" + std::to_string(*pid) + "/fd/" + std::string(theirs[4]);
-    const FileLife file = look_for_file(path, theirs[3]);
+  if (process->dead || (theirs->start != 0 && process->start != theirs->start))
+    return OwnerLife::gone;
+  if (theirs->file) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::string(*theirs->file);
+    const FileLife file = look_for_file(path, theirs->store);
     if (file == FileLife::closed || (file == FileLife::open && lists(path, lease))) {
       return OwnerLife::gone;
     }

@@ -4,6 +4,7 @@
 // the same number, to a program that replaced it by exec, or to a destroyed object.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,18 @@ class OwnerMark {
   std::string text_;
   std::vector<LeaseKey> given_up_{};
 };
+
+// The parts of such a text, as views of it.
+struct OwnerParts {
+  std::string_view host{};
+  std::int64_t process = 0;  // Above 0.
+  std::uint64_t start = 0;   // 0: unknown.
+  std::string_view store{};
+  std::optional<std::string_view> file{};
+};
+
+// nullopt: the text is not an OwnerMark's.
+[[nodiscard]] std::optional<OwnerParts> owner_parts(std::string_view text);
 
 // `own` is the text of an OwnerMark of this process. Text that cannot be parsed counts as
 // elsewhere.

@@ -165,13 +165,34 @@ TEST_CASE("no phrase of the built-in table is left out on the corpus", "[classif
   CHECK(matched > 500);
 }
 
+// Other versions of RE2 name other words for some patterns, each enough by itself: those that wrote
+// the file list words from Z to A, later ones by length.
+bool re2_is_as_when_written() {
+  const auto words = detail::words_of_pattern("(?i)zoomed|refused");
+  REQUIRE(words);
+  return detail::show_words({"probe", 0, *words}).ends_with("1:zoomed\t1:refused");
+}
+
 TEST_CASE("the words worked out beforehand are those of the table", "[classifier][rules]") {
   const auto rows = detail::read_rule_table(detail::rules_text);
   REQUIRE(rows);
   std::string known(detail::rules_words);
   known.erase(0, known.find('\n') + 1);
   // If not: build/dev/bin/write_rules_words data/rules.tsv data/rules_words.tsv
-  CHECK(known == detail::written_words(rows.value()));
+  const auto now = detail::read_words(detail::written_words(rows.value()));
+  const auto before = detail::read_words(known);
+  REQUIRE(now);
+  REQUIRE(before);
+  REQUIRE(before.value().size() == now.value().size());
+  for (std::size_t i = 0; i < now.value().size(); ++i) {
+    CHECK(before.value()[i].id == now.value()[i].id);
+    CHECK(before.value()[i].checksum == now.value()[i].checksum);
+  }
+  if (re2_is_as_when_written()) {
+    CHECK(known == detail::written_words(rows.value()));
+  } else {
+    WARN("this version of RE2 names other words");
+  }
   CHECK_ERRC(triage::Errc::invalid_argument, detail::read_words("id\tx\t!:word\n"));
   CHECK_ERRC(triage::Errc::invalid_argument, detail::read_words("id\t1\t!:\n"));
 }

@@ -10,8 +10,6 @@ using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
 
-namespace {}  // namespace
-
 TEST_CASE("a sleep for two hours ends after two hours, whenever it is asked for", "[going on]") {
   DurableKit kit;
   const WallTime begin = kit.clock->wall_now();
@@ -103,6 +101,23 @@ TEST_CASE("a sleep until another time than the one that was slept for is a new o
   CHECK(kit.store->run("r").value().status == RunStatus::finished);
 }
 
+TEST_CASE("a sleep that now asks for much longer than was slept is not left out", "[going on]") {
+  DurableKit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.sleep_until(kit.clock->wall_now() + (++calls == 1 ? 1h : 30h));
+                            return calls;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  kit.clock->advance(1h + 1s);
+  const auto resumed = agent.resume_due().value();
+  REQUIRE(resumed.size() == 1);
+  CHECK_ERRC(Errc::suspended, resumed[0].result);
+  kit.clock->advance(30h);
+  CHECK(agent.resume_due().value().at(0).result.value() == 3);
+}
+
 TEST_CASE("long sleeps are no attempts that a limit counts", "[going on]") {
   DurableKit kit;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
@@ -151,7 +166,7 @@ TEST_CASE("of two threads that wait for one name both get the answer of the firs
                           },
                           answers({RecoveryAction::escalate()}), options};
   SECTION("that there was none") {
-    CHECK(agent.run("x", {.run_id = "r"}).value() == other);
+    CHECK(agent.run("x", {.run_id = "r"}).value() == -1);
     CHECK(other == -1);
   }
   SECTION("a signal that came in between") {

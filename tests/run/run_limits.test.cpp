@@ -2,12 +2,11 @@
 // Cancellation, deadlines, limits and hooks of a run.
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/policies/rate_limiter.hpp"
 
 using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
-
-namespace {}  // namespace
 
 TEST_CASE("a run cancelled before it starts calls nothing and classifies nothing", "[cancel]") {
   Kit kit;
@@ -121,6 +120,26 @@ TEST_CASE("no attempt is started after the deadline", "[deadline]") {
     CHECK(*result.error().failure()->remaining == -5s);
     CHECK(result.error().failure()->elapsed == 10s);
   }
+}
+
+TEST_CASE("a call that a gate would hold beyond the deadline is refused at once",
+          "[deadline][gates]") {
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {RateLimiter::create({.permits = 1, .period = 10s}).value()};
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            for (int call = 0; call < 2; ++call) {
+                              const auto permit = attempt.enter("search");
+                              if (!permit) return permit.error();
+                            }
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  const auto late = agent.run("x", {.deadline = kit.clock->now() + 9s});
+  CHECK_ERRC(Errc::escalated, late);
+  CHECK(late.error().failure()->classification.reason == "gate_wait");
+  CHECK(late.error().failure()->classification.retry_after == 10s);
+  CHECK(kit.clock->waits.empty());
 }
 
 TEST_CASE("elapsed time, tokens and cost are limits", "[limits]") {
