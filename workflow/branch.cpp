@@ -94,10 +94,9 @@ Result<void> edit_state(const std::vector<std::string>& executors, const State& 
   return outcome::success();
 }
 
-}  // namespace
-
-Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId& origin,
-                          const State& checkpoint, const Fork& edits) {
+// Throws std::exception if a stored delivery is damaged.
+Result<Json> checked_edits(const std::vector<std::string>& executors, const RunId& origin,
+                           const State& checkpoint, const Fork& edits) {
   for (const auto& [what, json] :
        {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
     if (!json->is_null() && !json->is_object()) {
@@ -130,6 +129,17 @@ Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId
     TRIAGE_TRYV(edit_state(executors, checkpoint, edits.state, changed));
   }
   return outcome::success(std::move(changed));
+}
+
+}  // namespace
+
+Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId& origin,
+                          const State& checkpoint, const Fork& edits) {
+  try {
+    return checked_edits(executors, origin, checkpoint, edits);
+  } catch (const std::exception& e) {
+    return damaged_run(origin, e.what());
+  }
 }
 
 Json edited_inputs(const Json& inputs, const State& state) {

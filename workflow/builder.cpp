@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/digest.hpp"
+#include "base/json_words.hpp"
 #include "checkpointer.hpp"
 #include "plan.hpp"
 #include "triage/detail/try.hpp"
@@ -180,8 +181,9 @@ detail::Reducer merge() {
 namespace detail {
 
 Error unreadable(const Message& message, const std::string& why) {
-  return {Errc::invalid_argument, "a message of type \"" + printable(message.type) +
-                                      "\" does not convert to what the handler takes: " + why};
+  return {Errc::invalid_argument,
+          "a message of type \"" + printable(message.type) +
+              "\" does not convert to what the handler takes: " + triage::detail::json_words(why)};
 }
 
 Error unhandled(const Message& message, const std::vector<std::string>& handled) {
@@ -200,8 +202,9 @@ Result<void> answers_as(const Json& answer, const std::function<void()>& convert
     convert();
     return outcome::success();
   } catch (const std::exception& e) {
-    return Error{Errc::invalid_argument, "the answer " + show(answer).substr(0, 200) +
-                                             " is not of the port's type: " + e.what()};
+    return Error{Errc::invalid_argument,
+                 "the answer " + show(answer).substr(0, 200) +
+                     " is not of the port's type: " + triage::detail::json_words(e.what())};
   }
 }
 

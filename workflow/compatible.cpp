@@ -141,7 +141,12 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
   const Json known = parts_object(stored);
   const auto& parts = workflow.fingerprint();
   const Plan& plan = workflow.body()->plan();
-  const Activated activated = activated_in(state);
+  Activated activated;
+  try {
+    activated = activated_in(state);
+  } catch (const std::exception& e) {
+    return damaged_run(run, e.what());
+  }
   std::string differing;
   const auto differs = [&](const std::string& part, const std::string& how) {
     if (!had_its_turn(plan, activated, part) || migrates(plan, part, known)) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/context.hpp"
+#include "base/json_words.hpp"
 #include "call.hpp"
 #include "triage/workflow/agent_executor.hpp"
 
@@ -102,7 +103,8 @@ Result<Reservation> Context::reserve(const Usage& estimate) {
 }
 void Context::unreadable_result(std::string_view key, const std::string& why) {
   give_up({Errc::conflict, "the recorded result of effect \"" + printable(key) +
-                               "\" does not convert to the type that is asked for: " + why});
+                               "\" does not convert to the type that is asked for: " +
+                               triage::detail::json_words(why)});
 }
 
 // The run's own effect stores the result for replays and branches. Only the resource's effect knows

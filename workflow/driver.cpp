@@ -33,7 +33,7 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       work_(options.threads, options.pool) {
   around_.resource_queue = &resource_queue_;
   around_.reconciliations = options_.reconciliations;
-  lending_ = std::make_shared<LendingClock>(options_.clock, work_);
+  lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);
   around_.given_clock = lending_;
 }
 
@@ -133,7 +133,7 @@ Result<void> Driver::drive() {
         begin(*std::move(delivery));
       } else {
         scheduler_.leave(*delivery);
-        not_begun_.push_back({delivery->node, delivery->occurrence});
+        not_begun_.push_back(*std::move(delivery));
       }
     }
     if (scheduler_.running() > 0) {
@@ -147,7 +147,8 @@ Result<void> Driver::drive() {
       }
       continue;
     }
-    if (!failed_.empty() || spent_) break;
+    if (!failed_.empty() || (spent_ && !go_on_within_budget())) break;
+    if (scheduler_.running() > 0) continue;
     if (halted()) {
       // Whether it was at its end is known when what was sent has been delivered.
       if (scheduler_.left() + scheduler_.waiting() > 0) break;
@@ -207,9 +208,16 @@ void Driver::perform(Ended& ended) {
     call_once(ended, attempt_);
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
+  if (gave_up(ended)) ended.status = Status::not_begun;
   if (ended.status == Status::failed) take_instead(ended);
   store_ended(ended);
   if (options_.at_work != nullptr) (*options_.at_work)[ended.delivery.node] = 0;
+}
+
+// It has ended because the run is to end, and is done again when the run goes on.
+bool Driver::gave_up(const Ended& ended) const {
+  return ended.status == Status::failed && halted() && ended.thrown == nullptr && ended.error &&
+         ended.error->code == Errc::cancelled;
 }
 
 Result<Instance*> Driver::instance_of(std::size_t node) {
@@ -255,9 +263,10 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
   }
 }
 
-// Nothing can begin because something ends, until all have ended.
+// Nothing can begin because something ends, until all have ended; the only one at work is all.
 bool Driver::all_begun() const {
-  return body_.spec().options.schedule == Schedule::supersteps && scheduler_.waiting() == 0;
+  return scheduler_.running() == 1 ||
+         (body_.spec().options.schedule == Schedule::supersteps && scheduler_.waiting() == 0);
 }
 
 // The store's thread writes ended deliveries while the next ones run. An observer, though, is
@@ -292,7 +301,7 @@ Result<void> Driver::settle(Ended ended) {
   const Delivery& delivery = ended.delivery;
   if (ended.status != Status::done) scheduler_.leave(delivery);
   if (ended.status == Status::not_begun) {
-    not_begun_.push_back({delivery.node, delivery.occurrence});
+    not_begun_.push_back(std::move(ended.delivery));
     return outcome::success();
   }
   if (ended.status == Status::parked) {

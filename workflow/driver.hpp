@@ -126,6 +126,7 @@ class Driver {
   [[nodiscard]] Error failed_tasks() const;
   void begin(Delivery delivery);
   void perform(Ended& ended);
+  [[nodiscard]] bool gave_up(const Ended& ended) const;
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   void store_ended(const Ended& ended);
@@ -149,6 +150,7 @@ class Driver {
   void note_stopped(Driven& driven, Stopped how);
   [[nodiscard]] Result<void> end_superstep();
   void note_rollback();
+  [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
@@ -175,7 +177,7 @@ class Driver {
   std::vector<Emitted> outputs_{};
   std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
-  std::vector<Origin> not_begun_{};          // That were left since the run is to end.
+  std::vector<Delivery> not_begun_{};        // That were left since the run is to end.
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.

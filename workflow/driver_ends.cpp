@@ -29,6 +29,17 @@ FailurePolicy for_the_workflow(const FailurePolicy& own, std::optional<RecoveryA
   return policy;
 }
 
+// How many requests of a delivery have been settled.
+std::size_t answered(const Answers& answers, const std::string& path, int occurrence) {
+  const std::string prefix = path + "/" + std::to_string(occurrence) + "/";
+  std::size_t count = 0;
+  for (auto one = answers.lower_bound(prefix);
+       one != answers.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 // Executors' own policies have already handled a failure that arrives here. A waiting run is due
@@ -99,22 +110,22 @@ void Driver::call_under_policy(Ended& ended) {
                                   .store = options_.store,
                                   .limits = own.limits.value_or(Limits{}),
                                   .clock = lending_});
-  const std::string prefix = node.path + "/" + std::to_string(ended.delivery.occurrence) + "/";
-  std::size_t answered = 0;
-  for (auto one = answers_.lower_bound(prefix);
-       one != answers_.end() && one->first.rfind(prefix, 0) == 0; ++one) {
-    ++answered;
-  }
   Json task{{"executor", node.path},
             {"occurrence", ended.delivery.occurrence},
             {"input", digest_of(ended.delivery.message)},
-            {"answers", answered}};
+            {"answers", answered(answers_, node.path, ended.delivery.occurrence)}};
   if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
   const RunOptions options{.parent = &attempt_};
-  Result<Json> done =
-      options_.store
-          ? agent.run_or_resume(inner_run_id(attempt_.run_id(), show(task)), task, {.run = options})
-          : agent.run(task, options);
+  const auto go_on = [&]() -> Result<Json> {
+    if (!options_.store) return agent.run(task, options);
+    const RunId id = inner_run_id(attempt_.run_id(), show(task));
+    Result<Json> done = agent.run_or_resume(id, task, {.run = options});
+    // It had failed before this run was gone on with. What is aborted or poisoned stays so.
+    const bool failed_before = !done && !called && done.error().code == Errc::escalated;
+    if (failed_before && options_.retry_failed) done = agent.resume_run(id, {.run = options});
+    return done;
+  };
+  Result<Json> done = go_on();
   if (!done) {
     ended.status = Status::failed;
     ended.thrown = nullptr;
@@ -166,6 +177,18 @@ bool Driver::may_begin() {
   const Usage least{.input_tokens = 1, .cost_usd = least_cost_usd};
   if (!options_.budget->reserve(least).has_value()) spent_ = true;
   return !spent_;
+}
+
+// Nothing is at work. What was reserved may not have been spent, so there may be enough for those
+// that have not begun. True if they begin now.
+bool Driver::go_on_within_budget() {
+  spent_ = false;
+  if (halted() || !may_begin()) return false;
+  for (Delivery& one : std::exchange(not_begun_, {})) {
+    scheduler_.again(one);
+    begin(std::move(one));
+  }
+  return true;
 }
 
 Error Driver::budget_spent(Driven& driven) {

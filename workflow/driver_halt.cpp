@@ -35,7 +35,7 @@ bool Driver::halted() const noexcept {
 // What has not begun is written down, for those who look at the run.
 void Driver::note_stopped(Driven& driven, Stopped how) {
   std::vector<Origin> rest = scheduler_.queued();
-  rest.insert(rest.end(), not_begun_.begin(), not_begun_.end());
+  for (const Delivery& one : not_begun_) rest.push_back({one.node, one.occurrence});
   std::sort(rest.begin(), rest.end());
   Json names = Json::array();
   for (const Origin& one : rest) {
@@ -44,6 +44,9 @@ void Driver::note_stopped(Driven& driven, Stopped how) {
                                  .occurrence = one.occurrence,
                                  .superstep = scheduler_.superstep(),
                                  .how = how.how == StopKind::paused ? Ran::pending : Ran::skipped});
+  }
+  if (how.how == StopKind::budget_spent) {
+    checkpoints_.tell({.kind = WorkflowEventKind::budget_spent, .value = names});
   }
   Json stopped{{"how", to_string(how.how)}, {"not_begun", std::move(names)}};
   if (!how.why.empty()) stopped["why"] = how.why;

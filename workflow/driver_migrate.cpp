@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Private state left behind by an earlier version of an executor.
+#include "base/json_words.hpp"
 #include "compatible.hpp"
 #include "driver.hpp"
 #include "triage/detail/store_now.hpp"
@@ -22,7 +23,7 @@ Result<ExecutorState> changed_by(const MigrationSpec& step, ExecutorState state)
   try {
     return step.change(std::move(state));
   } catch (const std::exception& e) {
-    return Error{Errc::conflict, e.what()};
+    return Error{Errc::conflict, triage::detail::json_words(e.what())};
   } catch (...) {
     return Error{Errc::conflict, "an exception that is not a std::exception"};
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is taken from the store instead of being run, and what is put there.
+#include "base/json_words.hpp"
 #include "driver.hpp"
 #include "router.hpp"
 #include "triage/detail/store_now.hpp"
@@ -82,8 +83,8 @@ void Driver::take_instead(Ended& ended) {
     ended.finished = std::move(finished);
     ended.status = Status::done;
   } catch (const std::exception& e) {
-    ended.error =
-        Error(Errc::escalated, error.detail + " (and what to send instead: " + e.what() + ")");
+    ended.error = Error(Errc::escalated, error.detail + " (and what to send instead: " +
+                                             triage::detail::json_words(e.what()) + ")");
     ended.thrown = nullptr;
   }
 }
@@ -157,8 +158,8 @@ void Driver::ask_hook(Ended& ended, const Instance& instance) {
       ended.finished.saved = std::move(saved);
     }
   } catch (const std::exception& e) {
-    ended.unsaved =
-        Error(Errc::invalid_argument, std::string("the executor's save() threw: ") + e.what());
+    ended.unsaved = Error(Errc::invalid_argument,
+                          "the executor's save() threw: " + triage::detail::json_words(e.what()));
   } catch (...) {
     ended.unsaved = Error(Errc::invalid_argument, "the executor's save() threw no std::exception");
   }
@@ -172,7 +173,7 @@ void Driver::store_withheld() {
 }
 
 void Driver::store_ended(const Ended& ended) {
-  if (!options_.store) return;
+  if (!options_.store || ended.status == Status::not_begun) return;
   const std::size_t node = ended.delivery.node;
   const auto happened = [&](CheckpointTrigger trigger) {
     checkpoints_.happened(trigger, node, ended.delivery.occurrence);

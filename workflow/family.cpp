@@ -43,8 +43,8 @@ std::string executor_of(const std::string& key) {
 }
 
 // One pass over the journal: what it began with, and what finished or failed since.
-Result<std::map<std::string, NodeStatus>> nodes_in(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, run_catching([&] { return store.read(run, {}); }));
+// Throws std::exception if something in it is damaged.
+Result<std::map<std::string, NodeStatus>> nodes_in(const JournalReading& reading) {
   std::map<std::string, NodeStatus> of_key;
   std::map<std::string, NodeStatus> failed;
   bool begun = false;
@@ -94,10 +94,13 @@ Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& ru
     auto forked = forked_in(store, one.id);
     if (!forked) continue;  // Damaged or erased meanwhile.
     BranchView view{.run = one};
-    if (forked.value().is_object()) {
-      view.parent = forked.value().value("parent", std::string());
-      view.author = forked.value().value("who", std::string());
-    }
+    const auto text = [&](const char* key) {
+      const Json& body = forked.value();
+      const bool there = body.is_object() && body.contains(key) && body[key].is_string();
+      return there ? body[key].get<std::string>() : std::string();
+    };
+    view.parent = text("parent");
+    view.author = text("who");
     known.emplace(one.id, std::move(view));
   }
   RunId root = run;
@@ -110,9 +113,14 @@ Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& ru
   const std::function<Result<void>(const RunId&)> add = [&](const RunId& id) -> Result<void> {
     BranchView view = std::move(known.at(id));
     known.erase(id);
-    TRIAGE_TRY(nodes, nodes_in(store, id));
+    TRIAGE_TRY(reading, run_catching([&] { return store.read(id, {}); }));
     TRIAGE_TRY(checkpoints, detail::stored_checkpoints(store, id, 0));
-    view.nodes = std::move(nodes);
+    try {
+      TRIAGE_TRY(nodes, nodes_in(reading));
+      view.nodes = std::move(nodes);
+    } catch (const std::exception& e) {
+      return detail::damaged_run(id, e.what());
+    }
     view.checkpoints = std::move(checkpoints);
     found.push_back(std::move(view));
     std::vector<std::pair<WallTime, RunId>> children;

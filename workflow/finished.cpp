@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "finished.hpp"
 #include "base/digest.hpp"
+#include "base/json_words.hpp"
 #include "triage/detail/try.hpp"
 
+#include <charconv>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -41,6 +45,56 @@ Result<Sent> sent_from(const Plan& plan, const Parts& parts, const Json& json) {
   return outcome::success(std::move(sent));
 }
 
+// Supersteps, occurrences and turns: far beyond what a run can reach, and safe to calculate with.
+constexpr std::int64_t most_counted = 1'000'000'000;
+
+std::int64_t whole_from(const Json& value, std::int64_t most) {
+  const auto number = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+  if (number >= 0 && number <= most) return number;
+  throw std::out_of_range("a number in it is " + show(value) + "; allowed is 0 to " +
+                          std::to_string(most));
+}
+
+int count_from(const Json& value) { return static_cast<int>(whole_from(value, most_counted)); }
+
+bool is_scope(std::string_view scope) {
+  return scope.size() >= 2 && std::string_view("psm").find(scope[0]) != scope.npos &&
+         scope[1] == '|';
+}
+
+std::string scope_from(const Json& value) {
+  auto scope = value.get<std::string>();
+  if (!is_scope(scope)) throw std::invalid_argument("there is no scope " + show(value));
+  return scope;
+}
+
+// What Memory::find() relies on.
+void check_memory(const Json& value) {
+  if (value.is_null()) return;
+  constexpr auto latest = std::numeric_limits<std::int64_t>::max();
+  static_cast<void>(value.at("value"));
+  static_cast<void>(value.at("by").get_ref<const std::string&>());
+  count_from(value.at("turn"));
+  whole_from(value.at("at"), latest);
+  if (value.contains("turns")) whole_from(value["turns"], std::numeric_limits<int>::max());
+  if (value.contains("until")) whole_from(value["until"], latest);
+}
+
+Write write_from(const Parts& parts, const Json& json) {
+  Write write{
+      scope_from(json.at(0)), json.at(1).get<std::string>(),
+      std::make_shared<const Json>(json.size() > 3 ? parts.expand(json.at(3)) : json.at(2))};
+  if (write.scope.rfind(memory_prefix, 0) == 0) check_memory(*write.value);
+  return write;
+}
+
+void check_read_name(const std::string& name) {
+  if (name.rfind("i|", 0) == 0) return;
+  if (!is_scope(split_read(name).first)) {
+    throw std::invalid_argument("there is no value " + show(name));
+  }
+}
+
 Result<void> take_member(const Plan& plan, const Parts& parts, const std::string& key,
                          const Json& value, Finished& finished) {
   const auto elements = [&]() -> const Json::array_t& {
@@ -55,21 +109,18 @@ Result<void> take_member(const Plan& plan, const Parts& parts, const std::string
       finished.sent.push_back(std::move(sent));
     }
   } else if (key == "step") {
-    finished.superstep = value.get<int>();
+    finished.superstep = count_from(value);
   } else if (key == "from") {
     for (std::size_t i = 0; i + 1 < elements().size(); i += 2) {
-      finished.from.emplace_back(value[i].get<std::string>(), value[i + 1].get<int>());
+      finished.from.emplace_back(value[i].get<std::string>(), count_from(value[i + 1]));
     }
   } else if (key == "out") {
     for (const Json& one : elements()) finished.outputs.push_back(message_from(parts, one));
   } else if (key == "wrote") {
-    for (const Json& one : elements()) {
-      finished.writes.push_back(
-          {one.at(0).get<std::string>(), one.at(1).get<std::string>(),
-           std::make_shared<const Json>(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2))});
-    }
+    for (const Json& one : elements()) finished.writes.push_back(write_from(parts, one));
   } else if (key == "read") {
     for (const auto& [name, digest] : value.get_ref<const Json::object_t&>()) {
+      check_read_name(name);
       finished.reads.emplace(name, digest.get<std::string>());
     }
   } else if (key == "saved") {
@@ -123,9 +174,13 @@ std::string read_name(const std::string& scope, std::string_view key) {
   return std::to_string(scope.size()) + ":" + scope + std::string(key);
 }
 std::pair<std::string, std::string> split_read(const std::string& name) {
-  const std::size_t colon = name.find(':');
-  const std::size_t length = std::stoul(name);
-  return {name.substr(colon + 1, length), name.substr(colon + 1 + length)};
+  std::size_t length = 0;
+  const char* const end = name.data() + name.size();
+  const auto [colon, wrong] = std::from_chars(name.data(), end, length);
+  if (wrong != std::errc() || colon == end || *colon != ':') return {};
+  const std::string_view rest(colon + 1, static_cast<std::size_t>(end - colon - 1));
+  if (length > rest.size()) return {};
+  return {std::string(rest.substr(0, length)), std::string(rest.substr(length))};
 }
 
 std::string digest_of(const JsonPtr& value) {
@@ -198,12 +253,21 @@ Finished without_private(Finished finished, const std::string& scope) {
   return finished;
 }
 
+Error damaged_key(std::string_view key, std::string_view what) {
+  return {Errc::corrupt,
+          "state key \"" + printable(key) + "\" is damaged: " + triage::detail::json_words(what)};
+}
+Error damaged_run(std::string_view run, std::string_view what) {
+  return {Errc::corrupt,
+          "run \"" + printable(run) + "\" is damaged: " + triage::detail::json_words(what)};
+}
+
 Result<Finished> from_stored(const Plan& plan, const Parts& parts, const std::string& key,
                              const Json& stored) {
   try {
     return parse(plan, parts, stored);
   } catch (const std::exception& e) {
-    return Error{Errc::corrupt, "state key \"" + printable(key) + "\" is damaged: " + e.what()};
+    return damaged_key(key, e.what());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,7 @@ inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 
 // Names a value of the state; includes the scope's length to separate it from the key.
 [[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
+// Its scope and key; empty if it names none.
 [[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);
 
 // A short hash of a value; "" for none.
@@ -68,6 +70,9 @@ struct Shrunk {
 // Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
 [[nodiscard]] Result<Finished> from_stored(const Plan& plan, const Parts& parts,
                                            const std::string& key, const Json& stored);
+// Errc::corrupt, for what an exception says about a key of the state, or about a run.
+[[nodiscard]] Error damaged_key(std::string_view key, std::string_view what);
+[[nodiscard]] Error damaged_run(std::string_view run, std::string_view what);
 // The value of a stored message. Throws std::exception if it is damaged.
 [[nodiscard]] Json stored_value(const Parts& parts, const Json& message);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,17 +17,25 @@ namespace triage::inline v0_1::workflow::detail {
 // Thread-safety: all members may be called from several threads at once.
 class Halt {
  public:
-  // An abort takes the place of a pause, nothing that of an abort.
-  void ask(Stopped how) {
+  // An abort takes the place of a pause, nothing that of an abort. Whoever asks triggers what this
+  // returns, without holding locks: it ends waits().
+  [[nodiscard]] std::stop_source ask(Stopped how) {
     const std::scoped_lock lock(mutex_);
-    if (how_ && how_->how == StopKind::aborted) return;
+    if (how_ && how_->how == StopKind::aborted) return waits_;
     how_ = std::move(how);
     asked_ = true;
+    return waits_;
   }
   void forget() {
     const std::scoped_lock lock(mutex_);
     how_.reset();
     asked_ = false;
+    waits_ = std::stop_source();
+  }
+  // For those who wait before they begin something.
+  [[nodiscard]] std::stop_token waits() const {
+    const std::scoped_lock lock(mutex_);
+    return waits_.get_token();
   }
   [[nodiscard]] bool asked() const noexcept { return asked_; }
   [[nodiscard]] std::optional<Stopped> how() const {
@@ -38,6 +47,7 @@ class Halt {
   std::atomic<bool> asked_{false};
   mutable std::mutex mutex_{};
   std::optional<Stopped> how_{};
+  std::stop_source waits_{};
 };
 
 // Reserved key of the run's state: how it was stopped last, and what it had not begun then. Null

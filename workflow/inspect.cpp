@@ -4,6 +4,7 @@
 #include "branch.hpp"
 #include "compatible.hpp"
 #include "driver.hpp"
+#include "stored_keys.hpp"
 #include "stored_run.hpp"
 #include "triage/detail/try.hpp"
 
@@ -78,6 +79,11 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     at.kind = expired ? Kind::request_expired : Kind::request_answered;
     at.request = key.substr(detail::answer_prefix.size());
     at.value = value.value("value", Json());
+    events.push_back(std::move(at));
+  } else if (key == detail::stopped_key && detail::stopped_from(&value) &&
+             detail::stopped_from(&value)->how == StopKind::budget_spent) {
+    at.kind = Kind::budget_spent;
+    at.value = value.value("not_begun", Json::array());
     events.push_back(std::move(at));
   }
 }
@@ -188,6 +194,7 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
     TRIAGE_TRY(loaded, run_catching([&] { return store.load_state(view.id); }));
     state = std::move(loaded);
   }
+  TRIAGE_TRYV(detail::check_library_keys(state));
   view.workflow = info.agent;
   view.inputs = detail::edited_inputs(task.at("inputs"), state);
   view.parts = detail::parts_object(detail::known_parts(task.at("parts"), state));
@@ -199,7 +206,7 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
     try {
       add_to(view, state, parts, key, *value);
     } catch (const std::exception& e) {
-      return Error{Errc::corrupt, "state key \"" + printable(key) + "\" is damaged: " + e.what()};
+      return detail::damaged_key(key, e.what());
     }
   }
   return outcome::success(std::move(view));
@@ -223,7 +230,7 @@ Result<std::vector<WorkflowEvent>> events(CheckpointStore& store, const RunId& r
     try {
       return events_of(run, reading.records, parts);
     } catch (const std::exception& e) {
-      if (source == 2) return Error{Errc::corrupt, "run \"" + run + "\" is damaged: " + e.what()};
+      if (source == 2) return detail::damaged_run(run, e.what());
     }
   }
 }

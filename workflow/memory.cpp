@@ -3,6 +3,8 @@
 #include "call.hpp"
 #include "delivery_call.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -61,7 +63,10 @@ void Memory::set(std::string_view key, Json value, const MemoryOptions& options)
              {"turn", call_->superstep()},
              {"at", now}};
   if (options.turns) entry["turns"] = *options.turns;
-  if (options.time) entry["until"] = now + options.time->count();
+  if (options.time) {
+    const std::int64_t longest = std::numeric_limits<std::int64_t>::max() - now;
+    entry["until"] = now + std::min<std::int64_t>(options.time->count(), longest);
+  }
   call_->write(scope_, key, std::move(entry));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "parts.hpp"
 #include "base/digest.hpp"
-#include "triage/record.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -76,20 +75,29 @@ void Parts::begin_with(const State& state) {
     names_.insert(one->first.substr(part_prefix.size()));
   }
   // A text's length is known once that of its beginning is.
-  std::vector<std::string> next(names_.begin(), names_.end());
-  while (!next.empty()) {
-    const std::string name = next.back();
-    const Json* part = state_.find(key_of(name));
-    const bool text = part != nullptr && part->is_object() && part->contains("t");
-    const std::string base = text ? part->value("b", std::string()) : std::string();
-    if (!base.empty() && !texts_.contains(base) && names_.contains(base) &&
-        next.size() <= 2 * names_.size()) {
-      next.push_back(base);
-      continue;
+  std::set<std::string, std::less<>> seen;
+  for (const std::string& name : names_) {
+    std::vector<std::pair<std::string, const Json*>> chain;
+    std::string next = name;
+    for (const Json* part = text_part(next); part != nullptr && seen.insert(next).second;
+         part = text_part(next)) {
+      chain.emplace_back(next, part);
+      next = part->value("b", std::string());
     }
-    next.pop_back();
-    if (text && !texts_.contains(name)) learn_text(name, *part);
+    for (auto one = chain.rbegin(); one != chain.rend(); ++one)
+      learn_text(one->first, *one->second);
   }
+}
+
+// Null for parts of other kinds and damaged ones, which are reported when they are needed.
+const Json* Parts::text_part(const std::string& name) const {
+  const Json* part = state_.find(key_of(name));
+  if (part == nullptr || !part->is_object()) return nullptr;
+  const auto text = part->find("t");
+  const auto base = part->find("b");
+  const bool whole =
+      text != part->end() && text->is_string() && (base == part->end() || base->is_string());
+  return whole ? part : nullptr;
 }
 
 void Parts::learn_text(const std::string& name, const Json& part) {
@@ -198,31 +206,42 @@ Json Parts::shrink_object(const Json& object, Json& fresh) const {
   return reference(name);
 }
 
-Json Parts::expand(const Json& form) const { return expand(form, 0); }
+Json Parts::expand(const Json& form) const {
+  std::size_t left = most_expanded_;
+  return expand(form, Room{0, left});
+}
 
-Json Parts::expand(const Json& form, int depth) const {
+void Parts::Room::take(std::size_t bytes) const {
   if (depth > deepest) throw std::runtime_error("it is nested too deep");
+  if (bytes > left) throw std::runtime_error("it takes too much memory");
+  left -= bytes;
+}
+
+Json Parts::expand(const Json& form, Room room) const {
+  room.take(sizeof(Json) + (form.is_string() ? form.get_ref<const std::string&>().size() : 0));
   if (form.is_array()) {
     Json value = Json::array();
-    for (const Json& element : form) value.push_back(expand(element, depth + 1));
+    for (const Json& element : form) value.push_back(expand(element, room.inside()));
     return value;
   }
   if (!form.is_object()) return form;
   Json value = Json::object();
+  const auto set = [&](const std::string& key, const Json& member) {
+    room.take(key.size());
+    value[key] = expand(member, room.inside());
+  };
   if (const auto special = form.find(""); special != form.end()) {
-    if (special->is_string()) return resolve(special->get<std::string>(), depth + 1);
-    for (const Json& member : *special) {
-      value[member.at(0).get<std::string>()] = expand(member.at(1), depth + 1);
+    if (special->is_string()) return resolve(special->get<std::string>(), room.inside());
+    for (const Json& member : special->get_ref<const Json::array_t&>()) {
+      set(member.at(0).get_ref<const std::string&>(), member.at(1));
     }
     return value;
   }
-  for (auto one = form.begin(); one != form.end(); ++one) {
-    value[one.key()] = expand(*one, depth + 1);
-  }
+  for (auto one = form.begin(); one != form.end(); ++one) set(one.key(), *one);
   return value;
 }
 
-Json Parts::resolve(const std::string& name, int depth) const {
+Json Parts::resolve(const std::string& name, Room room) const {
   std::vector<const Json*> pieces;  // Last piece first.
   for (std::string next = name; !next.empty(); next = pieces.back()->value("b", std::string())) {
     const Json* part = state_.find(key_of(next));
@@ -231,16 +250,19 @@ Json Parts::resolve(const std::string& name, int depth) const {
     }
     pieces.push_back(part);
   }
-  if (pieces.front()->contains("o")) return expand(pieces.front()->at("o"), depth + 1);
+  if (pieces.empty()) throw std::runtime_error("it refers to a part without a name");
+  if (pieces.front()->contains("o")) return expand(pieces.front()->at("o"), room.inside());
   const bool list = pieces.front()->contains("a");
   Json value = list ? Json(Json::array()) : Json("");
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
     if (!list) {
-      value.get_ref<std::string&>() += (*piece)->at("t").get_ref<const std::string&>();
+      const auto& added = (*piece)->at("t").get_ref<const std::string&>();
+      room.take(added.size());
+      value.get_ref<std::string&>() += added;
       continue;
     }
     for (const Json& element : (*piece)->at("a").get_ref<const Json::array_t&>()) {
-      value.push_back(expand(element, depth + 1));
+      value.push_back(expand(element, room.inside()));
     }
   }
   return value;

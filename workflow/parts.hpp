@@ -3,6 +3,7 @@
 // Stores large repeated values once, such as a conversation that is sent again in each turn.
 
 #include "triage/json.hpp"
+#include "triage/record.hpp"
 #include "triage/state.hpp"
 
 #include <cstddef>
@@ -41,17 +42,28 @@ class Parts {
   // Notes that these parts are stored.
   void learn(const Json& stored);
 
-  // The value of a form, by the parts of begin_with(). Throws std::runtime_error if one is missing.
+  // The value of a form, by the parts of begin_with(). Throws std::exception if one is missing or
+  // damaged, or if the value takes more than most_expanded_ bytes: a few parts may stand for any
+  // number of copies of each other.
   [[nodiscard]] Json expand(const Json& form) const;
+  void set_most_expanded(std::size_t bytes) { most_expanded_ = bytes; }
 
  private:
   [[nodiscard]] bool knows(const std::string& name, const Json& fresh) const;
+  [[nodiscard]] const Json* text_part(const std::string& name) const;
   void learn_text(const std::string& name, const Json& part);
   [[nodiscard]] Json shrink_text(const std::string& text, Json& fresh) const;
   [[nodiscard]] Json shrink_list(const Json& list, Json& fresh) const;
   [[nodiscard]] Json shrink_object(const Json& object, Json& fresh) const;
-  [[nodiscard]] Json expand(const Json& form, int depth) const;
-  [[nodiscard]] Json resolve(const std::string& name, int depth) const;
+  // How far a value is nested, and how many bytes it may still take.
+  struct Room {
+    int depth = 0;
+    std::size_t& left;
+    [[nodiscard]] Room inside() const { return {depth + 1, left}; }
+    void take(std::size_t bytes) const;
+  };
+  [[nodiscard]] Json expand(const Json& form, Room room) const;
+  [[nodiscard]] Json resolve(const std::string& name, Room room) const;
 
   struct Text {
     std::size_t length = 0;
@@ -59,6 +71,7 @@ class Parts {
   };
 
   State state_{};
+  std::size_t most_expanded_ = triage::detail::most_decoded_bytes;
   mutable std::shared_mutex mutex_{};
   std::set<std::string, std::less<>> names_{};
   std::map<std::string, Text, std::less<>> texts_{};                       // By name.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "plan_board.hpp"
+#include "base/json_words.hpp"
 #include "base/nearest.hpp"
 #include "triage/detail/try.hpp"
 
@@ -48,7 +49,8 @@ Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::str
                      {"assignee", task.value("assignee", agents_.front())},
                      {"status", "pending"}};
   } catch (const std::exception& e) {
-    return wrong_patch("task \"" + id + "\" is not readable: " + e.what());
+    return wrong_patch("task \"" + id +
+                       "\" is not readable: " + triage::detail::json_words(e.what()));
   }
   order.push_back(id);
   return outcome::success();
@@ -84,7 +86,8 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
     for (const std::string& id : ids) {
       const auto& needs = open[id];
       if (placed.contains(id) ||
-          !std::includes(placed.begin(), placed.end(), needs.begin(), needs.end())) {
+          !std::all_of(needs.begin(), needs.end(),
+                       [&](const std::string& need) { return placed.contains(need); })) {
         continue;
       }
       grown = placed.insert(id).second;

@@ -3,12 +3,16 @@
 #include "base/run_catching.hpp"
 #include "branch.hpp"
 #include "compatible.hpp"
+#include "stored_keys.hpp"
 #include "stored_run.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -28,6 +32,16 @@ namespace {
 using Delivered = std::pair<std::string, int>;            // Executor and occurrence.
 using ScopeAndKey = std::pair<std::string, std::string>;  // Scope and key.
 
+int occurrence_in(const std::string& digits) {
+  int occurrence = 0;
+  const auto [end, wrong] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), occurrence);
+  if (wrong != std::errc() || end != digits.data() + digits.size()) {
+    throw std::runtime_error("\"" + printable(digits) + "\" is no occurrence of an executor");
+  }
+  return occurrence;
+}
+
 detail::JsonPtr shared_json(Json value) { return std::make_shared<const Json>(std::move(value)); }
 
 // A finished delivery as it is stored, and as the branch would begin with it.
@@ -36,17 +50,18 @@ struct PreviewedDelivery {
   int step = 0;
   Json before{};
   Json after{};
+  std::map<ScopeAndKey, std::string> reads{};  // Hashes of what it read.
+  std::vector<Delivered> from{};
   RerunView view{};
 
   [[nodiscard]] bool affected() const {
     return view.how == Rerun::runs || view.how == Rerun::may_run;
   }
   [[nodiscard]] bool came_from(const PreviewedDelivery& other) const {
-    const Json from = before.value("from", Json::array());
-    for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
-      if (from[i] == other.id.first && from[i + 1] == other.id.second) return true;
-    }
-    return false;
+    return std::find(from.begin(), from.end(), other.id) != from.end();
+  }
+  [[nodiscard]] bool has_state() const {
+    return before.contains("saved") || before.contains("kept");
   }
 };
 
@@ -54,14 +69,15 @@ std::string delivery_name(const Delivered& id) {
   return "\"" + id.first + "\"" + (id.second > 1 ? " (" + std::to_string(id.second) + ")" : "");
 }
 
-// Hashes of what was read, by scope and key.
-std::map<ScopeAndKey, std::string> read_hashes(const PreviewedDelivery& one) {
-  std::map<ScopeAndKey, std::string> reads;
-  const Json stored = one.before.value("read", Json::object());
-  for (const auto& [name, digest] : stored.items()) {
-    if (name.rfind("i|", 0) != 0) reads[detail::split_read(name)] = digest.get<std::string>();
+void take_sources(PreviewedDelivery& one) {
+  const Json read = one.before.value("read", Json::object());
+  for (const auto& [name, digest] : read.items()) {
+    if (name.rfind("i|", 0) != 0) one.reads[detail::split_read(name)] = digest.get<std::string>();
   }
-  return reads;
+  const Json from = one.before.value("from", Json::array());
+  for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
+    one.from.emplace_back(from[i].get<std::string>(), from[i + 1].get<int>());
+  }
 }
 
 std::map<ScopeAndKey, detail::JsonPtr> written_values(const detail::Parts& parts,
@@ -92,18 +108,22 @@ class Preview {
       if (!new_inputs_.is_object()) new_inputs_ = Json::object();
       new_inputs_.update(edited);
     }
+    if (new_inputs_ != inputs_) {
+      inputs_digest_ = detail::digest_of(detail::message_of_inputs(inputs_));
+    }
     const Json edits = changed.value(std::string(detail::edits_key), Json::object());
     begun_with_ = edits.value("state", Json::object());
     for (const auto& [key, value] : *state.values()) {
       if (key.rfind(detail::finished_prefix, 0) != 0 || !value->is_object()) continue;
       const std::string rest = key.substr(detail::finished_prefix.size());
       const std::size_t slash = rest.rfind('/');
-      PreviewedDelivery one{.id = {rest.substr(0, slash), std::stoi(rest.substr(slash + 1))},
+      PreviewedDelivery one{.id = {rest.substr(0, slash), occurrence_in(rest.substr(slash + 1))},
                             .step = value->value("step", 0),
                             .before = *value,
                             .after = changed.contains(key) ? changed.at(key) : *value};
       one.view = {.executor = one.id.first, .occurrence = one.id.second};
       if (changed.contains(key)) one.view.how = Rerun::edited;
+      take_sources(one);
       all_.push_back(std::move(one));
     }
     std::sort(all_.begin(), all_.end(), [](const PreviewedDelivery& a, const PreviewedDelivery& b) {
@@ -114,14 +134,16 @@ class Preview {
   std::vector<RerunView> views() {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       PreviewedDelivery& one = all_[i];
-      if (one.view.how == Rerun::edited) continue;
-      one.view.why = why_it_runs(one);
-      if (!one.view.why.empty()) {
-        one.view.how = Rerun::runs;
-        continue;
+      if (one.view.how != Rerun::edited) {
+        one.view.why = why_it_runs(one);
+        if (!one.view.why.empty()) {
+          one.view.how = Rerun::runs;
+        } else {
+          one.view.why = why_it_may_run(one);
+          if (!one.view.why.empty()) one.view.how = Rerun::may_run;
+        }
       }
-      one.view.why = why_it_may_run(one);
-      if (!one.view.why.empty()) one.view.how = Rerun::may_run;
+      note_changes(i);
     }
     std::vector<RerunView> views;
     for (PreviewedDelivery& one : all_) views.push_back(std::move(one.view));
@@ -141,28 +163,28 @@ class Preview {
       }
     }
     const std::string in = one.before.value("in", std::string());
-    if (new_inputs_ != inputs_ && in == detail::digest_of(detail::message_of_inputs(inputs_))) {
+    if (!inputs_digest_.empty() && in == inputs_digest_) {
       return "the inputs are edited";
     }
-    for (const auto& [value, digest] : read_hashes(one)) {
+    for (const auto& [value, digest] : one.reads) {
       const bool begun =
           value.first == detail::shared_scope("", "") && begun_with_.contains(value.second);
       if (begun && detail::digest_of(shared_json(begun_with_.at(value.second))) != digest) {
         return "\"" + value.second + "\" is edited";
       }
     }
-    for (const PreviewedDelivery& other : all_) {
-      if (other.view.how != Rerun::edited || other.step >= one.step) continue;
+    for (const std::size_t index : edited_) {
+      const PreviewedDelivery& other = all_[index];
+      if (other.step >= one.step) break;
       if (one.came_from(other) &&
           sent_values(parts_, other.before) != sent_values(parts_, other.after)) {
         return "it got what " + delivery_name(other.id) + " sent, which is edited";
       }
       const auto before = written_values(parts_, other.before);
       for (const auto& [value, now] : written_values(parts_, other.after)) {
-        const auto reads = read_hashes(one);
-        const auto read = reads.find(value);
+        const auto read = one.reads.find(value);
         const auto then = before.find(value);
-        if (read == reads.end() || then == before.end() || *then->second == *now) continue;
+        if (read == one.reads.end() || then == before.end() || *then->second == *now) continue;
         if (read->second == detail::digest_of(then->second)) {
           return "it read \"" + value.second + "\" of " + delivery_name(other.id) +
                  ", which is edited";
@@ -172,28 +194,49 @@ class Preview {
     return "";
   }
 
+  // What has changed because of this one, for those that come after it.
+  void note_changes(std::size_t index) {
+    const PreviewedDelivery& one = all_[index];
+    const bool edited = one.view.how == Rerun::edited;
+    if (edited) edited_.push_back(index);
+    if (!one.affected() && !edited) return;
+    const auto before = written_values(parts_, one.before);
+    for (const auto& [value, now] : written_values(parts_, one.after)) {
+      const auto then = before.find(value);
+      const bool same = edited && then != before.end() && *then->second == *now;
+      if (!same) first_writer_.emplace(value, index);
+    }
+    if (edited) return;
+    affected_.emplace(one.id, index);
+    if (one.has_state()) first_state_.emplace(one.id.first, index);
+    first_affected_ = std::min(first_affected_, index);
+  }
+
+  // By the first of the changes that it may depend on.
   [[nodiscard]] std::string why_it_may_run(const PreviewedDelivery& one) const {
-    const auto reads = read_hashes(one);
+    std::size_t first = all_.size();
+    const auto consider = [&](const auto& known, const auto& key) {
+      if (const auto found = known.find(key); found != known.end()) {
+        first = std::min(first, found->second);
+      }
+    };
+    for (const Delivered& sender : one.from) consider(affected_, sender);
+    for (const auto& [value, digest] : one.reads) consider(first_writer_, value);
+    consider(first_state_, one.id.first);
     const bool unknown = one.step > 1 && !one.before.contains("from");  // An older format.
-    for (const PreviewedDelivery& other : all_) {
-      if (other.step >= one.step) break;
-      const bool edited = other.view.how == Rerun::edited;
-      if (!other.affected() && !edited) continue;
-      if (other.affected() && (one.came_from(other) || unknown)) {
-        return "it got what " + delivery_name(other.id) + " sent";
-      }
-      if (other.affected() && other.id.first == one.id.first &&
-          (other.before.contains("saved") || other.before.contains("kept"))) {
-        return "its state comes from " + delivery_name(other.id);
-      }
-      const auto before = written_values(parts_, other.before);
-      const auto after = written_values(parts_, other.after);
-      for (const auto& [value, now] : after) {
-        const auto then = before.find(value);
-        const bool same = edited && then != before.end() && *then->second == *now;
-        if (same || !reads.contains(value)) continue;
-        return "it read \"" + value.second + "\", which " + delivery_name(other.id) + " wrote";
-      }
+    if (unknown) first = std::min(first, first_affected_);
+    if (first >= all_.size() || all_[first].step >= one.step) return "";
+    const PreviewedDelivery& other = all_[first];
+    if (other.affected() && (one.came_from(other) || unknown)) {
+      return "it got what " + delivery_name(other.id) + " sent";
+    }
+    if (other.affected() && other.id.first == one.id.first && other.has_state()) {
+      return "its state comes from " + delivery_name(other.id);
+    }
+    for (const auto& [value, digest] : one.reads) {
+      const auto writer = first_writer_.find(value);
+      if (writer == first_writer_.end() || writer->second != first) continue;
+      return "it read \"" + value.second + "\", which " + delivery_name(other.id) + " wrote";
     }
     return "";
   }
@@ -202,7 +245,14 @@ class Preview {
   Json inputs_;
   Json new_inputs_;
   Json begun_with_{};
+  std::string inputs_digest_{};  // Of the message of the inputs, if they are edited.
   std::vector<PreviewedDelivery> all_{};
+  // Indices of those that are edited or affected, smallest first.
+  std::vector<std::size_t> edited_{};
+  std::map<Delivered, std::size_t> affected_{};
+  std::map<ScopeAndKey, std::size_t> first_writer_{};
+  std::map<std::string, std::size_t> first_state_{};  // By executor.
+  std::size_t first_affected_ = std::numeric_limits<std::size_t>::max();
 };
 
 std::vector<std::string> finished_paths(const State& state) {
@@ -232,6 +282,7 @@ Result<Beginning> branch_beginning(CheckpointStore& store, std::string_view chec
   TRIAGE_TRY(task, detail::stored_task(store, found.id.run));
   found.task = std::move(task);
   TRIAGE_TRY(state, run_catching([&] { return store.load_state(found.id); }));
+  TRIAGE_TRYV(detail::check_library_keys(state));
   found.state = std::move(state);
   TRIAGE_TRY(changed,
              detail::branch_edits(finished_paths(found.state), found.id.run, found.state, edits));
@@ -248,8 +299,7 @@ Result<std::vector<RerunView>> preview_fork(CheckpointStore& store, std::string_
   try {
     return Preview(from.state, from.changed, from.task.at("inputs"), edits.inputs).views();
   } catch (const std::exception& e) {
-    return Error{Errc::corrupt,
-                 "checkpoint \"" + printable(checkpoint) + "\" is damaged: " + e.what()};
+    return detail::damaged_run(checkpoint, e.what());
   }
 }
 

@@ -83,7 +83,9 @@ class ResourceTurn {
 
 // Why it does not wait for a resource any longer.
 Error DeliveryCall::waited_enough() {
-  if (stop_token().stop_requested()) {
+  const auto until = deadline();
+  const bool late = until && around_.clock.now() >= *until;
+  if (stop_token().stop_requested() || !late) {
     return {Errc::cancelled, "the run was stopped while an executor waited for a resource"};
   }
   return fail({.text = "executor \"" + node_.path + "\" waited for a resource until its deadline",
@@ -167,7 +169,11 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
       continue;
     }
     if (!done) return std::move(done).error();
-    if (done.value().at("arguments") == arguments) return std::move(done).value().at("result");
+    const Json& told = done.value();
+    if (!told.is_object() || !told.contains("arguments") || !told.contains("result")) {
+      return damaged_run(own, "it tells no result of effect \"" + printable(act.key) + "\"");
+    }
+    if (told["arguments"] == arguments) return told["result"];
     return Error{Errc::conflict, "effect \"" + printable(act.key) + "\" on resource \"" +
                                      printable(act.resource) +
                                      "\" was done with other arguments; give another effect "

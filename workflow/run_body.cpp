@@ -2,6 +2,7 @@
 #include "run_body.hpp"
 #include "base/run_catching.hpp"
 #include "compatible.hpp"
+#include "stored_keys.hpp"
 
 namespace triage::inline v0_1::workflow {
 namespace {
@@ -55,8 +56,9 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
   const Json& started_with = task.at("parts");
   const State state = attempt.state();
   // Another process may have continued with other parts.
-  if (auto fits = detail::check_parts(id_, started_with, state, workflow_);
-      !fits && !options_.force) {
+  auto fits = detail::check_library_keys(state);
+  if (fits && !options_.force) fits = detail::check_parts(id_, started_with, state, workflow_);
+  if (!fits) {
     driven_.error = fits.error();
     return std::move(fits).error();
   }
@@ -95,15 +97,15 @@ Result<void> WorkflowRun::Body::halt(Stopped how) {
   }
   const bool aborted = how.how == StopKind::aborted;
   std::stop_source stop{std::nostopstate};
+  std::stop_source waits{std::nostopstate};
   {
     const std::scoped_lock lock(mutex_);
-    if (attempt_ == nullptr) {
-      return Error{Errc::not_found, "the run is not under way in this object"};
-    }
-    halt_.ask(std::move(how));
+    if (!going_) return Error{Errc::not_found, "the run is not under way in this object"};
+    waits = halt_.ask(std::move(how));
     stop = stop_;
   }
   if (aborted) stop.request_stop();
+  waits.request_stop();
   return outcome::success();
 }
 
@@ -119,7 +121,9 @@ Result<std::optional<Stopped>> WorkflowRun::Body::stopped() const {
     if (latest.error().code == Errc::not_found) return outcome::success(std::optional<Stopped>());
     return std::move(latest).error();
   }
-  return outcome::success(detail::stopped_from(latest.value().state.find(detail::stopped_key)));
+  const State& state = latest.value().state;
+  TRIAGE_TRYV(detail::check_library_keys(state));
+  return outcome::success(detail::stopped_from(state.find(detail::stopped_key)));
 }
 
 Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
@@ -187,6 +191,10 @@ Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
 }
 
 Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
+  {
+    const std::scoped_lock lock(mutex_);
+    going_ = false;
+  }
   if (!done) {
     Error error = std::move(done).error();
     const auto& failure = error.failure();

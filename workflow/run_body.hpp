@@ -115,7 +115,12 @@ class WorkflowRun::Body {
   }
   // Of one go.
   [[nodiscard]] RunOptions run_options() {
-    stop_ = std::stop_source();
+    {
+      const std::scoped_lock lock(mutex_);
+      stop_ = std::stop_source();
+      halt_.forget();
+      going_ = true;
+    }
     linked_.emplace(options_.stop_token, [stop = stop_]() mutable { stop.request_stop(); });
     return {.run_id = id_,
             .deadline = options_.deadline,
@@ -144,7 +149,6 @@ class WorkflowRun::Body {
     UnderWay(Body& body, Attempt& attempt) : body_(body) {
       const std::scoped_lock lock(body_.mutex_);
       body_.attempt_ = &attempt;
-      body_.halt_.forget();
     }
     ~UnderWay() {
       const std::scoped_lock lock(body_.mutex_);
@@ -168,7 +172,8 @@ class WorkflowRun::Body {
   std::optional<std::string> begin_at_{};
   detail::Driven driven_{};  // Of the thread that drives the run.
   mutable std::mutex mutex_{};
-  Attempt* attempt_ = nullptr;  // Under mutex_, like the next; set while the run is in progress.
+  Attempt* attempt_ = nullptr;  // Under mutex_, like the next two; set while one is in progress.
+  bool going_ = false;          // So is the run, between two attempts, too.
   RunId id_;                    // Constant once set.
   detail::Driven shown_{};      // Left behind by the newest pass.
   bool looked_ = false;         // There was one.
@@ -179,7 +184,7 @@ class WorkflowRun::Body {
     std::vector<detail::Asked> asked{};
   };
   mutable Pending pending_{};
-  std::stop_source stop_{};  // Of this go; like the next, of the thread that goes on.
+  std::stop_source stop_{};  // Of this go; changed under mutex_.
   std::optional<std::stop_callback<std::function<void()>>> linked_{};  // From the program's token.
   detail::Halt halt_{};
   std::atomic<std::size_t> calls_{0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stored_deliveries.hpp"
 #include "base/run_catching.hpp"
+#include "stored_keys.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace triage::inline v0_1::workflow::detail {
 Result<std::vector<StoredFinished>> stored_deliveries(CheckpointStore& store, const RunId& run,
                                                       const Workflow& workflow) {
   TRIAGE_TRY(latest, triage::detail::run_catching([&] { return store.latest(run); }));
+  TRIAGE_TRYV(check_library_keys(latest.state));
   const Plan& plan = workflow.body()->plan();
   Parts parts;
   parts.begin_with(latest.state);

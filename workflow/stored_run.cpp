@@ -2,6 +2,7 @@
 #include "stored_run.hpp"
 #include "base/run_catching.hpp"
 #include "compatible.hpp"
+#include "stored_keys.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
@@ -15,6 +16,15 @@ namespace {
 using triage::detail::run_catching;
 
 constexpr std::string_view entry_label = "triage/run_started";
+
+// Of an output: [executor, occurrence, index].
+bool is_place(const Json& place) {
+  const auto counts = [](const Json& value) {
+    return value.is_number_integer() && value.get<std::int64_t>() >= 0;
+  };
+  return place.is_array() && place.size() == 3 && place[0].is_string() && counts(place[1]) &&
+         counts(place[2]);
+}
 
 }  // namespace
 
@@ -84,6 +94,7 @@ Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& ch
                                   const Workflow& workflow, bool force) {
   TRIAGE_TRY(task, stored_task(store, checkpoint.run));
   TRIAGE_TRY(state, run_catching([&] { return store.load_state(checkpoint); }));
+  TRIAGE_TRYV(check_library_keys(state));
   if (!force) {
     TRIAGE_TRYV(check_parts(checkpoint.run, task.at("parts"), state, workflow));
   }
@@ -112,6 +123,7 @@ Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::stri
 
 Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
+  TRIAGE_TRYV(check_library_keys(latest.state));
   std::vector<Asked> pending;
   const std::string timeline = timeline_of(latest.state);
   if (latest.state.empty()) return outcome::success(std::move(pending));
@@ -148,6 +160,7 @@ Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& 
   parts.begin_with(latest.state);
   std::vector<Output> outputs;
   for (const Json& place : places) {
+    if (!is_place(place)) return damaged_run(run, "an output is at " + show(place));
     const std::string path = place.at(0).get<std::string>();
     const std::string key = finished_key(path, place.at(1).get<int>());
     const Json* stored = latest.state.find(key);

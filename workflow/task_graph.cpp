@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/task_graph.hpp"
+#include "base/json_words.hpp"
 #include "base/nearest.hpp"
 #include "halt.hpp"
 #include "triage/detail/try.hpp"
@@ -19,6 +20,12 @@ Json ended(const std::string& task, TaskStatus status, const std::string& why = 
   Json json{{"task", task}, {"status", to_string(status)}};
   if (!why.empty()) json["why"] = why;
   return json;
+}
+
+// Empty if it has none; a stored message may be damaged.
+std::string text_in(const Json& message, const char* key) {
+  const auto found = message.is_object() ? message.find(key) : message.end();
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 Error wrong_graph(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
@@ -149,7 +156,8 @@ Result<void> TaskGraph::plan(const Json& plan) {
       task.on_failure = failure;
       added.push_back(std::move(task));
     } catch (const std::exception& e) {
-      return wrong_graph(which + " of the plan is not readable: " + e.what());
+      return wrong_graph(which +
+                         " of the plan is not readable: " + triage::detail::json_words(e.what()));
     }
   }
   tasks_.insert(tasks_.end(), added.begin(), added.end());
@@ -312,19 +320,20 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
       by_task[one.executor] = &one;
     }
   }
+  const std::string scope = "s||" + std::string(outputs_scope);
+  const Json outputs = state.is_object() ? state.value(scope, Json::object()) : Json::object();
   std::vector<TaskView> views;
   for (const Task& task : tasks_) {
     TaskView view{.id = task.id};
     if (const auto found = by_task.find(task.id); found != by_task.end()) {
       for (const Json& sent : found->second->sent) {
-        const std::string status = sent.value("status", std::string());
+        const std::string status = text_in(sent, "status");
         for (const TaskStatus one :
              {TaskStatus::completed, TaskStatus::failed, TaskStatus::skipped}) {
           if (status == to_string(one)) view.status = one;
         }
-        view.why = sent.value("why", std::string());
+        view.why = text_in(sent, "why");
       }
-      const Json outputs = state.value("s||" + std::string(outputs_scope), Json::object());
       if (view.status == TaskStatus::completed) view.output = outputs.value(task.id, Json());
     }
     views.push_back(std::move(view));

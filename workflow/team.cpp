@@ -24,13 +24,21 @@ std::vector<TaskOutput> outputs_from(const Json& json) {
 }
 
 auto agent_handler(Team::Work work) {
-  return stateless([work = std::move(work)](const Json& order, Context& context) -> Json {
+  return stateless([work = std::move(work)](const Json& order, Context& context) -> Result<Json> {
     Json done{{"task", order.at("task")}};
     try {
-      done["output"] = work({.id = order.at("task").get<std::string>(),
-                             .description = order.at("description").get<std::string>(),
-                             .context = outputs_from(order.at("context"))},
-                            context);
+      auto output = work({.id = order.at("task").get<std::string>(),
+                          .description = order.at("description").get<std::string>(),
+                          .context = outputs_from(order.at("context"))},
+                         context);
+      const bool ends = !output && (output.error().code == Errc::cancelled ||
+                                    output.error().code == Errc::suspended);
+      if (ends) return std::move(output).error();
+      if (output) {
+        done["output"] = std::move(output).value();
+      } else {
+        done["failed"] = output.error().detail;
+      }
     } catch (const std::exception& e) {
       done["failed"] = e.what();
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -43,40 +42,55 @@ JsonPtr Values::committed(const Key& key) const {
 }
 
 JsonPtr Values::fold(const Key& key, std::vector<Entry> entries) const {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.superstep, a.writer) < std::tie(b.superstep, b.writer);
-  });
+  std::stable_sort(entries.begin(), entries.end(), is_before);
   JsonPtr value = committed(key);
   for (const Entry& entry : entries) value = combined(key.first, key.second, value, entry.value);
   return value;
 }
 
-// Whether `cause` finished before `effect` began in every possible execution order.
-bool Values::led_to(const Origin& cause, const Delivery& effect) const {
-  if (cause.node == effect.node) return cause.occurrence < effect.occurrence;
-  std::vector<Origin> next = effect.from;
-  if (effect.occurrence > 1) next.push_back({effect.node, effect.occurrence - 1});
-  std::set<Origin> seen;
+// What finished before the delivery began in every possible execution order. That of the same node
+// before it is part of it, so a loop only looks at what is new since its last turn.
+std::shared_ptr<const Values::Past> Values::past_of(const Delivery& delivery) const {
+  std::shared_ptr<const Past> before;
+  {
+    const std::scoped_lock lock(pasts_mutex_);
+    if (const auto known = pasts_.find(delivery.node); known != pasts_.end())
+      before = known->second;
+  }
+  std::vector<Origin> next = delivery.from;
+  next.push_back({delivery.node, delivery.occurrence - 1});
+  const bool has_all = before && std::all_of(next.begin(), next.end(), [&](const Origin& one) {
+                         return one.node == from_outside || belongs_to(*before, one);
+                       });
+  if (has_all) return before;
+  auto past = before ? std::make_shared<Past>(*before) : std::make_shared<Past>();
   while (!next.empty()) {
     const Origin origin = next.back();
     next.pop_back();
-    if (origin.node == cause.node && origin.occurrence >= cause.occurrence) return true;
-    const auto found = causes_.find(origin);
-    if (found == causes_.end() || !seen.insert(origin).second) continue;
-    next.insert(next.end(), found->second.begin(), found->second.end());
-    if (origin.occurrence > 1) next.push_back({origin.node, origin.occurrence - 1});
+    for (int& known = (*past)[origin.node]; known < origin.occurrence;) {
+      const auto found = causes_.find({origin.node, ++known});
+      if (found == causes_.end()) continue;
+      next.insert(next.end(), found->second.begin(), found->second.end());
+    }
   }
-  return false;
+  const std::scoped_lock lock(pasts_mutex_);
+  pasts_[delivery.node] = past;
+  return past;
 }
 
 JsonPtr Values::read_eager(const Delivery& reader, const Key& key) const {
   const std::shared_lock lock(mutex_);
+  const auto found = written_.find(key);
+  if (found == written_.end()) return fold(key, {});
+  const auto past = past_of(reader);
+  const bool all = reducer(key.first, key.second) != nullptr;  // Else the newest takes their place.
   std::vector<Entry> visible;
-  if (const auto found = written_.find(key); found != written_.end()) {
-    for (const Entry& entry : found->second.entries) {
-      if (entry.writer.node == reader.node || led_to(entry.writer, reader)) {
-        visible.push_back(entry);
-      }
+  for (const Entry& entry : found->second.entries) {
+    if (!belongs_to(*past, entry.writer)) continue;
+    if (!all && !visible.empty()) {
+      if (!is_before(entry, visible.front())) visible.front() = entry;
+    } else {
+      visible.push_back(entry);
     }
   }
   return fold(key, std::move(visible));
@@ -146,9 +160,10 @@ Result<void> Values::check_writers(const Key& key, const Delivery& writer) const
     }
     return outcome::success();
   }
+  const auto past = past_of(writer);
   for (const Entry& entry : found->second.entries) {
     const bool other = entry.writer.node != writer.node;
-    if (other && !led_to(entry.writer, writer)) return conflict(entry.writer.node);
+    if (other && !belongs_to(*past, entry.writer)) return conflict(entry.writer.node);
   }
   return outcome::success();
 }
@@ -164,6 +179,10 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
     written.entries.push_back({origin, writer.superstep, write.value});
     if (schedule_ == Schedule::supersteps)
       written.of_node[writer.node].written.push_back(write.value);
+  }
+  if (schedule_ == Schedule::eager && writer.occurrence == 1) {
+    const std::scoped_lock own(pasts_mutex_);
+    pasts_.erase(writer.node);
   }
   return outcome::success();
 }

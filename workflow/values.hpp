@@ -6,10 +6,13 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -60,6 +63,9 @@ class Values {
     int superstep = 0;
     JsonPtr value{};
   };
+  static bool is_before(const Entry& a, const Entry& b) {
+    return std::tie(a.superstep, a.writer) < std::tie(b.superstep, b.writer);
+  }
   using Key = std::pair<std::string, std::string>;
   // What a node has written to a key in this superstep, and what it sees there.
   struct Own {
@@ -73,7 +79,13 @@ class Values {
   };
 
   [[nodiscard]] const Reducer* reducer(const std::string& scope, const std::string& key) const;
-  [[nodiscard]] bool led_to(const Origin& cause, const Delivery& effect) const;
+  // By node: up to which occurrence its deliveries belong to it.
+  using Past = std::unordered_map<std::size_t, int>;
+  [[nodiscard]] std::shared_ptr<const Past> past_of(const Delivery& delivery) const;
+  [[nodiscard]] static bool belongs_to(const Past& past, const Origin& origin) {
+    const auto known = past.find(origin.node);
+    return known != past.end() && origin.occurrence <= known->second;
+  }
   [[nodiscard]] Result<void> check_writers(const Key& key, const Delivery& writer) const;
   [[nodiscard]] JsonPtr read_eager(const Delivery& reader, const Key& key) const;
   [[nodiscard]] JsonPtr committed(const Key& key) const;
@@ -86,6 +98,10 @@ class Values {
   // Of this superstep; eager: of the whole run. The folded values are made when somebody reads.
   mutable std::map<Key, Written> written_{};
   std::map<Origin, std::vector<Origin>> causes_{};  // Eager: what led to a delivery.
+  mutable std::mutex pasts_mutex_{};
+  // Eager, under pasts_mutex_: of the delivery at work, and of the last one of a node that has had
+  // several. Others would take a lot of memory, for nothing.
+  mutable std::map<std::size_t, std::shared_ptr<const Past>> pasts_{};
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -2,6 +2,7 @@
 #include "work.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -13,6 +14,7 @@ Work::~Work() {
   {
     std::unique_lock lock(mutex_);
     closing_ = true;
+    jobs_.clear();
     done_.wait(lock, [&] { return running_ == 0; });
   }
   more_.notify_all();
@@ -32,10 +34,15 @@ void Work::add(std::function<void()> job) {
       const std::scoped_lock lock(mutex_);
       ++running_;
     }
-    given_->start([this, job = std::move(job)] {
-      job();
+    const auto run = [this, job = std::make_shared<const std::function<void()>>(std::move(job))] {
+      (*job)();
       ended();
-    });
+    };
+    try {
+      given_->start(run);
+    } catch (...) {
+      run();
+    }
     return;
   }
   const std::scoped_lock lock(mutex_);
@@ -52,9 +59,21 @@ bool Work::has_room() const noexcept { return running_ < most_ + lent_; }
 
 void Work::grow() {
   if (threads_.size() < std::min(most_ + lent_, most_threads)) {
-    threads_.emplace_back([this] { serve(); });
-  } else if (idle_ > 0) {
+    try {
+      threads_.emplace_back([this] { serve(); });
+      return;
+    } catch (const std::system_error&) {  // The system allows no more: those there are have to do.
+    }
+  }
+  if (idle_ > 0) more_.notify_one();
+}
+
+void Work::wake() {
+  if (jobs_.empty() || !has_room()) return;
+  if (idle_ > 0) {
     more_.notify_one();
+  } else {
+    grow();
   }
 }
 
@@ -62,12 +81,7 @@ void Work::lend() {
   if (given_) return;
   const std::scoped_lock lock(mutex_);
   ++lent_;
-  if (jobs_.empty()) return;
-  if (idle_ > 0) {
-    more_.notify_one();
-  } else {
-    grow();
-  }
+  wake();
 }
 
 void Work::take_back() {
@@ -86,6 +100,8 @@ void Work::serve() {
     const std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     ++running_;
+    // Who woke this thread may have counted on it for several jobs.
+    wake();
     lock.unlock();
     job();
     lock.lock();
@@ -117,6 +133,11 @@ void Work::wait() {
   lend();
   {
     std::unique_lock lock(mutex_);
+    if (!given_ && threads_.empty() && !jobs_.empty()) {  // Nobody else ever takes a job.
+      --lent_;
+      lock.unlock();
+      return help();
+    }
     done_.wait(lock, [&] { return news_ > 0 || (running_ == 0 && jobs_.empty()); });
     news_ = 0;
   }

@@ -34,14 +34,15 @@ class Work {
   void lend();
   void take_back();
   // Runs a job, or waits until one has ended if any is running. A job may take long, and the driver
-  // does nothing else meanwhile.
+  // does nothing else meanwhile; handing a job to another thread costs some ten times as much.
   void help();
   // Waits until a job has ended, and lends its place meanwhile.
   void wait();
 
  private:
   void serve();
-  void grow();                                   // The caller holds mutex_, like the next.
+  void grow();                                   // The caller holds mutex_, like the next two.
+  void wake();                                   // Somebody for a job that can begin.
   [[nodiscard]] bool has_room() const noexcept;  // To run one more.
   void ended();
 

@@ -43,6 +43,7 @@ class Worker {
 
  private:
   [[nodiscard]] bool stopped() const {
+    session_.handle_signals();
     return session_.no_more().stop_requested() ||
            session_.run_options().stop_token.stop_requested();
   }

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -289,4 +291,82 @@ TEST_CASE("a budget of money alone is spent when nothing is left but what roundi
   WorkflowRun run(graph, {.run_id = "w", .store = memory(), .budget = dollar.value()});
   CHECK_ERRC(Errc::exhausted, run.run(1));
   CHECK(run.handler_calls() == 10);
+}
+
+namespace {
+
+// One thread, and whoever wants to run what waits for it.
+class Waiting final : public Threads {
+ public:
+  void start(std::function<void()> work) override {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  // Waits for the next, and runs it.
+  void run_one() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const auto work = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+  }
+  // Begins when so many are waiting.
+  void serve(std::size_t first) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return closing_ || waiting_.size() >= first; });
+    }
+    while (!closing_) run_one();
+  }
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::deque<std::function<void()>> waiting_{};
+  std::atomic<bool> closing_{false};
+};
+
+}  // namespace
+
+TEST_CASE("what is only reserved of a budget is not spent: others begin when it is given back",
+          "[workflow][admission]") {
+  const auto pool = std::make_shared<Waiting>();
+  std::atomic<int> ran{0};
+  const auto budget = tokens(100);
+  WorkflowBuilder builder("w");
+  builder
+      .executor("a", stateless([&](const int& n, Context& context) {
+                  auto all = context.reserve({.input_tokens = 100});
+                  REQUIRE_OK(all);
+                  pool->run_one();  // b, for which nothing is left now.
+                  all.value().settle({.input_tokens = 10});
+                  return n;
+                }))
+      .executor("b", stateless([&](const int& n) {
+                  ++ran;
+                  return n;
+                }))
+      .start("a")
+      .start("b");
+  std::thread thread([&] { pool->serve(2); });
+  std::atomic<int> told{0};
+  WorkflowRun run(built(builder),
+                  {.pool = pool, .budget = budget, .on_event = [&](const WorkflowEvent& event) {
+                     if (event.kind == WorkflowEventKind::budget_spent) ++told;
+                   }});
+  const auto done = run.run(1);
+  pool->close();
+  thread.join();
+  REQUIRE_OK(done);
+  CHECK(done.value().outputs.size() == 2);
+  CHECK(ran == 1);
+  CHECK(told == 0);
 }

@@ -179,3 +179,26 @@ TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and n
   refused({{"supersede", {"x"}}}, "\"x\"");
   refused(3, "object");
 }
+
+TEST_CASE("an agent of a team takes and returns what an agent of a task list may",
+          "[workflow][team]") {
+  Team team("team");
+  team.coordinator([](const TeamQuestion& asked, Context&) {
+        if (!asked.failed.empty()) return Json::object();
+        return plan({Json{{"id", "a"}, {"assignee", "plain"}},
+                     Json{{"id", "b"}, {"assignee", "careful"}},
+                     Json{{"id", "c"}, {"assignee", "unable"}}});
+      })
+      .agent("plain", [](const TaskInput& task) { return task.id + "!"; })
+      .agent("careful",
+             [](const TaskInput& task, Context&) -> Result<std::string> { return task.id + "?"; })
+      .agent("unable", [](const TaskInput&) -> Result<int> {
+        return Error{Errc::io, "the disk is full"};
+      });
+  WorkflowRun run(built(team), {.threads = 1});
+  const auto done = run.run("the goal");
+  REQUIRE_OK(done);
+  const Json& told = done.value().value();
+  CHECK(told.at("outputs") == Json{{"a", "a!"}, {"b", "b?"}});
+  CHECK(told.at("failed") == Json{{"c", "the disk is full"}});
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/inspect.hpp"
+#include "asking_graph.hpp"
 #include "kit.hpp"
 
 #include <mutex>
@@ -12,26 +13,14 @@ using Kind = WorkflowEventKind;
 
 namespace {
 
-// plan -> left, right -> both; `right` asks for a score.
-Workflow asking_graph() {
-  return built(
-      WorkflowBuilder("asks")
-          .port<int>("score")
-          .executor("plan", [](const Json& in) { return in.at("topic"); })
-          .executor("left", [](const std::string& topic) { return "left " + topic; })
-          .executor("right",
-                    [](const std::string& topic, Context& context) {
-                      return topic + std::to_string(context.request<int>("score", topic));
-                    })
-          .executor("both", [](const std::vector<std::string>& all) { return all[0] + all[1]; })
-          .start("plan")
-          .fan_out("plan", {"left", "right"})
-          .fan_in({"left", "right"}, "both"));
+Workflow plain_graph() {
+  return asking_graph([](const Json& in) { return in.at("topic"); },
+                      [](const std::string& topic) { return "left " + topic; });
 }
 
 std::shared_ptr<CheckpointStore> finished_store() {
   auto store = memory();
-  WorkflowRun run(asking_graph(), {.run_id = "w", .store = store});
+  WorkflowRun run(plain_graph(), {.run_id = "w", .store = store});
   CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
   REQUIRE_OK(run.answer("right/1/score/1", 4));
   REQUIRE_OK(run.resume());
@@ -52,7 +41,7 @@ std::vector<std::string> kinds(const std::vector<WorkflowEvent>& events) {
 TEST_CASE("what happened in a run is read from its store, from any record on, in any process",
           "[workflow][inspect]") {
   const auto store = finished_store();
-  const WorkflowRun later(asking_graph(), {.run_id = "w", .store = store});
+  const WorkflowRun later(plain_graph(), {.run_id = "w", .store = store});
   const auto all = later.events();
   REQUIRE_OK(all);
   CHECK(kinds(all.value()) ==
@@ -69,7 +58,7 @@ TEST_CASE("what happened in a run is read from its store, from any record on, in
   REQUIRE(all.value()[3].checkpoint.has_value());
   CHECK(all.value()[3].checkpoint->label == "triage/superstep_ended/1");
   CHECK(all.value()[8].value == 4);
-  CHECK_ERRC(Errc::not_found, WorkflowRun(asking_graph()).events());
+  CHECK_ERRC(Errc::not_found, WorkflowRun(plain_graph()).events());
 }
 
 TEST_CASE("a run that is watched tells what it does as it does it", "[workflow][inspect]") {
@@ -80,7 +69,7 @@ TEST_CASE("a run that is watched tells what it does as it does it", "[workflow][
     seen.push_back(event);
   };
   const auto store = memory();
-  WorkflowRun run(asking_graph(), {.run_id = "w", .store = store, .threads = 1, .on_event = watch});
+  WorkflowRun run(plain_graph(), {.run_id = "w", .store = store, .threads = 1, .on_event = watch});
   CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
   const auto first = kinds(seen);
   CHECK(std::count(first.begin(), first.end(), "executor_started right") == 1);
@@ -104,7 +93,7 @@ TEST_CASE("a checkpoint is looked at without the program that made it", "[workfl
   CHECK(now.value().deliveries.size() == 4);
   CHECK(now.value().pending.empty());
   CHECK(now.value().answers.at("right/1/score/1") == 4);
-  const WorkflowRun run(asking_graph(), {.run_id = "w", .store = store});
+  const WorkflowRun run(plain_graph(), {.run_id = "w", .store = store});
   const auto checkpoints = run.checkpoints();
   REQUIRE_OK(checkpoints);
   const auto first = inspect(*store, to_string(checkpoints.value()[1].id));
@@ -119,11 +108,11 @@ TEST_CASE("branches are shown under their parents, with what became of each exec
           "[workflow][inspect]") {
   const auto store = finished_store();
   const std::string at = to_string([&] {
-    const auto all = WorkflowRun(asking_graph(), {.run_id = "w", .store = store}).checkpoints();
+    const auto all = WorkflowRun(plain_graph(), {.run_id = "w", .store = store}).checkpoints();
     REQUIRE_OK(all);
     return all.value().back().id;
   }());
-  WorkflowRun branch(asking_graph(), {.run_id = "branch", .store = store});
+  WorkflowRun branch(plain_graph(), {.run_id = "branch", .store = store});
   REQUIRE_OK(
       branch.fork(at, {.label = "what if", .outputs = {{"left", "right "}}, .author = "ann"}));
   const auto family = branches(*store, "branch");

@@ -179,3 +179,19 @@ TEST_CASE("a resource that is not what it was is an event, and the new one is ha
   CHECK_ERRC(Errc::invalid_argument,
              WorkflowRun(graph, {.resources = {{"x", "", ""}, {"x", "", ""}}}).run(1));
 }
+
+TEST_CASE("a memory with the longest lifetime there is lives", "[workflow][memory]") {
+  WorkflowBuilder builder("w");
+  builder
+      .executor("a", stateless([](const int& n, Context& context) {
+                  context.memory("m").set("x", n, {.time = std::chrono::milliseconds::max()});
+                  return n;
+                }))
+      .executor("b", stateless([](const int&, Context& context) {
+                  return context.memory("m").find("x").has_value();
+                }));
+  WorkflowRun run(built(builder.start("a").edge("a", "b")), {});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == true);
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
+#include "triage/policies/retry.hpp"
 
 #include <atomic>
 #include <vector>
@@ -293,4 +294,32 @@ TEST_CASE("a run that an older version of the library has begun is gone on with"
   CHECK(asking.a == 0);
   REQUIRE_OK(run.start_or_resume(1));
   CHECK_ERRC(Errc::conflict, run.start_or_resume(2));
+}
+
+TEST_CASE("an executor whose policy has given up is tried again when the run goes on",
+          "[workflow][resume]") {
+  std::atomic<int> calls{0};
+  FailurePolicy policy;
+  policy.otherwise(retry({.max_attempts = 2, .delay = Duration::zero()}));
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           if (++calls < 5) throw std::runtime_error("not yet");
+                                           return n;
+                                         }),
+                                         {.policy = policy})
+                               .start("a"));
+  const auto store = memory();
+  const WorkflowRunOptions options{.run_id = "w", .store = store};
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, options).run(1));
+  CHECK(calls == 2);
+  // A policy counts on: one more try each time.
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, options).resume());
+  CHECK(calls == 3);
+  auto keeps = options;
+  keeps.retry_failed = false;
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, keeps).start_or_resume(1));
+  CHECK(calls == 3);
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, options).start_or_resume(1));
+  REQUIRE_OK(WorkflowRun(graph, options).resume());
+  CHECK(calls == 5);
 }

@@ -237,3 +237,28 @@ TEST_CASE("a delivery that fails has written and sent nothing", "[workflow][stat
   REQUIRE(result.value().outputs.size() == 1);
   CHECK(result.value().value() == 0);
 }
+
+TEST_CASE("an eager loop reads what it has written, however often it has gone round",
+          "[workflow][state]") {
+  constexpr int turns = 1'000;
+  std::atomic<int> wrong{0};
+  WorkflowBuilder builder("w", {.schedule = Schedule::eager, .max_supersteps = 10 * turns});
+  builder.executor("start", [](const int& n) { return n; })
+      .executor("reads", stateless([&](const std::vector<int>& in, Context& context) {
+                  if (context.shared().value("last", 0) != in[0]) ++wrong;
+                  context.shared().set("read", in[0]);
+                  return in[0] + 1;
+                }))
+      .executor("writes", stateless([&](const int& n, Context& context) {
+                  if (context.shared().value("read", -1) != n - 1) ++wrong;
+                  context.shared().set("last", n);
+                  return n;
+                }))
+      .start("start")
+      .fan_in({"start", "writes"}, "reads", Join{Join::Kind::any, 1})
+      .edge("reads", "writes", when<int>([](int n) { return n <= turns; }));
+  WorkflowRun run(built(builder), {.threads = 1});
+  REQUIRE_OK(run.run(0));
+  CHECK(run.handler_calls() == 2 * turns + 2);
+  CHECK(wrong == 0);
+}

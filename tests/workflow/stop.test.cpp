@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Paused, aborted or stopped runs: running work ends, nothing more starts.
 #include "kit.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/rollback.hpp"
 #include "triage/workflow/inspect.hpp"
 
 #include <atomic>
@@ -33,6 +35,23 @@ struct Chain {
                                           }))
                                 .start("a")
                                 .chain({"a", "b", "c"}));
+};
+
+// Whoever sleeps by it calls `meanwhile`, and sleeps on unless that has ended the sleep.
+class Meanwhile final : public Clock {
+ public:
+  TimePoint now() override { return TimePoint(Duration(now_)); }
+  WallTime wall_now() override { return WallTime(); }
+  bool sleep_until(TimePoint when, std::stop_token stop) override {
+    if (meanwhile) meanwhile();
+    if (stop.stop_requested()) return false;
+    now_ = when.time_since_epoch().count();
+    return true;
+  }
+  std::function<void()> meanwhile{};
+
+ private:
+  std::atomic<Duration::rep> now_{0};
 };
 
 std::map<std::string, Ran> how_they_ran(const WorkflowRun& run) {
@@ -174,4 +193,116 @@ TEST_CASE("tasks that an abort or a spent budget has kept from beginning are ski
   const auto after = graph.tasks(more);
   REQUIRE_OK(after);
   for (const TaskView& view : after.value()) CHECK(view.status == TaskStatus::completed);
+}
+
+TEST_CASE("a pause or an abort ends a wait before another try, which is made when the run goes on",
+          "[workflow][stop]") {
+  const bool aborts = GENERATE(true, false);
+  const std::size_t threads = GENERATE(1U, 2U);
+  std::atomic<int> tries{0};
+  FailurePolicy policy;
+  policy.otherwise(retry({.max_attempts = 2, .delay = std::chrono::hours(1)}));
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           if (++tries == 1) throw std::runtime_error("not yet");
+                                           return n + 1;
+                                         }),
+                                         {.policy = policy})
+                               .start("a"));
+  const auto clock = std::make_shared<Meanwhile>();
+  const auto store = memory();
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .threads = threads, .clock = clock});
+  clock->meanwhile = [&] { REQUIRE_OK(aborts ? run.abort("enough") : run.pause()); };
+  CHECK_ERRC(Errc::cancelled, run.run(1));
+  CHECK(tries == 1);
+  REQUIRE(run.stopped().value().has_value());
+  CHECK(run.stopped().value()->how == (aborts ? StopKind::aborted : StopKind::paused));
+  CHECK(how_they_ran(run).at("a") == (aborts ? Ran::skipped : Ran::pending));
+  clock->meanwhile = {};
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+  CHECK(tries == 2);
+}
+
+TEST_CASE("an executor that gives up because the run is aborted has not failed",
+          "[workflow][stop]") {
+  WorkflowRun* self = nullptr;
+  std::atomic<int> calls{0};
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("a", stateless([&](const int& n, Context& context) -> Result<int> {
+                            if (++calls > 1) return n;
+                            REQUIRE_OK(self->abort("enough"));
+                            CHECK(context.stop_token().stop_requested());
+                            return Error{Errc::cancelled, "I was told to stop"};
+                          }))
+                .start("a"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  self = &run;
+  CHECK_ERRC(Errc::cancelled, run.run(1));
+  REQUIRE(run.stopped().value().has_value());
+  CHECK(run.stopped().value()->why == "enough");
+  CHECK(how_they_ran(run).at("a") == Ran::skipped);
+  REQUIRE_OK(run.resume());
+  CHECK(calls == 2);
+}
+
+TEST_CASE("a pause is not forgotten when the workflow rolls back at the same time",
+          "[workflow][stop]") {
+  WorkflowRun* self = nullptr;
+  std::atomic<int> calls{0};
+  FailurePolicy policy;
+  policy.otherwise(rollback());
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           if (++calls > 1) return n;
+                                           REQUIRE_OK(self->pause());
+                                           throw std::runtime_error("that went wrong");
+                                         }),
+                                         {.policy = policy, .rollback = RollbackScope::workflow})
+                               .start("a"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  self = &run;
+  CHECK_ERRC(Errc::cancelled, run.run(1));
+  CHECK(calls == 1);
+  REQUIRE(run.stopped().value().has_value());
+  CHECK(run.stopped().value()->how == StopKind::paused);
+  REQUIRE_OK(run.resume());
+  CHECK(calls == 2);
+  CHECK_ERRC(Errc::not_found, run.pause());
+}
+
+TEST_CASE("a budget that is spent is an event, at once and in the store", "[workflow][stop]") {
+  auto budget = Budget::create({.max_tokens = 1});
+  REQUIRE_OK(budget);
+  std::atomic<int> told{0};
+  const auto graph = built(
+      WorkflowBuilder("w")
+          .executor("a", stateless([&](const int& n, Context& context) {
+                      context.reserve({.input_tokens = 1}).value().settle({.input_tokens = 1});
+                      return n;
+                    }))
+          .executor("b", stateless([](const int& n) { return n; }))
+          .start("a")
+          .edge("a", "b"));
+  const auto store = memory();
+  WorkflowRun run(graph, {.run_id = "w",
+                          .store = store,
+                          .budget = budget.value(),
+                          .on_event = [&](const WorkflowEvent& event) {
+                            if (event.kind == WorkflowEventKind::budget_spent) ++told;
+                          }});
+  CHECK_ERRC(Errc::exhausted, run.run(1));
+  CHECK(told == 1);
+  const auto all = events(*store, "w");
+  REQUIRE_OK(all);
+  int stored = 0;
+  for (const WorkflowEvent& event : all.value()) {
+    if (event.kind != WorkflowEventKind::budget_spent) continue;
+    ++stored;
+    CHECK(event.value == Json::array({Json::array({"b", 1})}));
+  }
+  CHECK(stored == 1);
+  CHECK(to_string(WorkflowEventKind::budget_spent) == "budget_spent");
 }

@@ -36,6 +36,9 @@ enum class WorkflowEventKind : std::uint8_t {
   resource_changed,     // (live) With its name, kind, and digest before and now in `value`.
   // (live) With `error`; the run continues, and the next checkpoint includes what is missing.
   checkpoint_save_failed,
+  // Nothing more begins, and what was at work has ended. With what has not begun in `value`:
+  // [[EXECUTOR, OCCURRENCE], …].
+  budget_spent,
 };
 [[nodiscard]] std::string_view to_string(WorkflowEventKind kind) noexcept;
 

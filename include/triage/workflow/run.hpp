@@ -23,7 +23,8 @@ namespace triage::inline v0_1::workflow {
 class Threads {
  public:
   virtual ~Threads() = default;
-  // Calls `work` once, soon, on any thread; on the calling one only after start() has returned.
+  // Calls `work` once, soon, on any thread; on the calling one only after start() has returned. If
+  // it throws, it has not taken `work`, and the run calls it itself.
   virtual void start(std::function<void()> work) = 0;
 };
 

@@ -64,6 +64,35 @@ struct TaskView {
   std::string why{};  // If failed or skipped.
 };
 
+using TaskWork = std::function<Result<Json>(const TaskInput&, Context&)>;
+
+namespace detail {
+
+// `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that converts
+// to JSON, or a Result of one.
+template <class F>
+TaskWork task_work(F work) {
+  return [work = std::move(work)](const TaskInput& task, Context& context) -> Result<Json> {
+    const auto call = [&] {
+      if constexpr (std::is_invocable_v<const F&, const TaskInput&, Context&>) {
+        return work(task, context);
+      } else {
+        return work(task);
+      }
+    };
+    using Returned = std::remove_cvref_t<decltype(call())>;
+    if constexpr (triage::detail::Unwrapped<Returned>::is_result) {
+      Returned done = call();
+      if (!done) return std::move(done).error();
+      return Json(std::move(done).value());
+    } else {
+      return Json(call());
+    }
+  };
+}
+
+}  // namespace detail
+
 // Collects tasks and agents; build() makes a Workflow in which each task is an executor with its
 // id.
 class TaskGraph {
@@ -76,24 +105,7 @@ class TaskGraph {
   template <class F>
   TaskGraph& agent(std::string name, F work, std::size_t capacity = 0) {
     if (capacity > 0) capacities_[name] = capacity;
-    agents_[std::move(name)] = [work = std::move(work)](const TaskInput& task,
-                                                        Context& context) -> Result<Json> {
-      const auto call = [&] {
-        if constexpr (std::is_invocable_v<const F&, const TaskInput&, Context&>) {
-          return work(task, context);
-        } else {
-          return work(task);
-        }
-      };
-      using Returned = std::remove_cvref_t<decltype(call())>;
-      if constexpr (triage::detail::Unwrapped<Returned>::is_result) {
-        Returned done = call();
-        if (!done) return std::move(done).error();
-        return Json(std::move(done).value());
-      } else {
-        return Json(call());
-      }
-    };
+    agents_[std::move(name)] = detail::task_work(std::move(work));
     return *this;
   }
   TaskGraph& task(Task task) {
@@ -119,7 +131,7 @@ class TaskGraph {
   [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
 
  private:
-  using Work = std::function<Result<Json>(const TaskInput&, Context&)>;
+  using Work = TaskWork;
   [[nodiscard]] Result<void> check() const;
   [[nodiscard]] Work worker(const Task& task) const;  // Empty: no agent.
 

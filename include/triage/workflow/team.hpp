@@ -32,13 +32,16 @@ class Team {
  public:
   using Coordinator = std::function<Json(const TeamQuestion&, Context&)>;
   using Synthesis = std::function<Json(const std::vector<TaskOutput>&, Context&)>;
-  using Work = std::function<Json(const TaskInput&, Context&)>;
+  using Work = TaskWork;
 
   explicit Team(std::string id, TeamLimits limits = {}) : id_(std::move(id)), limits_(limits) {}
 
-  // Each agent does one task at a time; several agents work in parallel.
-  Team& agent(std::string name, Work work) {
-    agents_.emplace_back(std::move(name), std::move(work));
+  // `work` as in TaskGraph::agent. Each agent does one task at a time; several agents work in
+  // parallel. An exception or an error fails the task; Errc::cancelled and Errc::suspended end the
+  // run, which goes on with the task.
+  template <class F>
+  Team& agent(std::string name, F work) {
+    agents_.emplace_back(std::move(name), detail::task_work(std::move(work)));
     return *this;
   }
   Team& coordinator(Coordinator plan) {
