@@ -2,6 +2,7 @@
 #include "triage/stores/encrypted.hpp"
 
 #include "encrypted_sealing.hpp"
+#include "spare_buffers.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -39,6 +40,16 @@ std::string place_of(std::string_view space, std::string_view key) {
   return place;
 }
 
+// The encoded body, in `buffer` unless the record has it already.
+std::string_view body_of(const Record& record, std::string& buffer) {
+  if (const Record::Bytes* const bytes = record.bytes(); bytes != nullptr && *bytes != nullptr) {
+    return **bytes;
+  }
+  buffer.clear();
+  record.encode_body(buffer);
+  return buffer;
+}
+
 class Encrypted final : public EncryptedStore {
  public:
   Encrypted(std::shared_ptr<CheckpointStore> store, EncryptionOptions options)
@@ -47,12 +58,16 @@ class Encrypted final : public EncryptedStore {
 
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
     TRIAGE_TRY(sealed, seal(run.id, records));
-    return inner().start(run, sealed);
+    Result<Lease> lease = inner().start(run, sealed);
+    spare_.give_back(std::move(sealed));
+    return lease;
   }
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override {
     TRIAGE_TRY(sealed, seal(lease.run, records));
-    return inner().append(lease, sealed, status);
+    Result<void> done = inner().append(lease, sealed, status);
+    spare_.give_back(std::move(sealed));
+    return done;
   }
   void append_group(std::span<AppendBatch> batches) override {
     std::vector<std::vector<Record>> sealed(batches.size());
@@ -71,6 +86,7 @@ class Encrypted final : public EncryptedStore {
     }
     inner().append_group(passed);
     for (std::size_t i = 0; i < which.size(); ++i) batches[which[i]].outcome = passed[i].outcome;
+    for (auto& records : sealed) spare_.give_back(std::move(records));
   }
 
   Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
@@ -112,10 +128,9 @@ class Encrypted final : public EncryptedStore {
     TRIAGE_TRY(reading, inner().read(run, range));
     std::vector<Record> opened;
     opened.reserve(reading.records.size());
+    std::string buffer;
     for (const Record& record : reading.records) {
-      std::string sealed;
-      record.encode_body(sealed);
-      auto body = sealer_.open(sealed, place_of(run, record));
+      auto body = sealer_.open(body_of(record, buffer), place_of(run, record));
       if (body) {
         opened.emplace_back(record.seq(), record.kind(), record.time(),
                             std::make_shared<const std::string>(std::move(body).value()));
@@ -172,7 +187,9 @@ class Encrypted final : public EncryptedStore {
   }
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override {
-    return inner().put_if(space, key, expected, sealer_.seal(bytes, place_of(space, key)));
+    std::string sealed;
+    sealer_.seal(bytes, place_of(space, key), sealed);
+    return inner().put_if(space, key, expected, sealed);
   }
 
  private:
@@ -185,9 +202,8 @@ class Encrypted final : public EncryptedStore {
   }
 
   [[nodiscard]] bool is_newest(const Record& record) const {
-    std::string sealed;
-    record.encode_body(sealed);
-    return sealer_.is_newest(sealed);
+    std::string buffer;
+    return sealer_.is_newest(body_of(record, buffer));
   }
 
   // Re-seals the records of a run in `range`, under its lease. False: some are damaged.
@@ -248,12 +264,12 @@ class Encrypted final : public EncryptedStore {
     return outcome::success();
   }
 
-  Result<std::vector<Record>> seal(const RunId& run, std::span<const Record> records) const {
+  Result<std::vector<Record>> seal(const RunId& run, std::span<const Record> records) {
     std::vector<Record> sealed;
     sealed.reserve(records.size());
+    std::string buffer;
     for (const Record& record : records) {
-      std::string body;
-      record.encode_body(body);
+      const std::string_view body = body_of(record, buffer);
       // To the inner store the body is only text.
       if (!fits_in_memory(body)) {
         return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) +
@@ -261,14 +277,15 @@ class Encrypted final : public EncryptedStore {
                                                  "\" is deeper or larger than what can be read "
                                                  "back"};
       }
-      sealed.emplace_back(
-          record.seq(), record.kind(), record.time(),
-          std::make_shared<const std::string>(sealer_.seal(body, place_of(run, record))));
+      const auto box = spare_.take(body.size());
+      sealer_.seal(body, place_of(run, record), *box);
+      sealed.emplace_back(record.seq(), record.kind(), record.time(), Record::Bytes(box));
     }
     return outcome::success(std::move(sealed));
   }
 
   Sealer sealer_;
+  SpareBuffers spare_;
 };
 
 }  // namespace

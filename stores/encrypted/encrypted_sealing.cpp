@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "encrypted_sealing.hpp"
 
+#include "journal/cbor_reader.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
@@ -24,7 +25,11 @@ namespace {
 constexpr std::size_t secret_size = crypto_aead_xchacha20poly1305_ietf_KEYBYTES;
 constexpr std::size_t nonce_size = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES;
 constexpr std::size_t tag_size = crypto_aead_xchacha20poly1305_ietf_ABYTES;
-static_assert(secret_size == 32);
+static_assert(secret_size == 32 && crypto_onetimeauth_KEYBYTES == secret_size);
+
+// Names on disk: see docs/checkpoint_format.md. They never change.
+constexpr std::string_view key_name = "key";
+constexpr std::string_view box_name = "sealed";
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -48,10 +53,37 @@ bool is_name(std::string_view text) {
 
 Error corrupt(std::string text) { return {Errc::corrupt, std::move(text)}; }
 
-// A part of the map, if it is a text.
-const std::string* text_in(const Json& map, const char* name) {
-  const auto found = map.find(name);
-  return found == map.end() ? nullptr : found->get_ptr<const std::string*>();
+void put_text(std::string& out, std::string_view text) {
+  cbor::put_head(out, cbor::text_string, text.size());
+  out.append(text);
+}
+
+bool take_text(std::string_view& rest, std::string_view& text) {
+  std::uint64_t size = 0;
+  if (!cbor::take_head(rest, cbor::text_string, size) || size > rest.size()) return false;
+  text = rest.substr(0, size);
+  rest.remove_prefix(size);
+  return true;
+}
+
+// The parts of what Sealer::seal() gave.
+struct Sealed {
+  std::string_view key{};
+  std::string_view box{};
+};
+
+std::optional<Sealed> parts_of(std::string_view rest) {
+  Sealed parts;
+  std::uint64_t members = 0;
+  std::string_view name;
+  if (!cbor::take_head(rest, cbor::map, members) || members != 2) return std::nullopt;
+  if (!take_text(rest, name) || name != key_name || !take_text(rest, parts.key)) {
+    return std::nullopt;
+  }
+  if (!take_text(rest, name) || name != box_name || !take_text(rest, parts.box) || !rest.empty()) {
+    return std::nullopt;
+  }
+  return parts.box.size() < nonce_size + tag_size ? std::nullopt : std::optional(parts);
 }
 
 }  // namespace
@@ -68,6 +100,8 @@ Result<void> check_store_key(const StoreKey& key) {
 }
 
 Sealer::Sealer(EncryptionOptions options) : id_(options.key.id), find_(std::move(options.find)) {
+  // Without it, the ciphers and hashes do without vector instructions.
+  [[maybe_unused]] const int already = sodium_init();
   keys_[id_] = derived(options.key);
   for (const StoreKey& key : options.older) keys_[key.id] = derived(key);
   sodium_memzero(options.key.secret.data(), options.key.secret.size());
@@ -76,78 +110,91 @@ Sealer::Sealer(EncryptionOptions options) : id_(options.key.id), find_(std::move
 
 Sealer::~Sealer() {
   for (auto& [id, keys] : keys_) {
-    sodium_memzero(keys.sealing.data(), keys.sealing.size());
-    sodium_memzero(keys.nonce.data(), keys.nonce.size());
+    for (std::string* const key : {&keys.sealing, &keys.hash, &keys.nonce}) {
+      sodium_memzero(key->data(), key->size());
+    }
   }
 }
 
 Sealer::Keys Sealer::derived(const StoreKey& key) {
   return {.sealing = keyed_hash(key.secret, "triage store sealing", secret_size),
-          .nonce = keyed_hash(key.secret, "triage store nonce", secret_size)};
+          .hash = keyed_hash(key.secret, "triage store hash", secret_size),
+          .nonce = keyed_hash(key.secret, "triage store nonce of hash", secret_size)};
 }
 
-Result<Sealer::Keys> Sealer::keys_of(const std::string& id) {
+Result<const Sealer::Keys*> Sealer::keys_of(std::string_view id) {
   {
     const std::scoped_lock here(mutex_);
     const auto known = keys_.find(id);
-    if (known != keys_.end()) return known->second;
+    if (known != keys_.end()) return &known->second;
   }
   const Error unknown =
       corrupt("it is encrypted with the key \"" + printable(id) + "\", which is not known here");
   if (!find_ || !is_name(id)) return unknown;
-  const Result<StoreKey> found = find_(id);
-  if (!found || found.value().id != id || !check_store_key(found.value())) return unknown;
+  const std::string name(id);
+  Result<StoreKey> found = find_(name);
+  if (!found || found.value().id != name || !check_store_key(found.value())) return unknown;
   const std::scoped_lock here(mutex_);
-  return keys_.emplace(id, derived(found.value())).first->second;
+  const Keys* const keys = &keys_.emplace(name, derived(found.value())).first->second;
+  sodium_memzero(found.value().secret.data(), found.value().secret.size());
+  return keys;
 }
 
-std::string Sealer::seal(std::string_view bytes, std::string_view place) const {
+// Poly1305 under a key that is kept is a universal hash: two bodies of at most n bytes have the
+// same one with a probability of at most n / 2^107. It never leaves this function, except through a
+// keyed BLAKE2b, which would take longer over the whole body than the cipher.
+std::string Sealer::nonce_of(const Keys& keys, std::string_view bytes, std::string_view place) {
+  std::array<unsigned char, crypto_onetimeauth_BYTES> hash{};
+  crypto_onetimeauth(hash.data(), bytes_of(bytes), bytes.size(), bytes_of(keys.hash));
+  std::string both(place);  // Of fixed size behind it: no other pair gives the same text.
+  both.append(reinterpret_cast<const char*>(hash.data()), hash.size());
+  return keyed_hash(keys.nonce, both, nonce_size);
+}
+
+void Sealer::seal(std::string_view bytes, std::string_view place, std::string& out) const {
   const Keys* keys = nullptr;
   {
     const std::scoped_lock here(mutex_);
     keys = &keys_.at(id_);  // Never removed.
   }
-  // Derived from place and bytes: the same nonce only recurs with the same two.
-  std::string whole(place);
-  whole.push_back('\0');
-  whole.append(bytes);
-  std::string box = keyed_hash(keys->nonce, whole, nonce_size);
-  sodium_memzero(whole.data(), whole.size());
-  box.resize(nonce_size + bytes.size() + tag_size);
+  constexpr std::size_t most_heads = 32;
+  const std::size_t box_size = nonce_size + bytes.size() + tag_size;
+  out.clear();
+  out.reserve(id_.size() + box_size + most_heads);
+  cbor::put_head(out, cbor::map, 2);
+  put_text(out, key_name);
+  put_text(out, id_);
+  put_text(out, box_name);
+  cbor::put_head(out, cbor::text_string, box_size);
+  const std::string nonce = nonce_of(*keys, bytes, place);
+  out.append(nonce);
+  const std::size_t begin = out.size();
+  out.resize(begin + bytes.size() + tag_size);
   unsigned long long size = 0;
-  crypto_aead_xchacha20poly1305_ietf_encrypt(bytes_of(box) + nonce_size, &size, bytes_of(bytes),
+  crypto_aead_xchacha20poly1305_ietf_encrypt(bytes_of(out) + begin, &size, bytes_of(bytes),
                                              bytes.size(), bytes_of(place), place.size(), nullptr,
-                                             bytes_of(box), bytes_of(keys->sealing));
-  std::string out;
-  encode_cbor(Json{{"key", id_}, {"sealed", std::move(box)}}, out);
-  return out;
+                                             bytes_of(nonce), bytes_of(keys->sealing));
 }
 
 bool Sealer::is_newest(std::string_view sealed) const {
-  const Result<Json> map = decode_cbor(sealed);
-  const std::string* const id =
-      map && map.value().is_object() ? text_in(map.value(), "key") : nullptr;
-  return id != nullptr && *id == id_;
+  const std::optional<Sealed> parts = parts_of(sealed);
+  return parts && parts->key == id_;
 }
 
 Result<std::string> Sealer::open(std::string_view sealed, std::string_view place) {
-  const Result<Json> map = decode_cbor(sealed);
-  const bool is_map = map && map.value().is_object() && map.value().size() == 2;
-  const std::string* const id = is_map ? text_in(map.value(), "key") : nullptr;
-  const std::string* const box = is_map ? text_in(map.value(), "sealed") : nullptr;
-  if (id == nullptr || box == nullptr || box->size() < nonce_size + tag_size) {
-    return corrupt("it is not encrypted, although a key is set");
-  }
-  TRIAGE_TRY(keys, keys_of(*id));
-  std::string bytes(box->size() - nonce_size - tag_size, '\0');
+  const std::optional<Sealed> parts = parts_of(sealed);
+  if (!parts) return corrupt("it is not encrypted, although a key is set");
+  TRIAGE_TRY(keys, keys_of(parts->key));
+  const std::string_view box = parts->box;
+  std::string bytes(box.size() - nonce_size - tag_size, '\0');
   unsigned long long size = 0;
-  const int right = crypto_aead_xchacha20poly1305_ietf_decrypt(
-      bytes_of(bytes), &size, nullptr, bytes_of(std::string_view(*box)) + nonce_size,
-      box->size() - nonce_size, bytes_of(place), place.size(), bytes_of(std::string_view(*box)),
-      bytes_of(keys.sealing));
-  if (right == 0) return outcome::success(std::move(bytes));
-  return corrupt("it was changed, or belongs to another place, or the key \"" + *id +
-                 "\" is another one");
+  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
+          bytes_of(bytes), &size, nullptr, bytes_of(box) + nonce_size, box.size() - nonce_size,
+          bytes_of(place), place.size(), bytes_of(box), bytes_of(keys->sealing)) == 0) {
+    return outcome::success(std::move(bytes));
+  }
+  return corrupt("it was changed, or belongs to another place, or the key \"" +
+                 std::string(parts->key) + "\" is another one");
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include "triage/stores/encrypted.hpp"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,9 +24,10 @@ class Sealer {
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
-  // A CBOR map of the key's id and the sealed bytes. `place`: what is authenticated with them. The
-  // same bytes in the same place give the same map.
-  [[nodiscard]] std::string seal(std::string_view bytes, std::string_view place) const;
+  // Sets `out` to a CBOR map of the key's id and the sealed bytes. `place`: what is authenticated
+  // with them. The same bytes in the same place give the same map; nothing random is used, so a
+  // machine that is restored from a snapshot gives nothing away.
+  void seal(std::string_view bytes, std::string_view place, std::string& out) const;
   // Whether it is sealed with the newest key.
   [[nodiscard]] bool is_newest(std::string_view sealed) const;
   // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
@@ -35,15 +37,20 @@ class Sealer {
   // Derived from the key's secret, which is used for nothing else.
   struct Keys {
     std::string sealing{};
-    std::string nonce{};
+    std::string hash{};   // Poly1305, of the bytes.
+    std::string nonce{};  // BLAKE2b, of the place and that hash.
   };
   [[nodiscard]] static Keys derived(const StoreKey& key);
-  [[nodiscard]] Result<Keys> keys_of(const std::string& id);
+  // Points into keys_, from which nothing is removed.
+  [[nodiscard]] Result<const Keys*> keys_of(std::string_view id);
+  // Recurs only with the same bytes in the same place.
+  [[nodiscard]] static std::string nonce_of(const Keys& keys, std::string_view bytes,
+                                            std::string_view place);
 
   const std::string id_;
   const std::function<Result<StoreKey>(const std::string& id)> find_;
   mutable std::mutex mutex_;  // Guards the members below.
-  std::map<std::string, Keys> keys_{};
+  std::map<std::string, Keys, std::less<>> keys_{};
 };
 
 }  // namespace triage::inline v0_1::detail

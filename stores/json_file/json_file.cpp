@@ -51,7 +51,7 @@ Result<void> check_options(const std::string& path, const JsonFileOptions& optio
 Result<void> check_identity(const std::string& path) {
   TRIAGE_TRY(text, read_whole(path));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("triage", "") != "json_file") {
+  if (!json.is_object() || json.value("triage", Json()) != "json_file") {
     return Error{Errc::corrupt, path + " does not say that this is a JSON-file store"};
   }
   const auto found = json.find("format");

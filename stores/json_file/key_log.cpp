@@ -75,12 +75,15 @@ Result<void> KeyLog::take_line(std::string_view line) {
   TRIAGE_TRY(key, bytes_of(json, "key"));
   auto value = bytes_of(json, "value");
   const Place place(std::move(space), std::move(key));
+  const auto former = values_.find(place);
+  if (former != values_.end()) live_bytes_ -= former->second.line_bytes;
   if (!value) {
     values_.erase(place);
     return outcome::success();
   }
-  live_bytes_ += line.size();
-  values_[place] = {std::move(value).value(), json["version"].get<std::uint64_t>()};
+  const std::uint64_t size = line.size() + 1;
+  live_bytes_ += size;
+  values_[place] = {{std::move(value).value(), json["version"].get<std::uint64_t>()}, size};
   return outcome::success();
 }
 
@@ -95,13 +98,12 @@ Result<void> KeyLog::write(const std::string& line) {
 }
 
 Result<void> KeyLog::shrink_if_large() {
-  if (end_ < small_log) return outcome::success();
+  if (end_ < small_log || live_bytes_ * most_waste > end_) return outcome::success();
   std::string text;
-  for (const auto& [place, value] : values_) {
-    const std::string_view bytes = value.bytes;
-    text += line_of(place.first, place.second, value.version, &bytes);
+  for (const auto& [place, kept] : values_) {
+    const std::string_view bytes = kept.value.bytes;
+    text += line_of(place.first, place.second, kept.value.version, &bytes);
   }
-  if (text.size() * most_waste > end_) return outcome::success();
   return replace_whole(folder_ + "/tmp", path(), text, synced_);
 }
 
@@ -112,7 +114,7 @@ Result<std::optional<VersionedValue>> KeyLog::get(std::string_view space, std::s
   TRIAGE_TRYV(refresh());
   const auto found = values_.find(Place(space, key));
   if (found == values_.end()) return outcome::success(std::optional<VersionedValue>());
-  return outcome::success(std::optional<VersionedValue>(found->second));
+  return outcome::success(std::optional<VersionedValue>(found->second.value));
 }
 
 Result<std::uint64_t> KeyLog::put_if(std::string_view space, std::string_view key,
@@ -122,7 +124,7 @@ Result<std::uint64_t> KeyLog::put_if(std::string_view space, std::string_view ke
   if (!locked) return locked.error();
   TRIAGE_TRYV(refresh());
   const auto found = values_.find(Place(space, key));
-  const std::uint64_t stored = found == values_.end() ? 0 : found->second.version;
+  const std::uint64_t stored = found == values_.end() ? 0 : found->second.value.version;
   if (stored != expected) return conflict(key, stored, expected);
   TRIAGE_TRYV(write(line_of(space, key, stored + 1, &bytes)));
   static_cast<void>(shrink_if_large());  // The requested change is already done.
@@ -137,7 +139,8 @@ Result<void> KeyLog::erase_if(std::string_view space, std::string_view key,
   TRIAGE_TRYV(refresh());
   const auto found = values_.find(Place(space, key));
   if (found == values_.end()) return outcome::success();
-  if (found->second.version != expected) return conflict(key, found->second.version, expected);
+  const std::uint64_t stored = found->second.value.version;
+  if (stored != expected) return conflict(key, stored, expected);
   return write(line_of(space, key, expected, nullptr));
 }
 

@@ -47,10 +47,14 @@ class KeyLog {
   const bool synced_;
   const std::chrono::milliseconds timeout_;
   std::mutex mutex_;
-  std::map<Place, VersionedValue> values_{};
-  std::uint64_t file_ = 0;  // Inode of the file read …
-  std::uint64_t end_ = 0;   // … up to this position.
-  std::uint64_t live_bytes_ = 0;
+  struct Kept {
+    VersionedValue value{};
+    std::uint64_t line_bytes = 0;
+  };
+  std::map<Place, Kept> values_{};
+  std::uint64_t file_ = 0;        // Inode of the file read …
+  std::uint64_t end_ = 0;         // … up to this position.
+  std::uint64_t live_bytes_ = 0;  // Of the lines of values_.
 };
 
 }  // namespace triage::inline v0_1::detail

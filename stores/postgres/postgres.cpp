@@ -223,7 +223,9 @@ Result<void> PostgresJournals::read_page(const RunId& run, std::int64_t birth, S
     TRIAGE_TRY(rows, ask(postgres_sql::read, parameters));
     for (int row = 0; row < rows.size(); ++row) take_record(run, rows, row, out);
     if (rows.size() < page) return outcome::success();
-    from = rows.number(rows.size() - 1, 0) + 1;
+    const std::int64_t last = rows.number(rows.size() - 1, 0);
+    if (last >= largest(range.last)) return outcome::success();
+    from = last + 1;
   }
 }
 
@@ -231,7 +233,8 @@ Result<JournalReading> PostgresJournals::read(const RunId& run, SequenceRange ra
   TRIAGE_TRY(facts, facts_of(run));
   JournalReading reading{.info = std::move(facts.info)};
   TRIAGE_TRYV(read_page(run, facts.birth, range, {}, reading));
-  const bool one_answer = static_cast<std::int64_t>(reading.records.size()) < page;
+  const bool one_answer =
+      static_cast<std::int64_t>(reading.records.size() + reading.damaged.size()) < page;
   if (one_answer && !reading.records.empty()) return outcome::success(std::move(reading));
   // Verify that it was not erased meanwhile.
   TRIAGE_TRY(again, facts_of(run));
@@ -364,7 +367,17 @@ Result<std::shared_ptr<PostgresStore>> PostgresStore::on(Connect connect,
                  "the schema \"" + printable(schema) +
                      "\": allowed are a lower-case letter or _, then up to 40 of these and digits"};
   }
-  auto store = std::make_shared<detail::PostgresJournals>(std::move(connect), options);
+  if (!connect) {
+    return Error{Errc::invalid_argument, "there is no function that opens a connection"};
+  }
+  const auto safely = [given = std::move(connect)]() -> pg_conn* {
+    try {
+      return given();
+    } catch (...) {
+      return nullptr;
+    }
+  };
+  auto store = std::make_shared<detail::PostgresJournals>(safely, options);
   TRIAGE_TRYV(store->look());
   return outcome::success(std::shared_ptr<PostgresStore>(std::move(store)));
 }

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -227,11 +229,10 @@ void PostgresJournals::append_group(std::span<AppendBatch> batches) {
   for (bool last_try = false; !which.empty();) {
     std::vector<std::size_t> now;
     std::vector<std::size_t> later;
+    std::set<std::string_view> runs;
     for (const std::size_t i : which) {
-      const bool twice = std::any_of(now.begin(), now.end(), [&](std::size_t j) {
-        return batches[j].lease.run == batches[i].lease.run;
-      });
-      (twice ? later : now).push_back(i);
+      const bool first = runs.insert(batches[i].lease.run).second;
+      (first ? now : later).push_back(i);
     }
     auto doubtful = append_some(batches, now, last_try);
     if (!doubtful) {
@@ -377,7 +378,6 @@ Result<void> PostgresJournals::erase(const RunId& run) {
     return busy;
   }
   TRIAGE_TRYV(write(postgres_sql::erase, PgParameters().text(run).number(facts.birth)));
-  TRIAGE_TRYV(write(postgres_sql::erase_records, PgParameters().number(facts.birth)));
   return erase_keys(reading);
 }
 

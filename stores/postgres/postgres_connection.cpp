@@ -20,6 +20,7 @@ using Point = steady_clock::time_point;
 
 constexpr milliseconds first_pause{5};
 constexpr milliseconds longest_pause{200};
+constexpr std::size_t most_sent = 1'000'000'000;  // A message of 1 GiB ends the connection.
 
 // Oids of the built-in types, which never change.
 constexpr std::uint32_t oid_of_bytea = 17;
@@ -260,6 +261,16 @@ void PgPool::give_back(Connection connection) {
 
 Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* parameters,
                            std::string* state) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; parameters != nullptr && i < parameters->values().size(); ++i) {
+    const auto& value = parameters->values()[i];
+    if (value) bytes += value->size();
+  }
+  if (bytes > most_sent) {
+    return Error{Errc::invalid_argument, std::to_string(bytes) +
+                                             " bytes in one statement; PostgreSQL takes " +
+                                             std::to_string(most_sent)};
+  }
   const Point give_up = steady_clock::now() + timeout_;
   milliseconds pause = first_pause;
   while (true) {

@@ -194,7 +194,11 @@ WITH free AS MATERIALIZED (
   JOIN unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS c(run_id, birth, epoch, owner)
     ON r.run_id = c.run_id
   WHERE r.birth = c.birth AND r.epoch = c.epoch AND r.owner = c.owner AND r.status = 'running'
-  ORDER BY r.started_ms, r.run_id LIMIT $5::bigint FOR UPDATE OF r SKIP LOCKED
+  ORDER BY r.started_ms, r.run_id
+  LIMIT greatest(0, $5::bigint - (
+    SELECT count(*) FROM @runs m WHERE m.status = 'running' AND m.owner = $6::text
+      AND m.word = $7::bigint))
+  FOR UPDATE OF r SKIP LOCKED
 ), taken AS (
   UPDATE @runs r SET epoch = r.epoch + 1, owner = $6::text, word = $7::bigint,
     until_ms = )" TRIAGE_PG_NOW R"( + $8::bigint
@@ -204,10 +208,13 @@ SELECT run_id, birth, epoch FROM taken
 UNION ALL SELECT run_id, birth, epoch FROM @runs
 WHERE status = 'running' AND owner = $6 AND word = $7)";
 
-// Run and birth, of a run that was taken over before.
-inline constexpr const char* erase =
-    "DELETE FROM @runs WHERE run_id = $1::text AND birth = $2::bigint";
-inline constexpr const char* erase_records = "DELETE FROM @records WHERE birth = $1::bigint";
+// Run and birth, of a run that was taken over before: nobody appends to it any more. In one
+// statement, so that nobody who dies in between leaves its records behind.
+inline constexpr const char* erase = R"(
+WITH gone AS (
+  DELETE FROM @runs WHERE run_id = $1::text AND birth = $2::bigint RETURNING birth
+)
+DELETE FROM @records r USING gone WHERE r.birth = gone.birth)";
 
 inline constexpr const char* get =
     "SELECT value, version FROM @keys WHERE space = $1::bytea AND key = $2::bytea";

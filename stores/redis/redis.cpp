@@ -2,6 +2,7 @@
 // Opening, reading and keys of the Redis store.
 #include "triage/stores/redis.hpp"
 
+#include "redis_numbers.hpp"
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
 #include "triage/detail/try.hpp"
@@ -11,9 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
 
 namespace triage::inline v0_1 {
 namespace detail {
@@ -23,22 +21,8 @@ constexpr std::uint64_t format = 1;
 constexpr std::size_t head_of_content = 9;  // Kind and time, before the body.
 constexpr std::size_t page = 1'000;         // Records or runs per answer.
 
-template <class T>
-T number(std::string_view text) {
-  T value{};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 WallTime to_time(std::string_view text) {
   return WallTime(std::chrono::milliseconds(number<std::int64_t>(text)));
-}
-
-std::string random_word() {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(real_random()->next()));
-  return {text.data(), 16};
 }
 
 std::int64_t server_ms(const redisReply& time) {
@@ -46,6 +30,8 @@ std::int64_t server_ms(const redisReply& time) {
   return number<std::int64_t>(text_of(time.element[0])) * 1'000 +
          number<std::int64_t>(text_of(time.element[1])) / 1'000;
 }
+
+Error not_understood() { return {Errc::io, "the Redis server gave an answer of another shape"}; }
 
 bool matches(const RunInfo& info, const RunQuery& query) {
   return (query.agent.empty() || info.agent == query.agent) &&
@@ -88,10 +74,10 @@ void take_entry(const RunId& run, const redisReply& entry, JournalReading& out) 
 
 }  // namespace
 
-RedisJournals::RedisJournals(RedisAddress address, RedisOptions options)
+RedisJournals::RedisJournals(RedisAddress address, Connect connect, RedisOptions options)
     : options_(std::move(options)),
       pid_(::getpid()),
-      connection_(std::move(address), options_.timeout),
+      connection_(std::move(address), std::move(connect), options_.timeout),
       mark_(real_random()->next(), !options_.read_only) {}
 
 RedisJournals::~RedisJournals() {
@@ -130,7 +116,7 @@ Result<RedisJournals::Answer> RedisJournals::run_script(const char* script, cons
   words.insert(words.end(), arguments.begin(), arguments.end());
   TRIAGE_TRY(reply, ask(words));
   if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0) {
-    return Error{Errc::io, "the Redis server gave an answer of another shape"};
+    return not_understood();
   }
   return Answer{text_of(reply->element[0]),
                 reply->elements > 1 ? text_of(reply->element[1]) : std::string()};
@@ -150,7 +136,9 @@ Result<void> RedisJournals::look() {
     }
   }
   const auto policy = setting("maxmemory-policy");
-  const bool evicts = policy && policy.value().starts_with("allkeys");
+  // Under "volatile-…" only what has a time to live goes.
+  const bool evicts = policy && (policy.value().starts_with("allkeys") ||
+                                 (options_.ttl.count() > 0 && policy.value() != "noeviction"));
   if (evicts && !options_.read_only) {
     return Error{Errc::unsupported,
                  "the Redis server may drop journals when it is full "
@@ -232,7 +220,10 @@ Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
                 .updated = to_time(said["updated"]),
                 .last = number<Sequence>(said["last"])};
   const auto status = parse_run_status(said["status"]);
-  facts.info.damaged = !status;
+  facts.has_lease = is_number<std::int64_t>(facts.birth) && is_number<std::uint64_t>(facts.epoch);
+  facts.info.damaged = !status || !facts.has_lease || !is_number<Sequence>(said["last"]) ||
+                       !is_number<std::int64_t>(said["started"]) ||
+                       !is_number<std::int64_t>(said["updated"]);
   facts.info.status = status.value_or(RunStatus::failed);
   TRIAGE_TRY(is_owned, owned(facts));
   facts.info.owned = is_owned;
@@ -274,7 +265,12 @@ Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range
       take_entry(run, *reply->element[i], reading);
     }
     more = reply->elements == page;
-    if (more) from = "(" + text_of(reply->element[page - 1]->element[0]);
+    if (more) {
+      const redisReply& last = *reply->element[page - 1];
+      const auto seq = last.elements > 0 ? number<Sequence>(text_of(last.element[0])) : 0;
+      if (seq == 0 || seq < range.first) return not_understood();
+      from = "(" + text_of(last.element[0]);
+    }
     if (more || pages == 1) continue;
     // Verify that no other run took its place meanwhile.
     TRIAGE_TRY(again, facts_of(run));
@@ -312,56 +308,13 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
   return outcome::success(std::move(found));
 }
 
-Result<std::optional<VersionedValue>> RedisJournals::get(std::string_view space,
-                                                         std::string_view key) {
-  TRIAGE_TRY(reply, ask({"HGET", space_key(space), std::string(key)}));
-  if (reply->type == REDIS_REPLY_NIL) return outcome::success(std::optional<VersionedValue>());
-  const std::string stored = text_of(reply.get());
-  const std::size_t colon = stored.find(':');
-  if (colon == stored.npos || stored.size() < colon + 18) {
-    return Error{Errc::corrupt, "the value of key \"" + printable(key) + "\" is cut off"};
-  }
-  return outcome::success(std::optional<VersionedValue>(
-      VersionedValue{stored.substr(colon + 18), number<std::uint64_t>(stored)}));
-}
-
-Result<std::uint64_t> RedisJournals::put_if(std::string_view space, std::string_view key,
-                                            std::uint64_t expected, std::string_view bytes) {
-  TRIAGE_TRYV(check_space(space));
-  TRIAGE_TRY(answer, run_script(redis_scripts::put, {space_key(space)},
-                                {std::string(key), std::to_string(expected), random_word(),
-                                 std::string(bytes)}));
-  if (answer.word == "ok") return outcome::success(number<std::uint64_t>(answer.more));
-  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " + answer.more +
-                                   ", expected " + std::to_string(expected)};
-}
-
-Result<void> RedisJournals::erase_if(std::string_view space, std::string_view key,
-                                     std::uint64_t expected) {
-  TRIAGE_TRYV(check_space(space));
-  TRIAGE_TRY(answer, run_script(redis_scripts::remove, {space_key(space)},
-                                {std::string(key), std::to_string(expected)}));
-  if (answer.word == "ok") return outcome::success();
-  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " + answer.more +
-                                   ", expected " + std::to_string(expected)};
-}
-
-Result<std::vector<std::string>> RedisJournals::list(std::string_view space,
-                                                     std::string_view prefix) {
-  TRIAGE_TRY(reply, ask({"HKEYS", space_key(space)}));
-  std::vector<std::string> keys;
-  for (std::size_t i = 0; i < reply->elements; ++i) {
-    std::string key = text_of(reply->element[i]);
-    if (key.starts_with(prefix)) keys.push_back(std::move(key));
-  }
-  std::sort(keys.begin(), keys.end());
-  return outcome::success(std::move(keys));
-}
-
 }  // namespace detail
 
-Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
-                                                     const RedisOptions& options) {
+namespace {
+
+Result<std::shared_ptr<RedisStore>> opened(detail::RedisAddress address,
+                                           RedisStore::Connect connect,
+                                           const RedisOptions& options) {
   using std::chrono::milliseconds;
   const auto within = [](milliseconds value, milliseconds least, milliseconds most) {
     return value >= least && value <= most;
@@ -372,12 +325,27 @@ Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
     return Error{Errc::invalid_argument,
                  "allowed are timeout 10 ms to 10 min, lease_timeout 1 s to 1 day, ttl 0 and more"};
   }
-  TRIAGE_TRY(address, detail::parse_redis_url(url));
   RedisOptions own = options;
   if (!address.prefix.empty()) own.prefix = address.prefix;
-  auto store = std::make_shared<detail::RedisJournals>(std::move(address), std::move(own));
+  auto store = std::make_shared<detail::RedisJournals>(std::move(address), std::move(connect),
+                                                       std::move(own));
   TRIAGE_TRYV(store->look());
   return outcome::success(std::shared_ptr<RedisStore>(std::move(store)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
+                                                     const RedisOptions& options) {
+  TRIAGE_TRY(address, detail::parse_redis_url(url));
+  return opened(std::move(address), {}, options);
+}
+
+Result<std::shared_ptr<RedisStore>> RedisStore::on(Connect connect, const RedisOptions& options) {
+  if (!connect) {
+    return Error{Errc::invalid_argument, "there is no function that opens a connection to Redis"};
+  }
+  return opened({}, std::move(connect), options);
 }
 
 }  // namespace triage::inline v0_1

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Starting, owning and appending to runs in the Redis store.
+#include "redis_numbers.hpp"
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
 #include "storage/busy_run.hpp"
 #include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
+
+#include <hiredis/hiredis.h>
 
 #include <algorithm>
 
@@ -26,7 +29,7 @@ std::string content_of(const Record& record) {
 }
 
 Lease lease_of(const RunId& run, const std::string& birth, std::uint64_t epoch) {
-  return {.run = run, .epoch = epoch, .handle = std::stoll(birth)};
+  return {.run = run, .epoch = epoch, .handle = number<std::int64_t>(birth)};
 }
 
 Error fenced(const Lease& lease, const std::string& why) {
@@ -100,7 +103,7 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
   if (!facts || facts.value().owner != mark_.text() || facts.value().epoch != "1" ||
-      !facts.value().info.owned || records.empty() ||
+      !facts.value().info.owned || !facts.value().has_lease || records.empty() ||
       facts.value().info.last != records.back().seq()) {
     return conflict;
   }
@@ -115,6 +118,9 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy = detail::busy_run(run, facts.owner, mark_.text());
   if (facts.info.owned) return busy;
+  if (!facts.has_lease) {
+    return Error{Errc::corrupt, "what the Redis server has about run \"" + run + "\" is damaged"};
+  }
   TRIAGE_TRY(answer, run_script(redis_scripts::acquire, {facts_key(run), log_key(run)},
                                 {facts.birth, facts.epoch, facts.owner, mark_.text(),
                                  std::to_string(real_random()->next()),
@@ -126,7 +132,7 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   if (answer.word != "ok") return busy;  // Another process was faster.
   const std::scoped_lock here(mutex_);
   held_[facts.birth] = {answer.more, facts.info.last};
-  return outcome::success(lease_of(run, facts.birth, std::stoull(answer.more)));
+  return outcome::success(lease_of(run, facts.birth, number<std::uint64_t>(answer.more)));
 }
 
 Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, const Lease& lease,
@@ -225,6 +231,11 @@ Result<void> RedisJournals::erase(const RunId& run) {
   }
   if (answer.word != "ok") return busy;
   TRIAGE_TRYV(ask({"SREM", options_.prefix + "runs", run}));
+  // Whoever started a run of this name meanwhile may have listed it before that.
+  TRIAGE_TRY(there, ask({"EXISTS", facts_key(run)}));
+  if (there->integer != 0) {
+    TRIAGE_TRYV(ask({"SADD", options_.prefix + "runs", run}));
+  }
   return erase_keys(reading);
 }
 

@@ -4,6 +4,7 @@
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <signal.h>
 
@@ -70,6 +71,12 @@ bool refuses_us(const Error& error) {
   return error.detail.starts_with("the Redis server says: ") && !is_starting(error);
 }
 
+timeval as_timeval(std::chrono::milliseconds time) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  return {static_cast<time_t>(seconds.count()),
+          static_cast<suseconds_t>((time - seconds).count() * 1'000)};
+}
+
 // Empty if a "%" is not followed by two hexadecimal digits.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
@@ -116,7 +123,8 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   if (!url.starts_with(scheme)) return refuse("has another scheme");
   url.remove_prefix(scheme.size());
   RedisAddress address;
-  if (const std::size_t at = url.rfind('@'); at != url.npos) {
+  // A prefix may have an "@", too.
+  if (const std::size_t at = url.substr(0, url.find('?')).rfind('@'); at != url.npos) {
     const std::string_view user = url.substr(0, at);
     const std::size_t colon = user.find(':');
     if (colon == user.npos) return refuse("has a user without a password");
@@ -156,37 +164,60 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
 }
 
 Error RedisConnection::lost(std::string_view what) const {
-  return {Errc::io, "Redis at " + printable(address_.host) + ":" + std::to_string(address_.port) +
-                        ": " + printable(what)};
+  const std::string where =
+      open_ ? "" : " at " + printable(address_.host) + ":" + std::to_string(address_.port);
+  return {Errc::io, "Redis" + where + ": " + printable(what)};
+}
+
+// Null: there is none.
+redisContext* RedisConnection::opened() const {
+  if (!open_) {
+    return redisConnectWithTimeout(address_.host.c_str(), address_.port, as_timeval(timeout_));
+  }
+  try {
+    return open_();
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 Result<void> RedisConnection::connect() {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout_);
-  const timeval limit{static_cast<time_t>(seconds.count()),
-                      static_cast<suseconds_t>((timeout_ - seconds).count() * 1'000)};
-  context_.reset(redisConnectWithTimeout(address_.host.c_str(), address_.port, limit));
-  if (!context_) return lost("no memory for a connection");
-  if (context_->err != 0) {
-    const Error error = lost(std::string_view(context_->errstr));
+  context_.reset(opened());
+  if (!context_) return lost("there is no connection");
+  const bool blocks = (context_->flags & REDIS_BLOCK) != 0;
+  if (context_->err != 0 || !blocks) {
+    const Error error = lost(context_->err != 0 ? std::string_view(context_->errstr)
+                                                : "the connection is not a blocking one");
     context_.reset();
     return error;
   }
-  redisSetTimeout(context_.get(), limit);
-  const auto greet = [&](const RedisWords& words) -> Result<void> {
-    auto replies = ask_once({words});
-    const bool greeted = replies && replies.value().front();
-    if (greeted) return outcome::success();
-    context_.reset();
-    return replies ? replies.value().front().error() : replies.error();
+  // hiredis leaves it open to the programs that this one starts.
+  ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
+  redisSetTimeout(context_.get(), as_timeval(timeout_));
+  const Result<void> greeted = open_ ? Result<void>(outcome::success()) : greet();
+  if (!greeted) context_.reset();
+  return greeted;
+}
+
+// Says who we are, and chooses the database.
+Result<void> RedisConnection::greet() {
+  const auto say = [&](const RedisWords& words) -> Result<void> {
+    TRIAGE_TRY(replies, ask_once({words}));
+    if (replies.front()) return outcome::success();
+    Error error = replies.front().error();
+    // A server that does not know the command quotes its words, in a form of its own.
+    const std::size_t words_begin = error.detail.find(", with args");
+    if (words_begin != std::string::npos) error.detail.resize(words_begin);
+    return error;
   };
   if (!address_.password.empty()) {
     RedisWords words{"AUTH"};
     if (!address_.user.empty()) words.push_back(address_.user);
     words.push_back(address_.password);
-    TRIAGE_TRYV(greet(words));
+    TRIAGE_TRYV(say(words));
   }
   if (address_.database != 0) {
-    TRIAGE_TRYV(greet({"SELECT", std::to_string(address_.database)}));
+    TRIAGE_TRYV(say({"SELECT", std::to_string(address_.database)}));
   }
   return outcome::success();
 }
@@ -213,6 +244,7 @@ Result<RedisConnection::Replies> RedisConnection::ask_once(
       return lost(std::string_view(context_->errstr));
     }
     RedisReply reply(static_cast<redisReply*>(answer));
+    if (!reply) return lost("there is no answer");
     if (reply->type == REDIS_REPLY_ERROR) {
       replies.emplace_back(refused(*reply));
     } else {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,8 +38,10 @@ using RedisWords = std::vector<std::string>;
 // Thread-safety: none; the store locks.
 class RedisConnection {
  public:
-  RedisConnection(RedisAddress address, std::chrono::milliseconds timeout)
-      : address_(std::move(address)), timeout_(timeout) {}
+  using Open = std::function<redisContext*()>;
+  // Null `open`: connects to the address, which is not used otherwise.
+  RedisConnection(RedisAddress address, Open open, std::chrono::milliseconds timeout)
+      : address_(std::move(address)), open_(std::move(open)), timeout_(timeout) {}
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -58,11 +61,14 @@ class RedisConnection {
   struct Close {
     void operator()(redisContext* context) const noexcept;
   };
+  [[nodiscard]] redisContext* opened() const;
   [[nodiscard]] Result<void> connect();
+  [[nodiscard]] Result<void> greet();
   [[nodiscard]] Result<Replies> ask_once(const std::vector<RedisWords>& questions);
   [[nodiscard]] Error lost(std::string_view what) const;
 
   const RedisAddress address_;
+  const Open open_;
   const std::chrono::milliseconds timeout_;
   std::unique_ptr<redisContext, Close> context_{};
   bool was_there_ = false;  // A connection has succeeded.

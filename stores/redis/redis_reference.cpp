@@ -59,7 +59,7 @@ Result<ReferenceCheckpoint> checkpoint_in(const std::string& id, const redisRepl
 class RedisReference final : public ReferenceStore {
  public:
   RedisReference(RedisAddress address, std::chrono::milliseconds timeout)
-      : connection_(std::move(address), timeout) {}
+      : connection_(std::move(address), nullptr, timeout) {}
 
   ~RedisReference() override {
     for (const auto& [id, run] : added_) {

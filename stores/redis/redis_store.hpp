@@ -20,7 +20,7 @@ namespace triage::inline v0_1::detail {
 
 class RedisJournals final : public RedisStore, public CompactsRuns {
  public:
-  RedisJournals(RedisAddress address, RedisOptions options);
+  RedisJournals(RedisAddress address, Connect connect, RedisOptions options);
   ~RedisJournals() override;
   // Checks the server and what it stores. Errors: as RedisStore::open().
   [[nodiscard]] Result<void> look();
@@ -53,6 +53,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
     std::string epoch{};
     std::string owner{};
     std::int64_t until_ms = 0;  // By the server's clock.
+    bool has_lease = false;     // Birth and epoch are numbers, as what is not damaged has them.
   };
   struct Answer {
     std::string word{};

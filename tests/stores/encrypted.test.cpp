@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 using namespace triage;
 using namespace triage::test;
@@ -53,6 +54,44 @@ std::string all_files(const std::filesystem::path& folder) {
 Record change(Sequence seq) {
   return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(seq)),
           std::make_shared<const Json>(Json{{"page", seq}})};
+}
+
+std::string from_hex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// What version 0.1 made of record 1 of "run-1" and of a value before bodies were hashed by
+// Poly1305.
+const std::string older_record = from_hex(
+    "a2636b6579636f6e65667365616c6564782f5766eb275f4990174135b7d75c46109ec9076b67be8b8848b9330835ba"
+    "3bb26af634ea561d524f9d1099a2befb6dfb");
+const std::string older_value = from_hex(
+    "a2636b6579636f6e65667365616c6564782f71662f2ad49089f90223a0850da21f8629a5cde8baa0cbbc5a761a"
+    "08d6eabada9270f096714a24b6335c23c942b4b1");
+
+// The same record, as this version encrypts it; computed from docs/checkpoint_format.md in Python.
+const std::string newer_record = from_hex(
+    "a2636b6579636f6e65667365616c6564782f018d2a759b15eb9b68083aea53ee53f9d97b61d996e0196ea4912308ee"
+    "62e050f06b35e41f91af8e7527960846c662");
+
+std::string sealed_body(CheckpointStore& inner, const RunId& run) {
+  std::string body;
+  inner.read(run, {}).value().records.at(0).encode_body(body);
+  return body;
+}
+
+// How many of the run's records are damaged if `body` is what the inner store has of the first.
+std::size_t damaged_with(const std::string& body,
+                         EncryptionOptions options = {.key = key_of("one", 'a')}) {
+  const auto inner = MemoryStore::create();
+  const std::vector<Record> records{
+      {1, RecordKind::state_changed, change(1).time(), std::make_shared<const std::string>(body)}};
+  REQUIRE_OK(inner->start({.id = "run-1"}, records));
+  return encrypted(inner, std::move(options))->read("run-1", {}).value().damaged.size();
 }
 
 }  // namespace
@@ -136,6 +175,146 @@ TEST_CASE("a record that was moved to another place is damaged", "[stores][encry
       {3, RecordKind::state_snapshot, sealed[0].time(), *sealed[0].bytes()}};
   REQUIRE_OK(inner->start({.id = "kind"}, kinds));
   CHECK(store->read("kind", {}).value().damaged.size() == 1);
+}
+
+TEST_CASE("no bit and no byte of a sealed record can be changed", "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  REQUIRE_OK(encrypted(inner)->start({.id = "run-1"}, std::vector<Record>{change(1)}));
+  CHECK(sealed_body(*inner, "run-1") == newer_record);  // The format does not change by accident.
+  for (const std::string& whole : {newer_record, older_record}) {
+    REQUIRE(damaged_with(whole) == 0);
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+      std::string other = whole;
+      other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << bit % 8));
+      INFO("bit " << bit);
+      REQUIRE(damaged_with(other) == 1);
+    }
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      REQUIRE(damaged_with(whole.substr(0, size)) == 1);
+    }
+    REQUIRE(damaged_with(whole + 'x') == 1);
+  }
+}
+
+TEST_CASE("parts of two sealed records do not fit together", "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  const auto store = encrypted(inner);
+  const auto sealed = [&](const RunId& run, Json body) {
+    const std::vector<Record> one{{1, RecordKind::state_changed, change(1).time(),
+                                   std::make_shared<const Json>(std::move(body))}};
+    REQUIRE_OK(store->start({.id = run}, one));
+    return sealed_body(*inner, run);
+  };
+  const std::string mine = sealed("run-1", {{"page", 1}});
+  const std::string other = sealed("run-2", {{"page", 2}});
+  REQUIRE(mine.size() == other.size());
+  // Neither the nonces nor the hidden bytes are the same, and no mixture of both is read.
+  std::size_t same = 0;
+  while (same < mine.size() && mine[same] == other[same]) ++same;
+  CHECK(same < 20);
+  for (std::size_t cut = same + 1; cut < mine.size(); ++cut) {
+    CHECK(damaged_with(mine.substr(0, cut) + other.substr(cut)) == 1);
+  }
+  CHECK(damaged_with(other) == 1);
+}
+
+TEST_CASE("two bodies in one place have different nonces", "[stores][encrypted]") {
+  std::set<std::string> nonces;
+  for (const int page : {1, 2, 3}) {
+    const auto inner = MemoryStore::create();
+    const std::vector<Record> one{{1, RecordKind::state_changed, change(1).time(),
+                                   std::make_shared<const Json>(Json{{"page", page}})}};
+    REQUIRE_OK(encrypted(inner)->start({.id = "run-1"}, one));
+    const std::string body = sealed_body(*inner, "run-1");
+    nonces.insert(body.substr(body.find("sealed") + 8, 24));
+  }
+  CHECK(nonces.size() == 3);
+}
+
+TEST_CASE("equal bodies are sealed differently in every place and under every key",
+          "[stores][encrypted]") {
+  std::set<std::string> tails;  // Without the names and the nonce.
+  std::size_t sealed = 0;
+  const auto add = [&](const std::string& body) {
+    tails.insert(body.substr(body.size() - 7));
+    ++sealed;
+  };
+  for (const char secret : {'a', 'b'}) {
+    for (const RunId& run : {RunId("run-1"), RunId("run-2")}) {
+      for (const int time : {1, 2}) {
+        for (const RecordKind kind : {RecordKind::state_changed, RecordKind::state_snapshot}) {
+          const auto inner = MemoryStore::create();
+          const std::vector<Record> one{{1, kind, WallTime(std::chrono::milliseconds(time)),
+                                         std::make_shared<const Json>(Json{{"page", 1}})}};
+          REQUIRE_OK(encrypted(inner, {.key = key_of("one", secret)})->start({.id = run}, one));
+          add(sealed_body(*inner, run));
+        }
+      }
+    }
+  }
+  CHECK(sealed == 16);
+  CHECK(tails.size() == sealed);
+}
+
+TEST_CASE("what an earlier version encrypted is read, and rotated to a new key",
+          "[stores][encrypted]") {
+  CHECK(damaged_with(older_record) == 0);
+  CHECK(damaged_with(older_record, {.key = key_of("one", 'b')}) == 1);
+  const auto inner = MemoryStore::create();
+  const std::vector<Record> records{{1, RecordKind::state_changed, change(1).time(),
+                                     std::make_shared<const std::string>(older_record)}};
+  const auto lease = inner->start({.id = "run-1"}, records);
+  REQUIRE_OK(lease);
+  REQUIRE_OK(inner->put_if("mine", "k", 0, older_value));
+  CHECK(encrypted(inner)->get("mine", "k").value()->bytes == "a value");
+  const auto body = [](CheckpointStore& store) {
+    return store.read("run-1", {}).value().records.at(0).body().value();
+  };
+  CHECK(body(*encrypted(inner)) == Json{{"page", 1}});
+  REQUIRE_OK(inner->release(lease.value()));
+  const auto both =
+      EncryptedStore::around(inner, {.key = key_of("two", 'b'), .older = {key_of("one", 'a')}})
+          .value();
+  CHECK(both->rotate().value().records == 1);
+  CHECK(body(*encrypted(inner, {.key = key_of("two", 'b')})) == Json{{"page", 1}});
+}
+
+TEST_CASE("empty and large values are encrypted and read back", "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  const auto store = encrypted(inner);
+  for (const std::size_t size : {0U, 1U, 23U, 24U, 255U, 256U, 65'535U, 65'536U, 1'000'000U}) {
+    const std::string key = std::to_string(size);
+    const std::string value(size, 'v');
+    REQUIRE_OK(store->put_if("mine", key, 0, size == 0 ? std::string_view() : value));
+    CHECK(store->get("mine", key).value()->bytes == value);
+    CHECK(inner->get("mine", key).value()->bytes.find("vvvvvvvv") == std::string::npos);
+  }
+}
+
+TEST_CASE("what a store keeps of a sealed record is not written over by later ones",
+          "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();  // Keeps the very bytes that it is given.
+  const auto store = encrypted(inner);
+  const auto large = [](Sequence seq) {
+    return Record(seq, RecordKind::state_changed, change(seq).time(),
+                  std::make_shared<const Json>(
+                      Json{{"page", seq}, {"text", std::string(10'000 + seq, 't')}}));
+  };
+  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{large(1), large(2)}).value();
+  for (Sequence seq = 3; seq <= 20; ++seq) {
+    REQUIRE_OK(store->append(lease, std::vector<Record>{large(seq)}, RunStatus::running));
+    // Refused, so kept by nobody: its memory is used again.
+    const std::vector<Record> other{{seq, RecordKind::state_changed, change(seq).time(),
+                                     std::make_shared<const Json>(large(seq + 1).body().value())}};
+    CHECK_ERRC(Errc::conflict, store->append(lease, other, RunStatus::running));
+  }
+  const auto reading = store->read("run-1", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().damaged.empty());
+  REQUIRE(reading.value().records.size() == 20);
+  for (const Record& record : reading.value().records) {
+    CHECK(record.body().value().at("page") == record.seq());
+  }
 }
 
 TEST_CASE("after a change of the key, old records are read and new ones use the new one",

@@ -2,6 +2,7 @@
 // Guarantees of the JSON-file store only: readable lines, torn ends, segments, power loss.
 #include "triage/stores/json_file.hpp"
 
+#include "json_file/lines.hpp"
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
@@ -59,6 +60,24 @@ TEST_CASE("every line of a journal is JSON that a person can read", "[stores][js
   CHECK(all[1].at("body").at("task") == "fetch");
   CHECK(all[2].at("step").at("action") == "a");
   CHECK(all[5].at("status") == "suspended");
+}
+
+TEST_CASE("an owner that another host took for dead writes nothing more", "[stores][json_file]") {
+  const JsonFiles in;
+  const auto store = in.open();
+  Journal told("run-1");
+  const std::vector<Record> first{started(told)};
+  const auto lease = store->start(run_info("run-1"), first).value();
+  const detail::RunStand theirs{.status = RunStatus::running,
+                                .epoch = lease.epoch + 1,
+                                .owner = "elsewhere/1 4711 99 1",
+                                .last = first.back().seq()};
+  std::ofstream(in.journal("run-1"), std::ios::app) << detail::stand_line("run-1", theirs);
+  const std::string before = in.text();
+  const std::vector<Record> late{step(told, "late")};
+  CHECK_ERRC(Errc::fenced, store->append(lease, late, RunStatus::running));
+  CHECK_ERRC(Errc::fenced, store->renew(lease));
+  CHECK(in.text() == before);
 }
 
 TEST_CASE("a lease in JSON files whose answer got lost does not lock the run for its own process",
@@ -165,6 +184,17 @@ TEST_CASE("a store that is only looked at is left as it is", "[stores][json_file
   CHECK(in.text() == before);
   CHECK_ERRC(Errc::not_found, JsonFileStore::open(in.folder.file("none"), in.options));
   CHECK_FALSE(std::filesystem::exists(in.folder.file("none")));
+}
+
+TEST_CASE("a folder whose mark says something odd is no store", "[stores][json_file]") {
+  const TempFolder folder;
+  for (const std::string mark :
+       {R"({"triage":1})", R"({"triage":null,"format":1})", R"({"triage":["json_file"]})", "[]", "",
+        R"({"triage":"json_file"})", R"({"triage":"json_file","format":-1})"}) {
+    INFO(mark);
+    std::ofstream(folder.file("store.json")) << mark;
+    CHECK_ERRC(Errc::corrupt, JsonFileStore::open(folder.path().string()));
+  }
 }
 
 TEST_CASE("somebody else's folder does not become a store", "[stores][json_file]") {

@@ -108,6 +108,12 @@ void FaultProxy::pass_on(int client) {
     const bool question = waits[0].revents != 0;
     const ssize_t size = ::recv(question ? client : server.file, buffer.data(), buffer.size(), 0);
     if (size <= 0 || cuts(question ? Cut::question : Cut::answer)) return;
+    const std::string answer =
+        question && answer_ ? answer_({buffer.data(), static_cast<std::size_t>(size)}) : "";
+    if (!answer.empty()) {
+      if (!send_all(client, answer.data(), answer.size())) return;
+      continue;
+    }
     if (!send_all(question ? server.file : client, buffer.data(), static_cast<std::size_t>(size))) {
       return;
     }

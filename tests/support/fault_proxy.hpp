@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <thread>
 
 namespace triage::test {
@@ -23,6 +26,10 @@ class FaultProxy {
   enum class Cut : std::uint8_t { question, answer };
   void cut_nth(std::int64_t n, Cut which, bool once = true);
   void heal();
+  // Called with each piece that goes to the server. What it returns is the answer, and the server
+  // hears nothing; empty: it is passed on. Set it before anybody connects.
+  using Answer = std::function<std::string(std::string_view)>;
+  void answer_with(Answer answer) { answer_ = std::move(answer); }
   [[nodiscard]] bool fired() const noexcept { return fired_; }
 
  private:
@@ -38,6 +45,7 @@ class FaultProxy {
   std::atomic<Cut> which_{Cut::answer};
   std::atomic<bool> once_{true};
   std::atomic<bool> fired_{false};
+  Answer answer_{};
   std::thread thread_{};
 };
 

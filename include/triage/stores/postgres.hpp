@@ -48,7 +48,7 @@ class PostgresStore : public CheckpointStore {
       const std::string& url, const PostgresOptions& options = {});
 
   // Opens a blocking libpq connection (PGconn) for the store, which closes it with PQfinish. Null,
-  // or not CONNECTION_OK, is Errc::io. Called from several threads.
+  // an exception, or not CONNECTION_OK is Errc::io. Called from several threads.
   using Connect = std::function<pg_conn*()>;
   [[nodiscard]] static Result<std::shared_ptr<PostgresStore>> on(
       Connect connect, const PostgresOptions& options = {});

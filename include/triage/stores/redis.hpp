@@ -5,9 +5,12 @@
 #include "triage/checkpoint_store.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+
+struct redisContext;
 
 namespace triage::inline v0_1 {
 
@@ -44,6 +47,14 @@ class RedisStore : public CheckpointStore {
   // (no server, a wrong password). After fork(), every member is Errc::unsupported in the child.
   [[nodiscard]] static Result<std::shared_ptr<RedisStore>> open(const std::string& url,
                                                                 const RedisOptions& options = {});
+
+  // Opens a blocking hiredis connection (redisContext) for the store, with its user and database
+  // chosen; the store sets its time limit, marks it close-on-exec and closes it with redisFree.
+  // Null, an exception, or a connection with an error or that does not block is Errc::io. Called
+  // again when the connection breaks, by one thread at a time.
+  using Connect = std::function<redisContext*()>;
+  [[nodiscard]] static Result<std::shared_ptr<RedisStore>> on(Connect connect,
+                                                              const RedisOptions& options = {});
 };
 
 }  // namespace triage::inline v0_1
