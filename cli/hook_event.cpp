@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hook_event.hpp"
 
+#include "triage/detail/json_depth.hpp"
 #include "triage/policies/risk_guard.hpp"
 
 #include <algorithm>
@@ -21,6 +22,10 @@ std::string text_at(const Json& object, const char* key) {
 }  // namespace
 
 Result<HookEvent> hook_event_from(const std::string& text) {
+  if (detail::nested_deeper(text, max_json_depth)) {
+    return Error{Errc::invalid_argument, "standard input is nested deeper than " +
+                                             std::to_string(max_json_depth) + " levels"};
+  }
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) {
     return Error{Errc::invalid_argument, "standard input has no JSON object: is this a hook?"};

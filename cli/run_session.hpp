@@ -51,6 +51,8 @@ class RunSession {
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
   // From now on the first SIGTERM or SIGINT does not end the run but triggers no_more().
   void finish_at_first_stop() const { supervisor_->options().signals->finish_at_first(); }
+  // Makes sure that no_more() knows of every signal sent before.
+  void handle_signals() const { supervisor_->options().signals->handle_pending(); }
   [[nodiscard]] std::stop_token no_more() const {
     return supervisor_->options().signals->no_more();
   }

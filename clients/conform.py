@@ -40,11 +40,21 @@ class Stand:
     """A supervisor for one program: reads every line, and answers with what `reply` returns."""
 
     def __init__(self, path, reply):
-        self.lines, self.wrong, self.reply, self.impatient = [], [], reply, False
+        self.lines, self.wrong, self.reply, self.impatient, self.path, self.serving = [], [], reply, False, path, []
         self.server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.server.bind(path)
         self.server.listen()
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
+        self.accepting.start()
+
+    def finish(self):
+        """Reads what the program has sent before its end."""
+        self.server.setblocking(False)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as last:  # Wakes accept().
+            last.connect(self.path)
+        for thread in [self.accepting, *self.serving]:
+            thread.join(LIMIT)
+        self.server.close()
 
     def accept(self):
         while True:
@@ -52,7 +62,8 @@ class Stand:
                 peer, _ = self.server.accept()
             except OSError:
                 return
-            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
+            self.serving.append(threading.Thread(target=self.serve, args=(peer,), daemon=True))
+            self.serving[-1].start()
 
     def serve(self, peer):
         for line in peer.makefile("rb"):
@@ -174,10 +185,11 @@ def check(command, word):
         environment.pop("TRIAGE_RECOVERY", None)
         try:
             ended = subprocess.run([*command, word], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+            stand.finish()
             wrong = judge(word, stand, ended)
         except subprocess.TimeoutExpired:
             wrong = [f"it did not end within {LIMIT} s"]
-        stand.server.close()
+            stand.server.close()
     print(f"{word}: {'; '.join(wrong) if wrong else 'ok'}")
     return not wrong
 

@@ -85,6 +85,9 @@ Result<void> AttemptIo::start(ChildPlan plan, const std::function<Result<void>(p
   TRIAGE_TRYV(open_streams(plan));
   plan.signals = signals_->before();
   streams_->memory_kills = memory_kills();
+  // If a script has started something and then became this process by exec, that is its child.
+  const Family before_it = family_without({});
+  spared_.insert(before_it.children.begin(), before_it.children.end());
   TRIAGE_TRY(child, Child::fork_gated(plan));
   pid_ = child.pid();
   streams_->out_pipe.write.close();
@@ -174,6 +177,7 @@ void AttemptIo::reap() {
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    spared_.erase(ended);
     if (ended != pid_) continue;
     signals_->end();
     leader_ended_ = true;
@@ -185,8 +189,13 @@ void AttemptIo::reap() {
 
 // The leader's remaining processes get as long to end as it had itself.
 void AttemptIo::end_rest() {
-  const bool late = kill_at_ && clock_->now() >= *kill_at_;
-  all_ended_ = signal_children(late ? SIGKILL : SIGTERM) == 0;
+  killing_ = killing_ || (kill_at_ && clock_->now() >= *kill_at_);
+  Family rest = family_without(spared_);
+  all_ended_ = rest.children.empty();
+  rest.others.insert(rest.others.end(), rest.children.begin(), rest.children.end());
+  for (const pid_t pid : rest.others) {
+    if (killing_ || asked_.insert(pid).second) ::kill(pid, killing_ ? SIGKILL : SIGTERM);
+  }
   if (!all_ended_ && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
 }
 

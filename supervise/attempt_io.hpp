@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -88,6 +89,9 @@ class AttemptIo {
   int interrupts_ = 0;
   int idle_held_ = 0;
   bool all_ended_ = false;
+  bool killing_ = false;      // What remains is no longer asked to end.
+  std::set<pid_t> spared_{};  // Children of this process from before the attempt.
+  std::set<pid_t> asked_{};   // Those sent SIGTERM.
   ChildEnd end_{};
   TimePoint started_{};
   TimePoint active_{};

@@ -64,7 +64,7 @@ struct Launch {
     if (plan.terminal) {
       ::setsid();
       ::ioctl(plan.in, TIOCSCTTY, 0);
-    } else {
+    } else if (plan.own_group) {
       ::setpgid(0, 0);
     }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -153,7 +153,7 @@ Result<Child> Child::fork_gated(const ChildPlan& plan) {
     gate.write.close();  // Otherwise the child would not notice the parent's end.
     launch.run();
   }
-  if (!plan.terminal) ::setpgid(pid, pid);  // Parent and child both try.
+  if (!plan.terminal && plan.own_group) ::setpgid(pid, pid);  // Parent and child both try.
   Child child;
   child.pid_ = pid;
   child.program_ = plan.program;

@@ -24,6 +24,8 @@ struct ChildPlan {
   int inherited = -1;     // Remains open as inherited_as; -1: none.
   int inherited_as = -1;  // See low_number().
   bool terminal = false;  // `in` becomes the controlling terminal of a new session.
+  // False: it stays in ours, so that it may read from a terminal. Ignored if `terminal`.
+  bool own_group = true;
   ChildLimits limits{};
   sigset_t signals{};  // Blocked in the child.
 };
@@ -39,11 +41,11 @@ struct ChildPlan {
 // Move-only. If destroyed before let_go(), the child ends without running anything.
 class Child {
  public:
-  // Forks. The child leads its own group, is killed when this process dies, and waits. Only the
-  // calling thread may end the process. Errors: Errc::io.
+  // Forks. The child leads its own group unless planned otherwise, is killed when this process
+  // dies, and waits. Only the calling thread may end the process. Errors: Errc::io.
   [[nodiscard]] static Result<Child> fork_gated(const ChildPlan& plan);
 
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  // Also of the group.
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  // Also of its own group.
   // Executes the program and returns when that is done. Errors: Errc::io, naming the reason; the
   // child then ends by itself.
   [[nodiscard]] Result<void> let_go();

@@ -61,7 +61,28 @@ std::optional<Stat> stat_of(pid_t pid) {
 std::string boot_id() {
   std::string id = read_file("/proc/sys/kernel/random/boot_id");
   while (!id.empty() && id.back() == '\n') id.pop_back();
-  return id;
+  const auto first = stat_of(1);
+  return id + "/" + std::to_string(first ? first->start : 0);
+}
+
+// Older marks name the boot only.
+bool same_boot(const std::string& one, const std::string& other) {
+  return one.substr(0, one.find('/')) == other.substr(0, other.find('/'));
+}
+bool same_numbers(const std::string& one, const std::string& other) {
+  const bool both = one.find('/') != std::string::npos && other.find('/') != std::string::npos;
+  return both ? one == other : same_boot(one, other);
+}
+
+std::vector<pid_t> children_of(const std::string& process) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
+    std::istringstream pids(read_file(task.path() / "children"));
+    for (pid_t pid = 0; pids >> pid;) found.push_back(pid);
+  }
+  return found;
 }
 
 std::vector<pid_t> all_processes() {
@@ -106,7 +127,7 @@ Left by_environment(pid_t pid, const std::string& token) {
 // Whether it is in the marked group: the leader, or started by it. While the group has members, its
 // number is not reused.
 bool in_group(const Stat& process, const ProcessMark& mark) {
-  return process.group == mark.pid && process.session == mark.session &&
+  return mark.pid > 0 && process.group == mark.pid && process.session == mark.session &&
          process.start >= mark.start;
 }
 
@@ -209,10 +230,12 @@ Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store, const Run
   return outcome::success(std::optional<ProcessMark>());
 }
 
-Result<std::size_t> end_leftovers(const ProcessMark& mark) {
+Result<std::size_t> end_leftovers(const ProcessMark& journaled) {
+  ProcessMark mark = journaled;
+  if (!same_numbers(mark.boot, boot_id())) mark.pid = 0;  // In this container it is another's.
   std::size_t killed = 0;
   // The machine was rebooted, so its processes are gone.
-  if (mark.boot != boot_id()) return outcome::success(killed);
+  if (!same_boot(mark.boot, boot_id())) return outcome::success(killed);
   int looks = 0;
   bool nothing_before = false;
   for (int round = 0; round < most_rounds;) {
@@ -236,14 +259,21 @@ Result<std::size_t> end_leftovers(const ProcessMark& mark) {
                "processes of a former attempt start new ones faster than they can be killed"};
 }
 
-std::size_t signal_children(int signal) {
-  std::size_t children = 0;
-  std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-    std::istringstream pids(read_file(task.path() / "children"));
-    for (pid_t pid = 0; pids >> pid; ++children) ::kill(pid, signal);
+Family family_without(const std::set<pid_t>& spared) {
+  Family family;
+  for (const pid_t pid : children_of("self")) {
+    if (!spared.contains(pid)) family.children.push_back(pid);
   }
-  return children;
+  std::vector<pid_t> parents = family.children;
+  while (!parents.empty()) {
+    const pid_t parent = parents.back();
+    parents.pop_back();
+    for (const pid_t pid : children_of(std::to_string(parent))) {
+      family.others.push_back(pid);
+      parents.push_back(pid);
+    }
+  }
+  return family;
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -24,7 +26,9 @@ struct ProcessMark {
   pid_t pid = 0;  // Also the group's.
   pid_t session = 0;
   std::uint64_t start = 0;  // Clock ticks since the boot. Source: proc(5), field starttime.
-  std::string boot{};       // /proc/sys/kernel/random/boot_id.
+  // /proc/sys/kernel/random/boot_id, a slash, and the start time of process 1: containers have
+  // process numbers of their own, and one that is started again gives out the same ones.
+  std::string boot{};
   // Names the attempt in lineage_variable. The run's id would not do: two stores on a machine may
   // have runs with the same id.
   std::string token{};
@@ -40,13 +44,18 @@ struct ProcessMark {
 [[nodiscard]] Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store,
                                                              const RunId& run);
 
-// Kills what is left of an attempt whose supervisor is gone: the marked group, and every process
-// with the mark's token in its environment. Returns when none is alive, with the number killed.
-// Errors: Errc::io if one cannot be killed.
+// Kills what is left of an attempt whose supervisor is gone: the marked group, unless it was in
+// another container, and every process with the mark's token in its environment. Returns when none
+// is alive, with the number killed. Errors: Errc::io if one cannot be killed.
 [[nodiscard]] Result<std::size_t> end_leftovers(const ProcessMark& mark);
 
-// Sends a signal to this process's direct children and returns their number. Because this process
-// is a subreaper, all descendants become its children when those in between end.
-std::size_t signal_children(int signal);
+// This process's children and, because it is a subreaper and they become its children when those in
+// between end, all other descendants.
+struct Family {
+  std::vector<pid_t> children{};
+  std::vector<pid_t> others{};
+};
+// Without the children in `spared`, and without theirs.
+[[nodiscard]] Family family_without(const std::set<pid_t>& spared);
 
 }  // namespace triage::inline v0_1::supervise

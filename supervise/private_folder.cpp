@@ -64,6 +64,11 @@ Result<PrivateFolder> PrivateFolder::make(const std::string& given) {
   return outcome::success(std::move(made));
 }
 
+bool PrivateFolder::exists() const {
+  std::error_code ignored;
+  return !path_.empty() && std::filesystem::is_directory(path_, ignored);
+}
+
 PrivateFolder::~PrivateFolder() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);

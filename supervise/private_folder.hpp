@@ -25,6 +25,8 @@ class PrivateFolder {
   ~PrivateFolder();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  // Empty: none.
+  // False also if somebody has removed it: folders for temporary files are tidied up.
+  [[nodiscard]] bool exists() const;
 
  private:
   std::string path_{};

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +20,12 @@ namespace {
 
 constexpr int most_waiting = 128;  // Connections not yet accepted.
 constexpr std::uint64_t most_troubles = 3;
+// Connections at the same time: this process needs files for other purposes, too.
+std::size_t most_speakers() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::size_t>(files.rlim_cur / 2) : 0;
+}
+
 // The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
@@ -57,6 +65,9 @@ Result<void> Protocol::open(const std::string& folder) {
 
 void Protocol::accept() {
   FileDescriptor file(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (speakers_.size() >= most_speakers() || (!file && errno == EMFILE)) {
+    loop_.set_events(listener_.get(), 0);  // The next one waits until another has gone.
+  }
   if (!file) return;
   auto speaker = std::make_shared<Speaker>(std::move(file), true);
   speakers_.push_back(speaker);
@@ -98,6 +109,7 @@ void Protocol::forget(const SpeakerPtr& speaker) {
   }
   ended_.notify_all();  // Unblocks its effects, which are then in doubt.
   std::erase(speakers_, SpeakerPtr(speaker));
+  if (listener_) loop_.set_events(listener_.get(), POLLIN);
 }
 
 void Protocol::finish() {
@@ -231,12 +243,16 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
   }
   const auto serve_effect = [this, speaker, key, arguments, id, held] {
     const auto carry_out = [&](const EffectCall& call) -> Json {
-      std::unique_lock lock(mutex_);
-      effects_[key] = {.held = held};
+      {
+        const std::scoped_lock lock(mutex_);
+        effects_[key] = {.held = held};
+      }
+      // Without the lock: if the client does not read, only this thread waits.
       speaker->answer_and_wait(id, {{"ok", true},
                                     {"run", true},
                                     {"generation", call.generation},
                                     {"idempotency_key", call.idempotency_key}});
+      std::unique_lock lock(mutex_);
       ended_.wait(lock, [&] {
         return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
       });
@@ -261,7 +277,22 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
       speaker->answer_and_wait(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
     }
   };
-  threads_.emplace_back(serve_effect);
+  return in_thread(serve_effect);
+}
+
+// Threads that have ended are joined on the way: they keep their stacks until then.
+Result<void> Protocol::in_thread(std::function<void()> work) {
+  threads_.remove_if([](const EffectThread& one) { return one.ended.load(); });
+  EffectThread& added = threads_.emplace_back();
+  try {
+    added.thread = std::jthread([&added, work = std::move(work)] {
+      work();
+      added.ended = true;
+    });
+  } catch (const std::system_error&) {
+    threads_.pop_back();
+    return Error{Errc::io, "the effect cannot be begun: there are too many threads"};
+  }
   return outcome::success();
 }
 

@@ -43,7 +43,7 @@ class Speaker {
   void answer_and_wait(const Json& id, Json answer);
   void send_more();
   [[nodiscard]] bool has_unsent();
-  // More than most_unsent was.
+  // It was sent another answer when more than most_unsent was unread.
   [[nodiscard]] bool reads_nothing();
   // Reads what is there and calls on_line for each whole line. False: the end.
   bool read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line);
@@ -54,6 +54,7 @@ class Speaker {
   std::atomic<bool> gone_{false};
   std::mutex writing_{};
   std::string unsent_{};
+  bool too_many_ = false;
   std::string waiting_{};  // The beginning of a line.
   bool skipping_ = false;  // The line is too long.
 };
@@ -120,6 +121,10 @@ class Protocol {
 
  private:
   using SpeakerPtr = std::shared_ptr<Speaker>;
+  struct EffectThread {
+    std::atomic<bool> ended{false};
+    std::jthread thread{};
+  };
   void accept();
   void serve(const SpeakerPtr& speaker, short events);
   // On the loop's thread.
@@ -130,6 +135,7 @@ class Protocol {
                     bool& later);
   Result<void> take_records(LineRecords&& records);
   Result<void> begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id);
+  Result<void> in_thread(std::function<void()> work);
   void note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments);
   void note_progress(const SpeakerPtr& speaker);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
@@ -159,6 +165,7 @@ class Protocol {
   std::optional<Failure> failure_{};
   bool spoke_ = false;
   std::uint64_t troubles_ = 0;
+  std::list<EffectThread> threads_{};
 
   std::mutex mutex_{};  // Guards the members below.
   std::condition_variable ended_{};
@@ -166,7 +173,6 @@ class Protocol {
   std::map<std::string, RunningEffect> effects_{};
   std::optional<Doubt> doubt_{};
   SpeakerPtr doubter_{};  // Who was told of it.
-  std::list<std::jthread> threads_{};
 };
 
 }  // namespace triage::inline v0_1::supervise

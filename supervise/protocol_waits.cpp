@@ -21,10 +21,10 @@ constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal.
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {
-  constexpr double latest = 253'402'300'799.0;  // The end of the year 9999.
+  constexpr double latest = 9'214'646'400.0;  // 2262: WallTime counts nanoseconds.
   const double value = seconds.is_number() ? seconds.get<double>() : -1.0;
   if (!(value >= 0.0 && value <= latest)) {
-    return wrong_value(what, seconds, "a time: seconds since 1970, up to the year 9999");
+    return wrong_value(what, seconds, "a time: seconds since 1970, up to the year 2262");
   }
   return WallTime(std::chrono::milliseconds(std::llround(value * 1000.0)));
 }

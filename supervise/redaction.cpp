@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t least_known = 8;  // "true" and "basic" are not a variable's secrets.
 
+// A key in base 64 may begin with a slash, too.
+bool is_path(std::string_view value) {
+  constexpr std::string_view base_64 =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+  return value.front() == '/' && (value.find_first_not_of(base_64) != std::string_view::npos ||
+                                  ::access(std::string(value).c_str(), F_OK) == 0);
+}
+
 using Pattern = std::shared_ptr<const re2::RE2>;
 
 Result<Pattern> compile(const std::string& pattern) {
@@ -60,7 +68,7 @@ std::vector<std::string> secrets_of_environment() {
     const std::string_view variable = *one;
     const std::size_t equals = std::min(variable.find('='), variable.size());
     const std::string_view value = variable.substr(std::min(equals + 1, variable.size()));
-    if (value.size() < least_known || value.front() == '/') continue;
+    if (value.size() < least_known || is_path(value)) continue;
     if (common->names_secret(variable.substr(0, equals))) found.emplace_back(value);
   }
   return found;

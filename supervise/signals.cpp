@@ -19,13 +19,21 @@ bool ends_programs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+// By the caller, as nohup(1) does, or a shell for what it starts in the background.
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Signals>> Signals::take() {
   std::shared_ptr<Signals> taken(new Signals());
   sigset_t ours;
   ::sigemptyset(&ours);
-  for (const int signal : passed_on) ::sigaddset(&ours, signal);
+  for (const int signal : passed_on) {
+    if (!is_ignored(signal)) ::sigaddset(&ours, signal);
+  }
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
@@ -55,15 +63,19 @@ void Signals::watch(const std::stop_token& stop) {
     std::array<pollfd, 2> waited{pollfd{events_.get(), POLLIN, 0},
                                  pollfd{wake_.read.get(), POLLIN, 0}};
     if (::poll(waited.data(), waited.size(), -1) < 0) continue;
-    signalfd_siginfo info{};
-    while (::read(events_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      handle(static_cast<int>(info.ssi_signo));
-    }
+    handle_pending();
+  }
+}
+
+void Signals::handle_pending() {
+  const std::scoped_lock lock(mutex_);  // Nobody sees a signal as taken but not yet handled.
+  signalfd_siginfo info{};
+  while (::read(events_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    handle(static_cast<int>(info.ssi_signo));
   }
 }
 
 void Signals::handle(int signal) {
-  const std::scoped_lock lock(mutex_);
   if (finish_first_ && ends_programs(signal) && signal != SIGQUIT) {
     finish_first_ = false;
     no_more_.request_stop();

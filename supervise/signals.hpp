@@ -16,11 +16,11 @@
 
 namespace triage::inline v0_1::supervise {
 
-// Takes over SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGWINCH. While a
-// child runs they go to its group; otherwise those that end a program stop the run. A child that
-// ends after such a signal is not restarted. One object per process, created before any other
-// thread, so that all inherit the mask. Thread-safety: all members may be called from several
-// threads at once.
+// Takes over SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGWINCH, except those
+// that are ignored. While a child runs they go to its group; otherwise those that end a program
+// stop the run. A child that ends after such a signal is not restarted. One object per process,
+// created before any other thread, so that all inherit the mask. Thread-safety: all members may be
+// called from several threads at once.
 class Signals {
  public:
   // Errors: Errc::io.
@@ -33,6 +33,9 @@ class Signals {
   // requests a stop of no_more(), so that no further run begins. The second is handled normally.
   void finish_at_first();
   [[nodiscard]] std::stop_token no_more() const { return no_more_.get_token(); }
+
+  // Handles every signal that was sent before this call; otherwise a thread does so, soon.
+  void handle_pending();
 
   // The signals blocked before, for children.
   [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
@@ -56,7 +59,7 @@ class Signals {
  private:
   Signals() = default;
   void watch(const std::stop_token& stop);
-  void handle(int signal);
+  void handle(int signal);  // Requires mutex_.
 
   sigset_t before_{};
   FileDescriptor events_{};

@@ -20,6 +20,7 @@ void Speaker::answer(const Json& id, Json answer) {
   whole.update(answer);
   {
     const std::scoped_lock lock(writing_);
+    too_many_ = too_many_ || unsent_.size() > most_unsent;  // One answer may be larger by itself.
     unsent_ += show(whole) + "\n";
   }
   send_more();
@@ -55,7 +56,7 @@ bool Speaker::has_unsent() {
 
 bool Speaker::reads_nothing() {
   const std::scoped_lock lock(writing_);
-  return unsent_.size() > most_unsent;
+  return too_many_;
 }
 
 bool Speaker::read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line) {

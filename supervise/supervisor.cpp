@@ -151,7 +151,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                           .clock = options_.clock,
                           .on_step = on_step,
                           .on_trouble = options_.on_trouble});
-  if (folder_.path().empty()) {
+  if (!folder_.exists()) {
     TRIAGE_TRY(made, PrivateFolder::make());
     folder_ = std::move(made);
   }

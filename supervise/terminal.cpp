@@ -15,7 +15,8 @@ Result<std::optional<Terminal>> Terminal::open() {
   Terminal made;
   winsize size{};
   if (::tcgetattr(STDIN_FILENO, &made.before_) != 0) return system_error("the terminal");
-  made.ours_ = FileDescriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  // Where poll(2) reports room there need not be room for all that was pasted.
+  made.ours_ = FileDescriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
   std::array<char, 128> name{};
   if (!made.ours_ || ::grantpt(made.ours()) != 0 || ::unlockpt(made.ours()) != 0 ||
       ::ptsname_r(made.ours(), name.data(), name.size()) != 0) {

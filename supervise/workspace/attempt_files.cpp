@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/workspace/attempt_files.hpp"
 
+#include "supervise/leftovers.hpp"
 #include "triage/detail/try.hpp"
 
 #include <array>
@@ -11,6 +12,7 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr const char* metadata_key = "files";
+constexpr const char* restoring_label = "triage/restoring";
 // Recovery::reason of a branch's first attempt.
 constexpr const char* branch_reason = "forked";
 
@@ -33,8 +35,11 @@ Result<void> AttemptFiles::begin() {
   const Recovery* recovery = attempt_.recovery();
   const bool back = recovery != nullptr && (recovery->action == RecoveryAction::Kind::rollback ||
                                             recovery->reason == branch_reason);
-  if (back) {
-    TRIAGE_TRY(target, located());
+  TRIAGE_TRY(pending, pending_rollback());
+  if (back || !pending.empty()) {
+    // Durable before any file is touched: otherwise, after a kill, state and files would differ.
+    TRIAGE_TRYV(attempt_.checkpoint(restoring_label));
+    TRIAGE_TRY(target, located(back ? recovery->checkpoint_id : pending));
     if (target) {
       TRIAGE_TRY(restored, files_->restore(*target));
       for (const std::string& path : restored.conflicts) {
@@ -69,14 +74,12 @@ Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const 
 
 // The files of the restored checkpoint: its label's, else its newest step's, else those the run
 // began with.
-Result<std::optional<FilesId>> AttemptFiles::located() const {
-  std::string run;  // A branch looks up its origin's names, a rollback its own.
-  if (const Recovery* recovery = attempt_.recovery(); recovery != nullptr) {
-    run = recovery->checkpoint_id.substr(0, recovery->checkpoint_id.rfind('@'));
-    TRIAGE_TRY(label, label_of(recovery->checkpoint_id));
-    if (auto files = files_->named(reference_of(label), run); !label.empty() && files) {
-      return outcome::success(std::move(files));
-    }
+Result<std::optional<FilesId>> AttemptFiles::located(const std::string& checkpoint) const {
+  // A branch looks up its origin's names, a rollback its own.
+  const std::string run = checkpoint.substr(0, checkpoint.rfind('@'));
+  TRIAGE_TRY(label, label_of(checkpoint));
+  if (auto files = files_->named(reference_of(label), run); !label.empty() && files) {
+    return outcome::success(std::move(files));
   }
   const Trajectory steps = attempt_.trajectory();
   for (std::size_t i = steps.size(); i > 0; --i) {
@@ -86,6 +89,25 @@ Result<std::optional<FilesId>> AttemptFiles::located() const {
     if (files.is_string()) return outcome::success(std::optional(files.get<FilesId>()));
   }
   return outcome::success(files_->named("start", run));
+}
+
+// The checkpoint of a rollback after which no program has run: whoever decided on it may have died,
+// or failed, before the files were restored. Empty if there is none.
+Result<std::string> AttemptFiles::pending_rollback() const {
+  if (options_.store == nullptr || attempt_.number() == 1) return outcome::success(std::string());
+  TRIAGE_TRY(reading, options_.store->read(attempt_.run_id(), {}));
+  for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
+    const bool rolled_back = record->kind() == RecordKind::rolled_back;
+    if (!rolled_back && record->kind() != RecordKind::checkpoint_labelled) continue;
+    const auto body = record->body();
+    if (!body || !body.value().is_object()) continue;
+    if (!rolled_back) {
+      if (parse_mark(body.value().value("label", std::string()))) break;  // A program ran.
+    } else if (body.value().contains("to") && body.value()["to"].is_number_unsigned()) {
+      return outcome::success(attempt_.run_id() + "@" + body.value()["to"].dump());
+    }
+  }
+  return outcome::success(std::string());
 }
 
 std::optional<FilesId> AttemptFiles::keep() {

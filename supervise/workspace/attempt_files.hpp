@@ -26,8 +26,8 @@ class AttemptFiles {
   AttemptFiles(Attempt& attempt, Options options)
       : attempt_(attempt), options_(std::move(options)) {}
 
-  // Before the program runs: after a rollback and in a branch, restores the files of the located
-  // checkpoint. Errors: the workspace's; then nothing may run.
+  // Before the program runs: after a rollback, also if no program has run since, and in a branch,
+  // restores the files of the located checkpoint. Errors: the workspace's; then nothing may run.
   [[nodiscard]] Result<void> begin();
   // Call before a step is recorded.
   void note_step(Step& step);
@@ -38,7 +38,8 @@ class AttemptFiles {
 
  private:
   [[nodiscard]] std::optional<FilesId> keep();
-  [[nodiscard]] Result<std::optional<FilesId>> located() const;
+  [[nodiscard]] Result<std::optional<FilesId>> located(const std::string& checkpoint) const;
+  [[nodiscard]] Result<std::string> pending_rollback() const;
   [[nodiscard]] Result<std::string> label_of(const std::string& checkpoint) const;
   void trouble(const std::string& text) const {
     if (options_.on_trouble) options_.on_trouble(text);

@@ -88,6 +88,16 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   return Error{Errc::io, path + " cannot be written"};
 }
 
+// Whether one of its folders is a link by now: what is found there is not the workspace's.
+bool is_behind_link(const std::string& folder, const std::string& path) {
+  for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
+    struct stat found {};
+    if (::lstat((folder + "/" + path.substr(0, end)).c_str(), &found) != 0) return false;
+    if (S_ISLNK(found.st_mode)) return true;
+  }
+  return false;
+}
+
 Result<std::string> copy_beside(const std::string& path) {
   std::error_code problem;
   std::string beside = path + ".triage-conflict";
@@ -183,8 +193,7 @@ Result<std::vector<std::string>> Workspace::paths_of(
   return outcome::success(split(printed));
 }
 
-// Paths that differ from the index, separated by null bytes.
-Result<std::string> Workspace::wanted_paths() {
+Result<Workspace::Changes> Workspace::changes() {
   std::vector<std::string> arguments{"ls-files",  "-z",
                                      "--others",  "--modified",
                                      "--deleted", "--exclude-per-directory=.gitignore"};
@@ -192,9 +201,13 @@ Result<std::string> Workspace::wanted_paths() {
   std::error_code ignored;
   if (fs::is_regular_file(own, ignored)) arguments.push_back("--exclude-from=" + own);
   TRIAGE_TRY(paths, paths_of(arguments));
-  std::string wanted;
+  Changes found_paths;
   for (const std::string& path : paths) {
     if (path.back() == '/' || left_out(path)) continue;  // A nested repository.
+    if (is_behind_link(options_.folder, path)) {
+      found_paths.hidden += path + '\0';
+      continue;
+    }
     struct stat found {};
     const bool there = ::lstat((options_.folder + "/" + path).c_str(), &found) == 0;
     if (there && !S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode)) continue;
@@ -202,9 +215,9 @@ Result<std::string> Workspace::wanted_paths() {
       too_large_.insert(path);
       continue;
     }
-    wanted += path + '\0';
+    found_paths.paths += path + '\0';
   }
-  return outcome::success(std::move(wanted));
+  return outcome::success(std::move(found_paths));
 }
 
 // Permissions that git does not restore, as JSON.
@@ -224,11 +237,15 @@ Result<void> Workspace::keep_modes(std::string& message) const {
 }
 
 Result<FilesId> Workspace::keep() {
-  TRIAGE_TRY(wanted, wanted_paths());
-  if (!wanted.empty()) {
+  TRIAGE_TRY(wanted, changes());
+  if (!wanted.hidden.empty()) {
+    const std::vector<std::string> words{"update-index", "-z", "--force-remove", "--stdin"};
+    TRIAGE_TRYV(run_git(git_, words, wanted.hidden));
+  }
+  if (!wanted.paths.empty()) {
     const std::vector<std::string> words{"update-index", "-z",        "--add",
                                          "--remove",     "--replace", "--stdin"};
-    TRIAGE_TRYV(run_git(git_, words, wanted));
+    TRIAGE_TRYV(run_git(git_, words, wanted.paths));
   }
   TRIAGE_TRY(printed, git("write-tree"));
   const std::string tree = without_end(printed);
@@ -269,6 +286,7 @@ Result<void> Workspace::put_aside(const FilesId& before, const FilesId& now, con
     if (!lost.contains(path)) continue;
     const std::string whole = options_.folder + "/" + path;
     std::error_code problem;
+    if (is_behind_link(options_.folder, path)) continue;            // That is another file.
     if (!fs::exists(fs::symlink_status(whole, problem))) continue;  // It was deleted.
     TRIAGE_TRY(beside, copy_beside(whole));
     restored.conflicts.push_back(beside);

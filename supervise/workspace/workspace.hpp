@@ -76,7 +76,11 @@ class Workspace {
   [[nodiscard]] Result<std::vector<std::string>> paths(const Words&... words) const {
     return paths_of({std::string(words)...});
   }
-  Result<std::string> wanted_paths();
+  struct Changes {
+    std::string paths{};   // That differ from the index, separated by null bytes.
+    std::string hidden{};  // Gone, because a link has taken a folder's place: git refuses those.
+  };
+  Result<Changes> changes();
   Result<void> put_aside(const FilesId& before, const FilesId& now, const FilesId& target,
                          Restored& restored) const;
   Result<void> bring_back(const FilesId& files);

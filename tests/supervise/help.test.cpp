@@ -244,6 +244,26 @@ TEST_CASE("every command that knows --json tells its errors as JSON, too", "[hel
   }
 }
 
+// Newer versions of CLI11 refuse any other: no command would start at all.
+TEST_CASE("every argument without a dash has a name of one word in capitals", "[help]") {
+  std::size_t seen = 0;
+  for (const std::string& command : all_commands()) {
+    const std::string help = help_of(command);
+    const std::size_t at = help.find("Positionals:\n");
+    if (at == std::string::npos) continue;
+    std::istringstream lines(help.substr(at + 13));
+    for (std::string line; std::getline(lines, line) && !line.empty();) {
+      if (line.starts_with("   ")) continue;  // Says more about the one before.
+      INFO(command << ": " << line);
+      const std::string name = line.substr(2, line.find(' ', 2) - 2);
+      CHECK(name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string::npos);
+      CHECK_FALSE(name.empty());
+      ++seen;
+    }
+  }
+  CHECK(seen > 20);
+}
+
 TEST_CASE("manual pages and completions are well-formed, and have every command and option",
           "[help]") {
   const TempFolder folder;

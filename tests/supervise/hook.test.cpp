@@ -107,6 +107,14 @@ TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook
   }
 }
 
+TEST_CASE("a call that is nested too deep for a hook is a failure of triage", "[hook]") {
+  const Workshop shop;
+  const std::string deep = R"({"hook_event_name": "PreToolUse", "tool_name": "x", "tool_input": )" +
+                           std::string(300'000, '[') + std::string(300'000, ']') + "}";
+  CHECK(hook(shop, deep).status == 0);
+  CHECK(hook(shop, deep, "--on-error block").status == 2);
+}
+
 TEST_CASE("wrong arguments of a hook do not mean that a call is blocked", "[hook]") {
   const Workshop shop;
   CHECK(hook(shop, call("Read", "x"), "--onerror block").status == 1);

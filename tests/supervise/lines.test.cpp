@@ -38,8 +38,6 @@ for i in range(50_000):
 print("all answered")
 )";
 
-bool has_python() { return run_program({"/bin/sh", "-c", "command -v python3"}).status == 0; }
-
 Journal journal_of(const Workshop& shop, const std::string& run) {
   const auto store = SqliteStore::open(shop.store(), {.read_only = true}).value();
   return Journal::fold(store->read(run, {}).value()).value();

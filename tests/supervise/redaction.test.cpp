@@ -167,9 +167,12 @@ TEST_CASE("a secret whose beginning is lost with its line is lost, too", "[redac
 TEST_CASE("only secrets of the environment are known by their values", "[redaction]") {
   const Variable secret("SOME_PASSWORD", plain);
   const Variable path("SSH_AUTH", "/tmp/ssh-x/agent.1");
+  const std::string in_base_64 = "/kH8xTQ0aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY";
+  const Variable slash("SOME_SECRET_KEY", in_base_64);
   const Variable brief("BASIC_AUTH", "true");
   const auto known = secrets_of_environment();
   CHECK(std::count(known.begin(), known.end(), plain) == 1);
+  CHECK(std::count(known.begin(), known.end(), in_base_64) == 1);
   CHECK(std::count(known.begin(), known.end(), "/tmp/ssh-x/agent.1") == 0);
   CHECK(std::count(known.begin(), known.end(), "true") == 0);
 }

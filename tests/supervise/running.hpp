@@ -20,6 +20,13 @@
 
 namespace triage::test {
 
+// Warns if it is not there: a test that needs it then tests nothing.
+inline bool has_python() {
+  if (run_program({"/bin/sh", "-c", "command -v python3"}).status == 0) return true;
+  WARN("python3 is not installed");
+  return false;
+}
+
 // Whether the process runs; false for a zombie.
 inline bool lives(const std::string& pid) {
   const std::string stat = read_text("/proc/" + pid + "/stat");

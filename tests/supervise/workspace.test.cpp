@@ -97,6 +97,29 @@ TEST_CASE("files come back with their bytes, permissions, links and absences", "
   CHECK(files.keep().value() == then);
 }
 
+TEST_CASE("a folder that became a link comes back, and what the link leads to is left alone",
+          "[workspace]") {
+  const Room room;
+  const TempFolder elsewhere;
+  std::ofstream(elsewhere.file("f")) << "theirs";
+  room.write("d/f", "ours");
+  Workspace files = room.open();
+  const FilesId then = files.keep().value();
+  fs::remove_all(room.at("d"));
+  fs::create_symlink(elsewhere.path(), room.at("d"));
+  SECTION("as the program left it") { REQUIRE(files.keep()); }
+  SECTION("by somebody else") {}
+  SECTION("where the link itself is not kept") {
+    room.write(".gitignore", "d\n");
+    REQUIRE(files.keep());
+  }
+  REQUIRE(files.restore(then));
+  CHECK_FALSE(fs::is_symlink(room.at("d")));
+  CHECK(room.read("d/f") == "ours");
+  CHECK(read_text(elsewhere.file("f")) == "theirs");
+  CHECK(std::distance(fs::directory_iterator(elsewhere.path()), {}) == 1);
+}
+
 TEST_CASE("no attribute and no configuration changes a byte", "[workspace]") {
   const Room room;
   room.write(".gitattributes",
@@ -323,4 +346,32 @@ TEST_CASE("what keeping 10,000 files takes of which 100 have changed", "[.figure
   }
   std::sort(beyond.begin(), beyond.end());
   std::printf("beyond git status: median %.1f ms\n", beyond[beyond.size() / 2]);
+}
+
+TEST_CASE("a rollback whose supervisor is killed before it restores the files is made up for",
+          "[workspace]") {
+  const Workshop shop;
+  fs::create_directories(shop.file("tree"));
+  fs::create_directories(shop.file("bin"));
+  std::ofstream(shop.file("p.json"))
+      << R"({"default": {"strategy": "rollback", "latest": true, "or_start": true}})";
+  // Kills its caller when that begins to restore.
+  shop.script("bin/git",
+              "case \"$*\" in *cat-file*) [ -e $W/armed ] && rm $W/armed && kill -KILL $PPID ;; "
+              "esac\nPATH=${PATH#*:} exec git \"$@\"");
+  const std::string program =
+      shop.script("a", "[ $TRIAGE_ATTEMPT = 1 ] || exec cat $W/tree/f\necho good > $W/tree/f\n" +
+                           std::string(TRIAGE_COMMAND) +
+                           " checkpoint label here\necho bad > $W/tree/f\n: > $W/armed\n"
+                           "echo HTTP 503 >&2\nexit 1");
+  std::vector<std::string> line{"/bin/sh", "-c", "PATH=" + shop.file("bin") + ":$PATH exec \"$@\"",
+                                "sh"};
+  const auto run = shop.run_line(
+      {"--run", "r", "--workspace", shop.file("tree"), "--policy", shop.file("p.json")}, {program});
+  line.insert(line.end(), run.begin(), run.end());
+  CHECK(run_program(line).status == 128 + SIGKILL);
+  CHECK(read_text(shop.file("tree/f")) == "bad\n");
+  const Printed resumed = shop.triage({"resume", "r"});
+  INFO(resumed.error);
+  CHECK(resumed.out == "good\n");
 }

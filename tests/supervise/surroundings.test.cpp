@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What `triage run` inherits from its caller, and what it leaves alone.
+#include "supervise/running.hpp"
+
+#include "supervise/leftovers.hpp"
+#include "support/catch.hpp"
+
+using namespace triage;
+using namespace triage::test;
+using triage::supervise::end_leftovers;
+using triage::supervise::mark_of;
+
+namespace {
+
+// The caller ignores this signal, as it is inherited by what it executes.
+std::vector<std::string> ignoring(const std::string& signal, const std::vector<std::string>& line) {
+  std::vector<std::string> all{"/usr/bin/env", "--ignore-signal=" + signal};
+  all.insert(all.end(), line.begin(), line.end());
+  return all;
+}
+
+std::string line_in(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("a caller that ignores the ends of children learns how the program ended",
+          "[surroundings]") {
+  const Workshop shop;
+  CHECK(run_program(ignoring("CHLD", shop.run_line({"--quiet", "--max-attempts", "1"},
+                                                   {shop.script("a", "exit 3")})))
+            .status == 3);
+  // The same for an effect, which a service's wrapper may start in the same way.
+  const std::string program = shop.script("b", std::string("env --ignore-signal=CHLD ") +
+                                                   TRIAGE_COMMAND + " effect k -- sh -c 'exit 4'");
+  CHECK(shop.run({"--quiet", "--max-attempts", "1"}, {program}).status == 4);
+}
+
+TEST_CASE("a run under nohup goes on when the terminal is closed", "[surroundings]") {
+  const Workshop shop;
+  REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);
+  const std::string program =
+      shop.script("a",
+                  "[ $TRIAGE_ATTEMPT = 2 ] && exit 0\n"
+                  "echo ready > $W/told\nread go < $W/go\necho HTTP 503 >&2\nexit 1");
+  Beside run(ignoring("HUP", shop.run_line({}, {program})));
+  REQUIRE(shop.next_word() == "ready");
+  run.signal(SIGHUP);
+  std::ofstream(shop.file("go")) << "go\n";
+  CHECK(run.wait() == 0);  // A run that was stopped would not have begun a second attempt.
+}
+
+TEST_CASE("what a script has started before it became triage is not ended", "[surroundings]") {
+  const Workshop shop;
+  const std::string entry =
+      shop.script("entry", std::string("sleep 1000 & echo $! > $W/server\nexec ") + TRIAGE_COMMAND +
+                               " run --store $W/runs.db -- sh -c 'setsid sleep 1000 &'");
+  CHECK(run_program({entry}).status == 0);
+  const std::string server = line_in(shop.file("server"));
+  CHECK(lives(server));
+  ::kill(std::stoi(server), SIGKILL);
+  CHECK(end_orphans() == 0);  // The program's own one has ended.
+}
+
+TEST_CASE("whoever is left by the program is asked to end, however deep", "[surroundings]") {
+  const Workshop shop;
+  const std::string deep = shop.script("deep",
+                                       "trap 'echo asked > $W/asked; exit 0' TERM\n: > $W/there\n"
+                                       "while :; do sleep 0.02; done");
+  const std::string deaf =
+      shop.script("deaf", "trap '' TERM\nenv --default-signal=TERM " + deep + " &\nwait");
+  const std::string program =
+      shop.script("a", "setsid " + deaf + " &\nuntil [ -e $W/there ]; do sleep 0.02; done");
+  CHECK(shop.run({"--kill-after", "1s"}, {program}).status == 0);
+  CHECK(line_in(shop.file("asked")) == "asked");
+}
+
+TEST_CASE("processes that replace each other for ever do not outlive the attempt",
+          "[surroundings]") {
+  const Workshop shop;
+  // Each ignores SIGTERM, and starts the next one when its own parent has been killed.
+  const std::string heir = shop.script(
+      "heir",
+      "trap '' TERM\n[ \"$1\" = 0 ] || while kill -0 $1 2>/dev/null; do sleep 0.02; done\n"
+      "setsid \"$0\" $$ &\nwhile :; do sleep 0.02; done");
+  CHECK(shop.run({"--kill-after", "200ms"}, {shop.script("a", "setsid " + heir + " 0 &")}).status ==
+        0);
+}
+
+TEST_CASE("an attempt begins although the folder of its socket was tidied away", "[surroundings]") {
+  const Workshop shop;
+  const std::string program =
+      shop.script("a",
+                  "[ -S $TRIAGE_SOCKET ] || exit 2\n"
+                  "[ $TRIAGE_ATTEMPT = 2 ] && exit 0\n"
+                  "rm -r \"$(dirname $TRIAGE_SOCKET)\"\necho HTTP 503 >&2\nexit 1");
+  CHECK(shop.run({"--max-attempts", "2"}, {program}).status == 0);
+}
+
+TEST_CASE("two effects within an effect have keys of their own", "[surroundings]") {
+  const Workshop shop;
+  const std::string triage = TRIAGE_COMMAND;
+  const std::string inner =
+      shop.script("inner", "printenv TRIAGE_IDEMPOTENCY_KEY > $W/outer\n" + triage +
+                               " effect b -- printenv TRIAGE_IDEMPOTENCY_KEY > $W/one\n" + triage +
+                               " effect c -- printenv TRIAGE_IDEMPOTENCY_KEY > $W/other");
+  CHECK(shop.run({}, {TRIAGE_COMMAND, "effect", "a", "--", inner}).status == 0);
+  const std::string outer = line_in(shop.file("outer"));
+  const std::string one = line_in(shop.file("one"));
+  CHECK_FALSE(outer.empty());
+  CHECK(one != outer);
+  CHECK(line_in(shop.file("other")) != outer);
+  CHECK(read_text(shop.file("one")) == one + "\n");  // No second value behind it.
+}
+
+TEST_CASE("a group with the numbers of another container's is left alone", "[surroundings]") {
+  const Workshop shop;
+  const Beside bystander(
+      {"/usr/bin/env", "setsid", shop.script("a", "echo $$ > $W/told\nsleep 1000")});
+  const std::string pid = shop.next_word();
+  auto mark = mark_of(std::stoi(pid));
+  REQUIRE(mark);
+  mark.value().token = "of-another-run";
+  const std::string here = mark.value().boot;
+  mark.value().boot = here.substr(0, here.find('/')) + "/12345";
+  CHECK(end_leftovers(mark.value()).value() == 0);
+  CHECK(lives(pid));
+  mark.value().boot = here;
+  CHECK(end_leftovers(mark.value()).value() > 0);
+  CHECK_FALSE(lives(pid));
+}
