@@ -25,6 +25,8 @@ namespace {
 
 using detail::ExperimentSums;
 
+// Raised when what is stored of a sum changes: results of other versions are begun anew.
+constexpr int sums_format = 2;
 constexpr std::size_t most_conditions = 10'000;
 
 Result<void> check(const ExperimentOptions& options) {
@@ -283,7 +285,8 @@ std::string Condition::text() const {
 }
 
 RunId experiment_run(const ExperimentOptions& options) {
-  Json all{{"trial", options.trial},
+  Json all{{"sums", sums_format},
+           {"trial", options.trial},
            {"first_seed", options.first_seed},
            {"seeds", options.seeds},
            {"factors", Json::array()}};

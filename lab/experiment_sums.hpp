@@ -16,6 +16,14 @@ namespace triage::inline v0_1::lab::detail {
 
 using FigureSums = std::map<std::string, Moments, std::less<>>;
 
+// How often a fact held; of a pair: with the second condition only, and with the first only.
+struct Held {
+  std::uint64_t trials = 0;
+  std::uint64_t yes = 0;
+  std::uint64_t no = 0;
+};
+using FactSums = std::map<std::string, Held, std::less<>>;
+
 class ExperimentSums {
  public:
   // others: the number of conditions per level of the first factor.
@@ -37,11 +45,13 @@ class ExperimentSums {
     std::uint64_t trials = 0;
     std::uint64_t successes = 0;
     FigureSums figures{};
+    FactSums facts{};
   };
   struct OfPair {  // Condition `others_` + i compared with i % `others_`.
     std::uint64_t gained = 0;
     std::uint64_t lost = 0;
     FigureSums figures{};
+    FactSums facts{};
   };
   std::vector<OfCondition> conditions_;
   std::vector<OfPair> pairs_;

@@ -150,7 +150,7 @@ std::string html_report(const ScriptedExperiment& experiment, const ExperimentRe
   if (report.conditions.empty()) return html;
   html += "<p>" + std::to_string(report.conditions.front().trials) +
           " seeds for each condition; the same for all. Intervals are of 95 %: Wilson's for "
-          "success.</p>\n<h2>Success</h2>\n" +
+          "shares, Student's for means.</p>\n<h2>Success</h2>\n" +
           charts_of(report) + timelines_of(trials) + "<h2>All conditions</h2>\n" +
           table_of(report) + differences_of(report);
   if (has_chart_library()) {

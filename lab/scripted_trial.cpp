@@ -160,7 +160,10 @@ Sample ScriptedTrial::sample(std::uint64_t seed) {
   Sample sample{.figures = std::move(report.figures)};
   sample.success = sample.figures["finished"] >= 1.0;
   if (setup_.real_time) sample.figures["real_ms"] = took.count();
-  if (setup_.agent.jobs == 1) sample.figures.erase("finished");
+  if (setup_.agent.jobs == 1) {
+    sample.figures.erase("finished");
+    sample.facts["correct"] = sample.figures.extract("correct").mapped() >= 1.0;
+  }
   return sample;
 }
 

@@ -2,6 +2,8 @@
 // Intervals and tables of experiments.
 #include "statistics.hpp"
 
+#include <boost/math/distributions/students_t.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -68,7 +70,8 @@ void Moments::add(const Moments& more) noexcept {
 Mean Moments::result() const noexcept {
   if (count < 2) return {.value = mean, .interval = {mean, mean}};
   const auto n = static_cast<double>(count);
-  const double half = z * std::sqrt(squares / (n - 1) / n);
+  const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
+  const double half = t * std::sqrt(squares / (n - 1) / n);
   return {.value = mean, .interval = {mean - half, mean + half}};
 }
 

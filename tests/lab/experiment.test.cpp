@@ -184,8 +184,45 @@ TEST_CASE("the interval of a mean is that of all its values, not of its blocks",
       {.factors = {{"who", {"a"}}}, .seeds = 1'000});
   const lab::Mean mean = report.value().conditions[0].figures.at("n");
   CHECK(mean.value == Approx(500.5));
-  CHECK(mean.interval.high - mean.value ==
-        Approx(1.96 * 288.8194 / std::sqrt(1'000)).epsilon(0.001));
+  CHECK(mean.interval.high - mean.value == Approx(1.962341 * 288.8194 / std::sqrt(1'000)));
+}
+
+TEST_CASE("the interval of a mean of few values is Student's", "[lab][experiment]") {
+  const auto report = lab::run_experiment(
+      [](const Condition&, std::uint64_t seed) -> Sample {
+        return {.figures = {{"n", static_cast<double>(seed)}}};
+      },
+      {.factors = {{"who", {"a"}}}, .seeds = 5});
+  const lab::Mean mean = report.value().conditions[0].figures.at("n");
+  // t of 4 degrees of freedom: 2.776; standard deviation of 1 to 5: 1.5811.
+  CHECK(mean.interval.high - mean.value == Approx(2.776445 * 1.5811388 / std::sqrt(5)));
+}
+
+TEST_CASE("a fact has the interval of a share, and its differences that of pairs",
+          "[lab][experiment]") {
+  const lab::ExperimentOptions options{
+      .factors = {{"who", {"a", "b"}}}, .seeds = 20, .store = std::make_shared<MemoryStore>()};
+  const auto report = lab::run_experiment(
+      [](const Condition& who, std::uint64_t seed) -> Sample {
+        return {.facts = {{"right", who["who"] == "b" || seed % 4 != 0}}};
+      },
+      options);
+  REQUIRE(report);
+  const auto& all = report.value();
+  const lab::Mean some = all.conditions[0].figures.at("right");
+  CHECK(some.value == 0.75);
+  CHECK(some.interval.low == lab::wilson_interval(15, 20).low);
+  CHECK(some.interval.high == lab::wilson_interval(15, 20).high);
+  const lab::Mean each = all.conditions[1].figures.at("right");
+  CHECK(each.value == 1.0);
+  CHECK(each.interval.low == lab::wilson_interval(20, 20).low);
+  CHECK(each.interval.high == 1.0);
+  const lab::Mean change = all.differences[0].figures.at("right");
+  CHECK(change.value == 0.25);
+  CHECK(change.interval.low == lab::paired_interval(5, 0, 20).low);
+  const auto again =
+      lab::run_experiment([](const Condition&, std::uint64_t) { return Sample{}; }, options);
+  CHECK(again.value().json()["conditions"] == all.json()["conditions"]);
 }
 
 TEST_CASE("a table of an experiment can be read by other programs", "[lab][experiment]") {
@@ -198,7 +235,7 @@ TEST_CASE("a table of an experiment can be read by other programs", "[lab][exper
   CHECK(report.value().csv() ==
         "who,trials,successes,rate,rate_low,rate_high,cost,cost_low,cost_high\n"
         "\"a,\"\"b\"\"\",2,2,1,0.342380228,1,,,\n"
-        "c,2,1,0.5,0.0945312057,0.905468794,1.5,0.520018008,2.47998199\n");
+        "c,2,1,0.5,0.0945312057,0.905468794,1.5,-4.85310237,7.85310237\n");
   CHECK_THAT(report.value().text(), ContainsSubstring("who=c, against who=a,") &&
                                         ContainsSubstring("success -50.0 points"));
 }

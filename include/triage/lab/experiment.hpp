@@ -45,6 +45,9 @@ class Condition {
 struct Sample {
   bool success = false;
   std::map<std::string, double, std::less<>> figures{};  // "attempts", "tokens", …; finite.
+  // Questions with yes or no for an answer ("correct"): reported as figures, with intervals of
+  // shares. A name that is also in `figures` counts here.
+  std::map<std::string, bool, std::less<>> facts{};
 };
 
 struct Interval {
@@ -63,7 +66,9 @@ struct Interval {
 
 struct Mean {
   double value = 0.0;
-  Interval interval{};  // 95 %, from the standard error; for a single value, that value.
+  // 95 %. Of a fact: wilson_interval, and paired_interval for a difference. Otherwise Student's t,
+  // from the standard error; for a single value, that value.
+  Interval interval{};
 };
 
 struct ConditionReport {
