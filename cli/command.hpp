@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace triage::inline v0_1::cli {
 
 // How `triage fork` receives each word after --, because CMD is not an ordinary argument.
 inline constexpr std::string_view behind_dashes = "--word-of-cmd=";
+
+// For an unsigned option: without it -1 would be a huge number.
+inline CLI::Range whole_number(std::uint64_t least, std::uint64_t most) { return {least, most}; }
 
 // Declares a command's arguments and returns the function that runs it after parsing. That function
 // owns the parsed values.

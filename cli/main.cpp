@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -269,6 +270,7 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (!hold_standard_files()) return static_cast<int>(ExitStatus::failed);
+  std::signal(SIGCHLD, SIG_DFL);  // If a caller ignores it, nobody learns how a child has ended.
   asked_for_json({argv, static_cast<std::size_t>(argc)});
   try {
     const int status = run_command(argc, argv);

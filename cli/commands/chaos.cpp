@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -187,7 +188,8 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
   auto given = std::make_shared<ChaosArguments>();
   arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
       ->required();
-  arguments.add_option("--seed", given->seed, "Which faults, of all that may be. Default: 1.");
+  arguments.add_option("--seed", given->seed, "Which faults, of all that may be. Default: 1.")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   auto* mix = arguments.add_option("--mix", given->mix, "A fault mix in JSON: see docs/lab.md.");
   auto* rate = arguments.add_option("--rate", given->rate,
                                     "Share of requests that meet a fault, without a mix. 0 to 1; "

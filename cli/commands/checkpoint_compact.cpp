@@ -9,6 +9,7 @@
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
+#include <limits>
 #include <memory>
 
 namespace triage::inline v0_1::cli {
@@ -67,10 +68,12 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
   arguments
       .add_option("--keep", given->keep,
                   "At most so many checkpoints of each branch stay, the newest. Default: 100.")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}));
-  arguments.add_option("--bytes", given->bytes,
-                       "Fewer stay where the run would take more bytes than this; one of each "
-                       "branch always does.");
+      ->check(whole_number(1, 1'000'000'000));
+  arguments
+      .add_option("--bytes", given->bytes,
+                  "Fewer stay where the run would take more bytes than this; one of each "
+                  "branch always does.")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   arguments.add_option("--younger-than", given->younger_than,
                        "Those that were made within this time stay besides, such as 7d.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");

@@ -170,7 +170,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.");
   arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.");
   arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, 1'000'000'000))
       ->capture_default_str();
   arguments.add_flag("--all", given->all,
                      "Show the runs and labels that triage makes for itself, too.");

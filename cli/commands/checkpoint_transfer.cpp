@@ -180,9 +180,11 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
   arguments.add_option("--run", given->runs, "Only this run; may be given several times.");
   arguments.add_option("--out", given->file, "The file to write; default: standard output.");
   declare_format(arguments, *given);
-  arguments.add_option("--newest", given->newest,
-                       "triage-agent: only so many checkpoints of each run; each holds all steps "
-                       "before it. Default: all.");
+  arguments
+      .add_option("--newest", given->newest,
+                  "triage-agent: only so many checkpoints of each run; each holds all steps "
+                  "before it. Default: all.")
+      ->check(whole_number(1, 1'000'000'000));
   arguments.add_flag("--leave-out-damaged", given->leave_out,
                      "Export what is intact; the exit status is 3 then.");
   arguments.footer(

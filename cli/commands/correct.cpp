@@ -87,8 +87,10 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
   arguments.add_option("--corrections", given->file,
                        "The file that the labelled failure is appended to. Default: "
                        "corrections.jsonl.");
-  arguments.add_option("--failure", given->failure,
-                       "Which failure of the run: 1 for the first. Default: the newest.");
+  arguments
+      .add_option("--failure", given->failure,
+                  "Which failure of the run: 1 for the first. Default: the newest.")
+      ->check(whole_number(1, 1'000'000'000));
   arguments.add_option("--origin", given->origin,
                        "Whose wording it is, for the evaluation. Default: the agent's name.");
   arguments.add_option("--who", given->who, "Who says so. Default: $USER.");

@@ -36,10 +36,15 @@ struct Ran {
   std::string out{};
 };
 
+// An effect within an effect has its own key: with the outer one, a service would take two inner
+// ones for one.
 std::vector<std::string> environment_with_key(const std::string& idempotency_key) {
+  const std::string variable = "TRIAGE_IDEMPOTENCY_KEY=";
   std::vector<std::string> all;
-  for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
-  all.push_back("TRIAGE_IDEMPOTENCY_KEY=" + idempotency_key);
+  for (char** one = environ; *one != nullptr; ++one) {
+    if (!std::string_view(*one).starts_with(variable)) all.emplace_back(*one);
+  }
+  all.push_back(variable + idempotency_key);
   return all;
 }
 
@@ -52,6 +57,7 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   TRIAGE_TRY(pipe, supervise::make_pipe());
   plan.program = std::move(program);
   plan.out = pipe.write.get();
+  plan.own_group = false;  // It may ask somebody at the terminal.
   plan.environment = environment_with_key(idempotency_key);
   ::sigemptyset(&plan.signals);
   TRIAGE_TRY(child, supervise::Child::fork_gated(plan));

@@ -149,7 +149,7 @@ std::function<ExitStatus()> experiment(CLI::App& arguments) {
       .add_option("FILE", given->file, "The experiment, in YAML or JSON; - for standard input.")
       ->required();
   arguments.add_option("--seeds", given->seeds, "How many, instead of those of the file.")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
+      ->check(whole_number(1, 1'000'000'000'000));
   arguments.add_option("--threads", given->threads, "Default: one for each core.")
       ->check(CLI::Range(1, 1000));
   auto* csv = arguments.add_flag("--csv", given->csv, "Print a line of CSV for each condition.");

@@ -184,9 +184,12 @@ void declare_limits(CLI::App& arguments, RunArguments& given) {
                   "At most so many attempts in a row that fail before they print or do anything. "
                   "Default: 3.")
       ->check(CLI::Range(1, 1'000'000));
-  arguments.add_option("--memory", given.memory_mb, "Address space of each process, in MB.");
-  arguments.add_option("--cpu", given.cpu_seconds, "Processor time of each process, in seconds.");
-  arguments.add_option("--files", given.open_files, "Open files of each process.");
+  arguments.add_option("--memory", given.memory_mb, "Address space of each process, in MB.")
+      ->check(whole_number(1, 1'000'000'000));
+  arguments.add_option("--cpu", given.cpu_seconds, "Processor time of each process, in seconds.")
+      ->check(whole_number(1, 1'000'000'000));
+  arguments.add_option("--files", given.open_files, "Open files of each process.")
+      ->check(whole_number(1, 1'000'000'000));
 }
 
 void declare_redaction(CLI::App& arguments, RunArguments& given) {

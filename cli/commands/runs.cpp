@@ -206,7 +206,7 @@ std::function<ExitStatus()> runs(CLI::App& arguments) {
   arguments.add_option("--sort", given->sort, "started (the default) or updated; newest first.")
       ->check(CLI::IsMember({"started", "updated"}));
   arguments.add_option("--limit", given->limit, "At most so many; 0: all. Default: 100.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, 1'000'000'000));
   arguments.add_flag("--all", given->all,
                      "Show the runs that workflows make for the tries of an executor, too.");
   arguments.add_flag("--follow", given->follow, "Go on with a line for each run that changes.");

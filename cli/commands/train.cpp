@@ -196,9 +196,11 @@ std::function<ExitStatus()> train(CLI::App& arguments) {
                        "The folder with the failures that everybody's model learns from. Default: "
                        "data/failures.");
   arguments.add_option("--out", given->out, "Where the model goes. Without it, only a report.");
-  arguments.add_option("--folds", given->folds,
-                       "Into how many groups the origins are put, to be left out in turn; 0 leaves "
-                       "out one origin after the other. Default: 10.");
+  arguments
+      .add_option("--folds", given->folds,
+                  "Into how many groups the origins are put, to be left out in turn; 0 leaves "
+                  "out one origin after the other. Default: 10.")
+      ->check(whole_number(0, 1'000'000));
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
       std::string("Example: triage train --corrections corrections.jsonl --out mine.bin\n\n"

@@ -138,13 +138,15 @@ Result<Json> convert_text(std::string_view text, std::string_view what, Converte
   }
 }
 
-// Adds to each problem the line of its path.
+// Adds to each problem the line of its path, and tells them in the order of the text.
 Error with_lines(const Error& error, const Converter& converter) {
-  std::string all;
+  std::multimap<int, std::string> by_line;
   detail::for_each_line(error.detail, [&](std::string_view problem) {
-    const std::string line(problem);
-    detail::add_problems(all, at_line(converter.line_of(line), line).detail);
+    std::string text(problem);
+    by_line.emplace(converter.line_of(text), std::move(text));
   });
+  std::string all;
+  for (const auto& [line, text] : by_line) detail::add_problems(all, at_line(line, text).detail);
   return {Errc::invalid_argument, all};
 }
 

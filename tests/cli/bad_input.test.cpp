@@ -122,6 +122,25 @@ TEST_CASE("wrong arguments are misuse, and the error says what is allowed", "[cl
   refused({"checkpoint", "show", store, "good@x"}, "good@x");
 }
 
+TEST_CASE("a number out of range is refused with the range", "[cli]") {
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"run", "--memory", "-1", "--", "true"},
+           {"run", "--cpu", "0", "--", "true"},
+           {"run", "--files", "18446744073709551616", "--", "true"},
+           {"runs", "--limit", "-1"},
+           {"checkpoint", "list", "--limit", "x"},
+           {"checkpoint", "compact", "r", "--bytes", "-1"},
+           {"checkpoint", "export", "--newest", "0"},
+           {"chaos", "--seed", "-1", "--", "true"},
+           {"correct", "r", "--failure", "0", "--type", "timeout"}}) {
+    const Printed refused = triage_command(line);
+    INFO(refused.error);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring(" not in range "));
+    CHECK(refused.error.size() < 120);
+  }
+}
+
 TEST_CASE("a misspelt command is told which one was probably meant", "[cli]") {
   const auto says = [](const std::vector<std::string>& arguments) {
     return triage_command(arguments).error;

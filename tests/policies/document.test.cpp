@@ -88,6 +88,11 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
   CHECK(problem("default: escalate\nbudget: {max_tokens: -1}\n")
             .find("line 2: budget.max_tokens is -1") == 0);
   CHECK(problem("default: escalate\ngates: 5\n").find("line 2: gates is 5") == 0);
+  const std::string several = problem("timeout: never\nbudget: {max_tokens: -1}\ndefault: 7\n");
+  const std::size_t second = several.find("\nline 2: budget");
+  CHECK(several.find("line 1: timeout") == 0);
+  CHECK(second != std::string::npos);
+  CHECK(several.find("\nline 3: default") > second);
   CHECK(problem("default: [\n").find("not YAML") != std::string::npos);
   CHECK(problem("default: escalate\n---\ndefault: retry\n").find("a second document") !=
         std::string::npos);
