@@ -68,6 +68,12 @@ Error file_error(std::string_view doing, const std::string& path) {
           std::string(doing) + " " + path + ": " + std::generic_category().message(code)};
 }
 
+FileMark mark_of(const struct stat& status) noexcept {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  return {.number = status.st_ino,
+          .changed_ns = status.st_ctim.tv_sec * second_ns + status.st_ctim.tv_nsec};
+}
+
 Result<File> open_file(const std::string& path, int flags) {
   const int handle =
       again_if_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, own_file); });

@@ -31,6 +31,15 @@ class File {
   int handle_ = -1;
 };
 
+// Tells whether a file is the one that was seen, and as it was: a later file may get the number of
+// an earlier one that was removed.
+struct FileMark {
+  std::uint64_t number = 0;
+  std::int64_t changed_ns = 0;  // Of its content, or of what the system keeps about it.
+  [[nodiscard]] bool operator==(const FileMark&) const = default;
+};
+[[nodiscard]] FileMark mark_of(const struct stat& status) noexcept;
+
 // Translates errno for `path`: Errc::not_found if the file does not exist, else Errc::io.
 [[nodiscard]] Error file_error(std::string_view doing, const std::string& path);
 

@@ -88,8 +88,11 @@ Result<JsonFileJournals::Held*> JsonFileJournals::check_held(const Lease& lease)
   }
   Held& held = found->second;
   const std::string path = segment_path(runs_folder(), lease.run, held.head.segment);
+  // A newer owner may have gone on in the next file, and left this one as it was.
+  const bool next = held.end > options_.segment_bytes &&
+                    exists(segment_path(runs_folder(), lease.run, held.head.segment + 1));
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && status.st_ino == held.file &&
+  if (!next && ::stat(path.c_str(), &status) == 0 && mark_of(status) == held.file &&
       static_cast<std::uint64_t>(status.st_size) == held.end) {
     return outcome::success(&held);
   }
@@ -148,11 +151,18 @@ Result<void> JsonFileJournals::write(Held& held, const std::string& text) {
     TRIAGE_TRY(file, open_file(path, O_WRONLY));
     TRIAGE_TRYV(write_at(file, path, held.end, text, synced()));
     held.end += text.size();
+    TRIAGE_TRY(status, status_of(file, path));
+    held.file = mark_of(status);
     return outcome::success();
   }
+  return mark(held);
+}
+
+Result<void> JsonFileJournals::mark(Held& held) const {
+  const std::string path = segment_path(runs_folder(), held.head.info.id, held.head.segment);
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return file_error("looking at", path);
-  held.file = status.st_ino;
+  held.file = mark_of(status);
   return outcome::success();
 }
 
@@ -189,9 +199,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
     TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run.id, old)));
   }
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return file_error("looking at", path);
-  held.file = status.st_ino;
+  TRIAGE_TRYV(mark(held));
   held.end = text.size();
   Lease lease = lend(held);
   held_[run.id] = std::move(held);
@@ -251,7 +259,7 @@ Result<void> JsonFileJournals::renew(const Lease& lease) {
   TRIAGE_TRY(held, check_held(lease));
   const std::string path = segment_path(runs_folder(), lease.run, held->head.segment);
   if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0) return file_error("renewing", path);
-  return outcome::success();
+  return mark(*held);
 }
 
 Result<void> JsonFileJournals::release(const Lease& lease) {

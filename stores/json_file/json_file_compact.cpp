@@ -97,8 +97,7 @@ Result<void> JsonFileJournals::replace(const Lease& lease, std::span<const Seque
   }
   held->head = std::move(head);
   held->end = text.size();
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) held->file = status.st_ino;
+  static_cast<void>(mark(*held));  // Done in any case; the next append looks at the file.
   return outcome::success();
 }
 

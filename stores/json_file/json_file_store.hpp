@@ -51,7 +51,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   struct Held {
     RunHead head{};
     RunStand stand{};
-    std::uint64_t file = 0;
+    FileMark file{};
     std::uint64_t end = 0;
     std::weak_ptr<const void> holder{};  // Expired once the lease is free.
   };
@@ -72,6 +72,8 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
                                              const RunStand& stand) const;
   // Appends; starts a new segment if the newest one is large.
   [[nodiscard]] Result<void> write(Held& held, const std::string& text);
+  // Notes the newest file as it is now.
+  [[nodiscard]] Result<void> mark(Held& held) const;
   [[nodiscard]] Result<void> write_stand(Held& held, RunStand stand);
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Result<std::vector<const Record*>> not_stored(const Held& held,

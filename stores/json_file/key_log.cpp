@@ -5,7 +5,9 @@
 #include "triage/detail/try.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <limits>
 
 namespace triage::inline v0_1::detail {
@@ -36,21 +38,23 @@ Result<FileLock> KeyLog::lock(bool shared) const {
 }
 
 Result<void> KeyLog::refresh() {
-  auto file = open_file(path(), O_RDONLY);
-  if (!file && file.error().code == Errc::not_found) {
+  struct stat status {};
+  if (::stat(path().c_str(), &status) != 0) {
+    if (errno != ENOENT) return file_error("looking at", path());
     values_.clear();
-    file_ = end_ = live_bytes_ = 0;
+    file_ = File();
+    number_ = end_ = live_bytes_ = 0;
     return outcome::success();
   }
-  if (!file) return file.error();
-  TRIAGE_TRY(status, status_of(file.value(), path()));
-  if (status.st_ino != file_ || static_cast<std::uint64_t>(status.st_size) < end_) {
+  if (status.st_ino != number_ || static_cast<std::uint64_t>(status.st_size) < end_) {
+    TRIAGE_TRY(file, open_file(path(), O_RDONLY));
     values_.clear();  // The file was rewritten.
-    file_ = status.st_ino;
+    file_ = std::move(file);
+    number_ = status.st_ino;
     end_ = live_bytes_ = 0;
   }
   if (static_cast<std::uint64_t>(status.st_size) == end_) return outcome::success();
-  TRIAGE_TRY(text, read_at(file.value(), path(), end_, std::numeric_limits<std::uint64_t>::max()));
+  TRIAGE_TRY(text, read_at(file_, path(), end_, std::numeric_limits<std::uint64_t>::max()));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     if (end == text.npos) break;  // Cut off by a crash, so never acknowledged.

@@ -52,7 +52,8 @@ class KeyLog {
     std::uint64_t line_bytes = 0;
   };
   std::map<Place, Kept> values_{};
-  std::uint64_t file_ = 0;        // Inode of the file read …
+  File file_{};                   // What was read, kept open: no other file gets its number …
+  std::uint64_t number_ = 0;      // … which is this …
   std::uint64_t end_ = 0;         // … up to this position.
   std::uint64_t live_bytes_ = 0;  // Of the lines of values_.
 };

@@ -214,34 +214,43 @@ std::uint64_t newest_segment(const std::string& folder, const RunId& run) {
 
 namespace {
 
-// False: the first file is another one now, so that what was read may be part of both.
-Result<bool> scan_once(const std::string& folder, const RunId& run, RunScan& scan) {
-  Scanner scanner(run, scan);
-  File first;  // Open until the end: no other file gets its number meanwhile.
-  std::uint64_t first_number = 0;
-  std::optional<std::uint64_t> generation;
-  for (std::uint64_t segment = 1;; ++segment) {
-    const std::string path = segment_path(folder, run, segment);
-    auto file = open_file(path, O_RDONLY);
-    if (!file && file.error().code == Errc::not_found) break;
-    if (!file) return file.error();
-    TRIAGE_TRY(status, status_of(file.value(), path));
-    TRIAGE_TRY(text, read_at(file.value(), path, 0, everything));
-    if (segment == 1) {
-      first = std::move(file).value();
-      first_number = status.st_ino;
-      generation = generation_in(run, text);
-    } else if (!belong_together(generation, generation_in(run, text))) {
-      break;
-    }
-    TRIAGE_TRYV(scanner.take_segment(text));
-    scan.segment = segment;
-    scan.file = status.st_ino;
-  }
-  if (scan.segment == 0) return no_such_run(run);
-  scanner.finish();
+bool is_still(const FileMark& known, const std::string& path) {
   struct stat now {};
-  return ::stat(segment_path(folder, run, 1).c_str(), &now) != 0 || now.st_ino == first_number;
+  return ::stat(path.c_str(), &now) == 0 && now.st_ino == known.number;
+}
+
+// False: a compaction came in the way, so that what was read may be part of both.
+Result<bool> scan_once(const std::string& folder, const RunId& run, RunScan& scan) {
+  const std::string first_path = segment_path(folder, run, 1);
+  auto file = open_file(first_path, O_RDONLY);
+  if (!file && file.error().code == Errc::not_found) return no_such_run(run);
+  if (!file) return file.error();
+  const File first = std::move(file).value();  // Open, so that no other file gets its number.
+  TRIAGE_TRY(status, status_of(first, first_path));
+  const FileMark mark = mark_of(status);
+  // What a compaction puts in the place of the first file no longer changes this reading.
+  const std::uint64_t newest = newest_segment(folder, run);
+  if (newest == 0 || !is_still(mark, first_path)) return false;
+  TRIAGE_TRY(beginning, read_at(first, first_path, 0, everything));
+  const auto generation = generation_in(run, beginning);
+  Scanner scanner(run, scan);
+  TRIAGE_TRYV(scanner.take_segment(beginning));
+  scan.segment = 1;
+  scan.file = mark;
+  while (scan.segment < newest) {
+    const std::string path = segment_path(folder, run, scan.segment + 1);
+    auto next = open_file(path, O_RDONLY);
+    if (!next && next.error().code == Errc::not_found) return false;
+    if (!next) return next.error();
+    TRIAGE_TRY(seen, status_of(next.value(), path));
+    TRIAGE_TRY(text, read_at(next.value(), path, 0, everything));
+    if (!belong_together(generation, generation_in(run, text))) return false;
+    TRIAGE_TRYV(scanner.take_segment(text));
+    ++scan.segment;
+    scan.file = mark_of(seen);
+  }
+  scanner.finish();
+  return true;
 }
 
 }  // namespace
@@ -258,7 +267,7 @@ Result<RunScan> scan_run(const std::string& folder, const RunId& run) {
 Result<RunGlance> glance_at_run(const std::string& folder, const RunId& run) {
   TRIAGE_TRY(opened, open_newest(folder, run));
   RunGlance seen{.segment = opened.segment,
-                 .file = opened.status.st_ino,
+                 .file = mark_of(opened.status),
                  .unseen_ms = unseen_ms(opened.status)};
   if (glance(run, opened, seen)) return outcome::success(std::move(seen));
   TRIAGE_TRY(scan, scan_run(folder, run));

@@ -2,6 +2,7 @@
 #pragma once
 // The journal of one run in the JSON-file store: RUN.jsonl, then RUN~2.jsonl, RUN~3.jsonl …
 
+#include "files.hpp"
 #include "lines.hpp"
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct RunScan {
   std::uint64_t segment = 0;             // The newest one …
   std::uint64_t end = 0;                 // … and the end of its last complete batch.
   std::uint64_t torn = 0;                // Bytes after that: an interrupted append.
-  std::uint64_t file = 0;                // The newest segment's inode.
+  FileMark file{};                       // The newest segment's.
 };
 
 // Reads everything. Errors: Errc::not_found, Errc::io, Errc::unsupported (a newer format).
@@ -43,7 +44,7 @@ struct RunGlance {
   std::uint64_t segment = 0;
   std::uint64_t end = 0;
   std::uint64_t torn = 0;
-  std::uint64_t file = 0;
+  FileMark file{};
   std::int64_t unseen_ms = 0;  // Since the file was last written or renewed.
 };
 [[nodiscard]] Result<RunGlance> glance_at_run(const std::string& folder, const RunId& run);

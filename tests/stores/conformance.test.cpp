@@ -2,6 +2,7 @@
 // The library's stores under the conformance kit.
 #include "triage/testing/conformance.hpp"
 
+#include "stores/conforming.hpp"
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "triage/stores/json_file.hpp"
@@ -66,11 +67,6 @@ Result<void> flip_bit(const std::filesystem::path& folder, const RunId& run, Seq
   text[body + 2] = static_cast<char>(text[body + 2] ^ 1);
   write_text(path, text);
   return outcome::success();
-}
-
-void expect_full(const ConformanceReport& report) {
-  INFO(report.text());
-  CHECK(report.level() == ConformanceLevel::full);
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
+#include "triage/compaction.hpp"
 #include "triage/json.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -78,6 +81,51 @@ TEST_CASE("an owner that another host took for dead writes nothing more", "[stor
   CHECK_ERRC(Errc::fenced, store->append(lease, late, RunStatus::running));
   CHECK_ERRC(Errc::fenced, store->renew(lease));
   CHECK(in.text() == before);
+}
+
+TEST_CASE("an owner whose run was replaced by one of the same length writes nothing more",
+          "[stores][json_file]") {
+  const JsonFiles in;
+  const auto store = in.open();
+  Journal told("run-1");
+  const std::vector<Record> first{started(told)};
+  const auto lease = store->start(run_info("run-1"), first).value();
+  const std::string before = in.text();
+  std::string theirs = detail::head_line({.info = run_info("run-1"), .birth = 1});
+  while (theirs.size() < before.size()) {
+    const detail::RunStand stand{
+        .status = RunStatus::running, .epoch = 1, .owner = "elsewhere/1 4711 99 1"};
+    theirs += detail::stand_line("run-1", stand);
+  }
+  in.write(theirs.substr(0, before.size()));
+  const std::vector<Record> late{step(told, "late")};
+  CHECK_ERRC(Errc::fenced, store->append(lease, late, RunStatus::running));
+  CHECK(in.text() == theirs.substr(0, before.size()));
+}
+
+TEST_CASE("an owner writes nothing more once another host went on in the next file",
+          "[stores][json_file]") {
+  JsonFiles in;
+  in.options.segment_bytes = 4096;
+  const auto store = in.open();
+  Journal told("run-1");
+  const std::vector<Record> first{started(told)};
+  const auto lease = store->start(run_info("run-1"), first).value();
+  const std::vector<Record> large{step(told, std::string(5000, 'x'))};
+  REQUIRE_OK(store->append(lease, large, RunStatus::running));
+  const Json head = Json::parse(in.text().substr(0, in.text().find('\n')));
+  const detail::RunStand theirs{.status = RunStatus::running,
+                                .epoch = lease.epoch + 1,
+                                .owner = "elsewhere/1 4711 99 1",
+                                .last = large.back().seq()};
+  std::ofstream(in.journal("run-1~2"))
+      << detail::head_line({.info = run_info("run-1"),
+                            .birth = head.at("birth").get<std::uint64_t>(),
+                            .segment = 2})
+      << detail::stand_line("run-1", theirs);
+  const std::vector<Record> late{step(told, "late")};
+  CHECK_ERRC(Errc::fenced, store->renew(lease));
+  CHECK_ERRC(Errc::fenced, store->append(lease, late, RunStatus::running));
 }
 
 TEST_CASE("a lease in JSON files whose answer got lost does not lock the run for its own process",
@@ -169,6 +217,61 @@ TEST_CASE("a long journal goes on in further files and is still one journal",
   CHECK_ERRC(Errc::busy, in.open()->acquire("run-1"));
   const auto other = store->read("run-1", {99, 100}).value();
   CHECK(other.records.size() == 2);
+}
+
+TEST_CASE("an opening that was idle while others rewrote the keys reads them anew",
+          "[stores][json_file]") {
+  const JsonFiles in;
+  const auto idle = in.open();
+  const auto busy = in.open();
+  const std::string large(100'000, 'x');
+  const auto fill = [&](std::uint64_t version) {  // Until the log was rewritten.
+    const auto path = in.folder.file("store/keys.jsonl");
+    for (std::uintmax_t before = 0, size = 1; size > before; ++version) {
+      before = std::filesystem::exists(path) ? std::filesystem::file_size(path) : 0;
+      REQUIRE_OK(busy->put_if("space", "large", version, large));
+      size = std::filesystem::file_size(path);
+    }
+    return version;
+  };
+  std::uint64_t large_version = fill(0);
+  REQUIRE_OK(busy->put_if("space", "small", 0, "one"));
+  REQUIRE(idle->get("space", "small").value()->bytes == "one");
+  large_version = fill(large_version);
+  REQUIRE_OK(busy->put_if("space", "small", 1, "two"));
+  large_version = fill(large_version);  // A file system may now use the first file's number again.
+  for (int i = 0; i < 4; ++i) REQUIRE_OK(busy->put_if("space", "large", large_version++, large));
+  const auto seen = idle->get("space", "small");
+  REQUIRE_OK(seen);
+  REQUIRE(seen.value());
+  CHECK(seen.value()->bytes == "two");
+}
+
+TEST_CASE("a reader is served however often the run is compacted meanwhile",
+          "[stores][json_file]") {
+  const JsonFiles in;
+  const auto store = in.open();
+  constexpr Sequence last = 2'000;
+  Journal told("run-1");
+  std::vector<Record> records{started(told)};
+  while (records.size() < last) records.push_back(step(told, std::to_string(records.size())));
+  const auto lease = store->start(run_info("run-1"), records).value();
+  std::atomic<bool> done = false;
+  std::thread compacting([&] {
+    auto& runs = dynamic_cast<CompactsRuns&>(*store);
+    const std::vector<SequenceRange> ranges{{2, 3}};
+    const std::vector<Record> instead{records[2]};
+    while (!done) static_cast<void>(runs.replace(lease, ranges, instead));
+  });
+  const auto reader = in.open();
+  std::vector<Result<JournalReading>> readings;
+  for (int i = 0; i < 10; ++i) readings.push_back(reader->read("run-1", {}));
+  done = true;
+  compacting.join();
+  for (const auto& seen : readings) {
+    REQUIRE_OK(seen);
+    CHECK(seen.value().records.back().seq() == last);
+  }
 }
 
 TEST_CASE("a store that is only looked at is left as it is", "[stores][json_file]") {

@@ -2,6 +2,7 @@
 // Stores and observers behind a redactor never receive a secret.
 #include "triage/stores/redacting.hpp"
 
+#include "stores/conforming.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/result.hpp"
@@ -150,6 +151,5 @@ TEST_CASE("a redacting store does all that a store does", "[redaction][stores][c
         return std::shared_ptr<CheckpointStore>(around(store.value()));
       },
       {.name = "redacting SQLite"});
-  INFO(report.text());
-  CHECK(report.passed());
+  expect_full(report);
 }
