@@ -87,16 +87,7 @@ void Journal::apply_step(const Record& record) {
   meet(RecordKind::step);
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
-  if (const detail::StepRef* ref = record.step_ref()) {
-    // Steps of a journal in memory are shared if the chain of chunks is the same.
-    auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
-    if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
-      tail = std::move(chunk);
-      ++size;
-    } else {
-      detail::append_step(tail, size, Step(ref->step()));
-    }
-  } else if (const Record::Bytes* bytes = record.bytes()) {
+  if (const Record::Bytes* bytes = record.bytes()) {
     detail::append_encoded_step(tail, size, *bytes);
   }
   trajectory_ = Trajectory(std::move(tail), size);

@@ -5,6 +5,7 @@
 #include "contract/contract_return.hpp"
 #include "journal/causes_json.hpp"
 #include "run/run.hpp"
+#include "triage/detail/step_chunk.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -25,7 +26,7 @@ std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::s
        chunk = chunk->previous().get()) {
     while (index > std::max(chunk->first(), restored)) {
       --index;
-      if (chunk->at(static_cast<std::uint32_t>(index - chunk->first())).error) return index;
+      if (chunk->failed(static_cast<std::uint32_t>(index - chunk->first()))) return index;
     }
   }
   return std::nullopt;

@@ -86,7 +86,8 @@ class Run {
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All of these lock.
-  void record_step(int attempt, Step&& step);
+  // `movable`: the same step, if it may be moved from.
+  void record_step(int attempt, const Step& step, Step* movable);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
@@ -245,8 +246,8 @@ class Run {
   // How a step breaks the contract. Unlocks while checking.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
   void keep(const std::vector<StepBreach>& broken);  // Of the newest step. The caller locks.
-  void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
-                        std::size_t index);
+  void tell_of_step(int attempt, const Step& step, std::size_t index,
+                    const std::vector<StepBreach>& broken);
   // What the attempt's steps broke; null if the contract says nothing about steps.
   [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
   // Whether the value that the callable returned must be checked.
