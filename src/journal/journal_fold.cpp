@@ -4,6 +4,7 @@
 #include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/detail/record_rules.hpp"
+#include "triage/detail/step_chunk.hpp"
 #include "triage/journal.hpp"
 
 #include <utility>
