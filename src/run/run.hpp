@@ -184,8 +184,10 @@ class Run {
   Result<void> flush_noticing();    // The same, with its events.
   Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
-  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  Result<void> store_end();         // Retries storing the run's end.
+  // For effects, labelled checkpoints and suspensions. `at`: the record that must be stored, if the
+  // caller's thread is not the only one that records.
+  Result<void> drain_strictly(Sequence at = 0);
+  Result<void> store_end();  // Retries storing the run's end.
   void give_up_refused(Error why);
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;

@@ -261,7 +261,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
     made.sequence = record.seq();
     enqueue(std::move(record));
   }
-  if (Result<void> durable = drain_strictly(); !durable) {
+  if (Result<void> durable = drain_strictly(made.sequence); !durable) {
     const Lock lock(mutex_);
     enqueue(data_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
                                Json{{"label", label}, {"withdrawn", true}}));
