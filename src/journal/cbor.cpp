@@ -205,14 +205,11 @@ void encode_step(const Step& step, std::string& out) {
 }
 
 Record::Bytes encode_if_storable(const Step& step) {
-  constexpr std::size_t most_kept = std::size_t{1} << 20U;
-  thread_local std::string buffer;  // Grown once, so that the result has exactly its size.
-  buffer.clear();
+  std::string buffer;
+  buffer.reserve(1'024);  // Enough for most; the result has exactly its size.
   Writer writer(buffer, max_json_depth);
   write_step(step, writer);
-  auto encoded = writer.storable() ? std::make_shared<const std::string>(buffer) : nullptr;
-  if (buffer.capacity() > most_kept) std::string().swap(buffer);
-  return encoded;
+  return writer.storable() ? std::make_shared<const std::string>(buffer) : nullptr;
 }
 
 bool has_error(std::string_view step) noexcept {
