@@ -55,8 +55,10 @@ void Journal::apply(const Record& record) {
   const bool rewinds = detail::rule_of(record.kind()).state == detail::OnState::returns;
   // A branch whose beginning is damaged has nothing to start over from.
   const bool has_start = facts_.forked.is_null() || line_.begin().has_value();
-  if (broken_at_ && rewinds && readable && has_start &&
-      field<Sequence>(*body, "to", 0) < *broken_at_) {
+  const Sequence to = body ? field<Sequence>(*body, "to", 0) : 0;
+  // A resumption that went on where the run stood knew of no hole, unless it stood at its start.
+  const bool stood = record.kind() == RecordKind::resumed && to == 0 && line_.newest() != 0;
+  if (broken_at_ && rewinds && readable && has_start && !stood && to < *broken_at_) {
     broken_at_.reset();
   }
   last_ = record.seq();
