@@ -129,7 +129,8 @@ TEST_CASE("a run that cannot be taken up is refused once and keeps no worker fro
   const auto done = agent.work(1, enough.get_token());
   REQUIRE_OK(done);
   CHECK(done.value().refused == 3);
-  for (const RunInfo& run : store->runs({}).value()) {
+  const auto left = store->runs({}).value();
+  for (const RunInfo& run : left) {
     CHECK(run.status == RunStatus::running);
     CHECK_FALSE(run.owned);
   }
