@@ -190,9 +190,9 @@ class Driver {
   Result<void> steered_ = outcome::success();
   std::exception_ptr thrown_{};  // By steer().
   std::mutex mutex_{};
-  bool at_helm_ = true;         // Somebody is; under mutex_, like the next two.
-  bool gathers_ = false;        // The driver will settle everything.
-  std::vector<Ended> ended_{};  // Not settled yet.
+  bool at_helm_ = true;               // Somebody is; under mutex_, like the next two.
+  bool gathers_ = false;              // The driver will settle everything.
+  std::vector<Ended> ended_{};        // Not settled yet.
   std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
   ResourceQueue resource_queue_;      // Likewise.
   Work work_;                         // Last: its jobs see all of the above.
