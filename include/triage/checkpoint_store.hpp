@@ -238,7 +238,8 @@ class CheckpointStore : public KeySpace {
   // cannot remove them (Errc::unsupported).
   [[nodiscard]] Result<void> erase_keys(const JournalReading& run);
 
-  // A store that overrides idle() must call this first in its destructor: joins the queue's thread.
+  // Every store calls this first in its destructor: joins the queue's thread, which may still
+  // release a run or call idle().
   void stop_queue() noexcept;
 
  private:

@@ -58,16 +58,12 @@ class Encrypted final : public EncryptedStore {
 
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
     TRIAGE_TRY(sealed, seal(run.id, records));
-    Result<Lease> lease = inner().start(run, sealed);
-    spare_.give_back(std::move(sealed));
-    return lease;
+    return inner().start(run, sealed);
   }
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override {
     TRIAGE_TRY(sealed, seal(lease.run, records));
-    Result<void> done = inner().append(lease, sealed, status);
-    spare_.give_back(std::move(sealed));
-    return done;
+    return inner().append(lease, sealed, status);
   }
   void append_group(std::span<AppendBatch> batches) override {
     std::vector<std::vector<Record>> sealed(batches.size());
@@ -86,7 +82,6 @@ class Encrypted final : public EncryptedStore {
     }
     inner().append_group(passed);
     for (std::size_t i = 0; i < which.size(); ++i) batches[which[i]].outcome = passed[i].outcome;
-    for (auto& records : sealed) spare_.give_back(std::move(records));
   }
 
   Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,

@@ -22,6 +22,7 @@ namespace triage::inline v0_1::detail {
 class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
  public:
   JsonFileJournals(std::string folder, const JsonFileOptions& options);
+  ~JsonFileJournals() override { stop_queue(); }
 
   [[nodiscard]] StoreCapabilities capabilities() const noexcept override;
   Result<Lease> start(const RunInfo& run, std::span<const Record> records) override;

@@ -108,7 +108,7 @@ struct MemoryStore::Data {
 
 std::shared_ptr<MemoryStore> MemoryStore::create() { return std::make_shared<MemoryStore>(); }
 MemoryStore::MemoryStore() : data_(std::make_unique<Data>()) {}
-MemoryStore::~MemoryStore() = default;
+MemoryStore::~MemoryStore() { stop_queue(); }
 
 StoreCapabilities MemoryStore::capabilities() const noexcept {
   return {.renew_every = std::chrono::milliseconds::zero()};

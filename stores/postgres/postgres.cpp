@@ -64,6 +64,7 @@ PostgresJournals::PostgresJournals(Connect connect, PostgresOptions options)
       mark_(real_random()->next(), !options_.read_only) {}
 
 PostgresJournals::~PostgresJournals() {
+  stop_queue();
   if (::getpid() == pid_) return;
   pool_.abandon();
   listener_.abandon();

@@ -81,6 +81,7 @@ RedisJournals::RedisJournals(RedisAddress address, Connect connect, RedisOptions
       mark_(real_random()->next(), !options_.read_only) {}
 
 RedisJournals::~RedisJournals() {
+  stop_queue();
   if (::getpid() != pid_) connection_.abandon();
 }
 

@@ -166,6 +166,7 @@ class SimpleAdapter final : public CheckpointStore {
  public:
   SimpleAdapter(std::shared_ptr<SimpleStore> simple, Durability durability)
       : simple_(std::move(simple)), durability_(durability) {}
+  ~SimpleAdapter() override { stop_queue(); }
 
   StoreCapabilities capabilities() const noexcept override {
     return {.durability = durability_,
@@ -229,7 +230,7 @@ class SimpleAdapter final : public CheckpointStore {
     auto here = CheckpointStore::load(id);
     if (here || here.error().code != Errc::not_found || !simple_) return here;
     return contained(id.run, [&]() -> Result<Checkpoint> {
-      TRIAGE_TRY(saved, simple_->load(to_string(id)));
+      TRIAGE_TRY(saved, one_call([&] { return simple_->load(to_string(id)); }));
       TRIAGE_TRY(records, Rebuilder(saved).records());
       JournalReading reading{.info = {.id = id.run}, .records = std::move(records)};
       TRIAGE_TRY(journal, Journal::fold(reading));
@@ -268,6 +269,12 @@ class SimpleAdapter final : public CheckpointStore {
     return Error{Errc::invalid_argument, "make_store() was given a null simple store"};
   }
 
+  template <class F>
+  auto one_call(F&& call) -> decltype(call()) {
+    const std::scoped_lock lock(calls_);
+    return call();
+  }
+
   // The run, loaded from the simple store if this process does not have it yet.
   Result<std::shared_ptr<OpenRun>> find(const RunId& run) {
     {
@@ -277,7 +284,7 @@ class SimpleAdapter final : public CheckpointStore {
     TRIAGE_TRYV(check_run_id(run));
     TRIAGE_TRYV(check_simple());
     return contained(run, [&]() -> Result<std::shared_ptr<OpenRun>> {
-      TRIAGE_TRY(saved, simple_->latest(run));
+      TRIAGE_TRY(saved, one_call([&] { return simple_->latest(run); }));
       if (!saved) return Error{Errc::not_found, "no run \"" + run + "\" in this simple store"};
       return adopt(run, *saved);
     });
@@ -367,7 +374,7 @@ class SimpleAdapter final : public CheckpointStore {
                                        {"last", run.journal.last()},
                                        {"at_start", !position.has_value()},
                                        {"facts", run.facts}}};
-    TRIAGE_TRYV(simple_->save(saved));
+    TRIAGE_TRYV(one_call([&] { return simple_->save(saved); }));
     if (!at.info.label.empty()) run.saved_labels.insert(at.info.id.sequence);
     return outcome::success();
   }
@@ -375,6 +382,7 @@ class SimpleAdapter final : public CheckpointStore {
   const std::shared_ptr<SimpleStore> simple_;
   const Durability durability_;
   MemoryStore memory_{};
+  std::mutex calls_;  // Held while the simple store is called, and then no other lock is taken.
   std::mutex mutex_;  // Guards open_; never held while the simple store is called.
   std::map<RunId, std::shared_ptr<OpenRun>, std::less<>> open_;
 };

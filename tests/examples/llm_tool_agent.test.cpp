@@ -78,7 +78,8 @@ struct Scene {
                             },
                             tool_loop::recovery_policy(), options};
     auto answer = agent.run("Count the words of a.txt.", {.run_id = RunId("scene")});
-    for (const Record& record : store->read(RunId("scene"), {}).value().records) {
+    const JournalReading stored = store->read(RunId("scene"), {}).value();
+    for (const Record& record : stored.records) {
       effects += record.kind() == RecordKind::effect_completed ? 1 : 0;
     }
     return answer;
@@ -334,7 +335,8 @@ TEST_CASE("a server that fails for good ends the run, and the key is in no recor
   const auto answer = scene.run();
   CHECK_ERRC(Errc::escalated, answer);
   CHECK(scene.decisions == Decisions{"access_denied -> escalate"});
-  for (const Record& record : scene.store->read(RunId("scene"), {}).value().records) {
+  const JournalReading stored = scene.store->read(RunId("scene"), {}).value();
+  for (const Record& record : stored.records) {
     CHECK_THAT(show(record.body().value()), !ContainsSubstring("sk-test"));
   }
 }

@@ -7,8 +7,10 @@
 #include "support/simple_shelf.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -25,7 +27,58 @@ bool equal_effects(const Journal& a, const Journal& b) {
                     });
 }
 
+// Sees whether somebody calls it while somebody else is inside.
+struct Narrow final : SimpleStore {
+  Shelf shelf{};
+  std::atomic<int> inside = 0;
+  std::atomic<bool> met = false;
+
+  template <class F>
+  auto alone(F&& call) {
+    if (++inside > 1) met = true;
+    std::this_thread::yield();
+    auto result = call();
+    --inside;
+    return result;
+  }
+  Result<void> save(const SavedCheckpoint& checkpoint) override {
+    return alone([&] { return shelf.save(checkpoint); });
+  }
+  Result<SavedCheckpoint> load(const std::string& id) override {
+    return alone([&] { return shelf.load(id); });
+  }
+  Result<std::optional<SavedCheckpoint>> latest(const RunId& run) override {
+    return alone([&] { return shelf.latest(run); });
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a simple store that many runs share is called by one at a time",
+          "[stores][simple][threads]") {
+  const auto narrow = std::make_shared<Narrow>();
+  const auto store = make_store(narrow);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, id = "run-" + std::to_string(i)] {
+      Journal journal(id);
+      std::vector<Record> records{started(journal)};
+      const auto lease = store->start(run_info(id), records);
+      for (int steps = 0; steps < 50 && lease; ++steps) {
+        records = {step(journal, "a")};
+        static_cast<void>(store->append(lease.value(), records, RunStatus::running));
+        static_cast<void>(store->run("absent-" + id));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_FALSE(narrow->met);
+  for (int i = 0; i < 4; ++i) {
+    const auto newest = narrow->latest("run-" + std::to_string(i));
+    REQUIRE(newest.value().has_value());
+    CHECK(newest.value()->trajectory.size() == 49);  // The last checkpoint has not ended.
+  }
+}
 
 TEST_CASE("at a drain, the newest ended and every labelled checkpoint are saved",
           "[stores][simple]") {

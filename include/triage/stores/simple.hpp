@@ -21,7 +21,7 @@ struct SavedCheckpoint {
   Json run_data{};      // Task, agent, history, effects: needed to resume; opaque to the store.
 };
 
-// Called at drains only, on the run's own thread, one call at a time per run.
+// One call at a time, from any thread: it needs no lock of its own. It is saved to at drains only.
 class SimpleStore {
  public:
   virtual ~SimpleStore() = default;
