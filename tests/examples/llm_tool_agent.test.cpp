@@ -78,12 +78,11 @@ struct Scene {
                             },
                             tool_loop::recovery_policy(), options};
     auto answer = agent.run("Count the words of a.txt.", {.run_id = RunId("scene")});
-    const JournalReading stored = store->read(RunId("scene"), {}).value();
-    for (const Record& record : stored.records) {
-      effects += record.kind() == RecordKind::effect_completed ? 1 : 0;
-    }
+    for (const Record& record : records()) effects += record.kind() == RecordKind::effect_completed;
     return answer;
   }
+
+  auto records() const { return store->read(RunId("scene"), {}).value().records; }
 
   void note_event(const Event& event) {
     if (event.kind == EventKind::attempt_started) attempts = event.attempt;
@@ -335,8 +334,7 @@ TEST_CASE("a server that fails for good ends the run, and the key is in no recor
   const auto answer = scene.run();
   CHECK_ERRC(Errc::escalated, answer);
   CHECK(scene.decisions == Decisions{"access_denied -> escalate"});
-  const JournalReading stored = scene.store->read(RunId("scene"), {}).value();
-  for (const Record& record : stored.records) {
+  for (const Record& record : scene.records()) {
     CHECK_THAT(show(record.body().value()), !ContainsSubstring("sk-test"));
   }
 }
