@@ -149,6 +149,41 @@ void workflow_delivery(benchmark::State& state) {
 }
 BENCHMARK(workflow_delivery)->Iterations(1);
 
+// --- The same without a barrier, in chains side by side that have so many executors together.
+constexpr int eager_deliveries = 5'000;
+
+Workflow chains(Schedule schedule, int ways) {
+  WorkflowBuilder builder("chains", {.schedule = schedule, .max_supersteps = 1'000'000});
+  for (int i = 0; i < eager_deliveries; ++i) {
+    const std::string id = name_of(i);
+    builder.executor(id, [](const int& n) { return n + 1; });
+    if (i < ways) {
+      builder.start(id);
+    } else {
+      builder.edge(name_of(i - ways), id);
+    }
+  }
+  return builder.build().value();
+}
+
+// Arguments: chains, threads.
+void workflow_eager(benchmark::State& state) {
+  const auto ways = static_cast<int>(state.range(0));
+  const auto count = static_cast<std::size_t>(state.range(1));
+  const Workflow eager = chains(Schedule::eager, ways);
+  const Workflow plain = chains(Schedule::supersteps, ways);
+  const auto run = [&](const Workflow& graph) { return run_seconds(graph, {.threads = count}, 1); };
+  for (auto _ : state) {
+    const auto [each, cpu, plain_cpu] = by_turns(
+        rounds, [&] { return run(eager); }, [&] { return processor_seconds([&] { run(eager); }); },
+        [&] { return processor_seconds([&] { run(plain); }); });
+    state.counters["each_us"] = each * 1e6 / eager_deliveries;
+    state.counters["each_cpu_us"] = cpu * 1e6 / eager_deliveries;
+    state.counters["plain_cpu_us"] = plain_cpu * 1e6 / eager_deliveries;
+  }
+}
+BENCHMARK(workflow_eager)->Iterations(1)->ArgsProduct({{1, 2, 8, 100}, {1, 2, 4}});
+
 // --- Ten thousand nodes.
 
 constexpr int layer = 100;

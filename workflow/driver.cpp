@@ -94,10 +94,6 @@ Result<Json> Driver::run(Driven& driven) {
   TRIAGE_TRYV(load());
   scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
-  while (scheduler_.running() > 0) {  // After an error, running deliveries may finish.
-    work_.help();
-    if (auto collected = collect(); !collected && driven_on) driven_on = std::move(collected);
-  }
   if (halted()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
   driven.state = values_.json();
   driven.asked = asked();
@@ -118,35 +114,11 @@ Result<Json> Driver::run(Driven& driven) {
 
 Result<void> Driver::drive() {
   for (;;) {
-    while (failed_.empty() && !spent_ && !halted()) {
-      auto delivery = scheduler_.next();
-      if (!delivery) break;
-      const std::size_t running = scheduler_.running();
-      auto known = replay(*delivery);
-      if (known && !known.value()) {
-        if (auto migrated = migrate(*delivery); !migrated) known = std::move(migrated).error();
-      }
-      if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
-      if (!known) return std::move(known).error();
-      if (known.value()) continue;
-      if (may_begin()) {
-        begin(*std::move(delivery));
-      } else {
-        scheduler_.leave(*delivery);
-        not_begun_.push_back(*std::move(delivery));
-      }
-    }
-    if (scheduler_.running() > 0) {
-      if (all_begun()) {
-        work_.help();
-      } else {
-        work_.wait();
-      }
-      if (!gathers()) {
-        TRIAGE_TRYV(collect());
-      }
-      continue;
-    }
+    steer();
+    work_.help();
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (take_helm() || scheduler_.running() > 0) continue;
+    TRIAGE_TRYV(std::exchange(steered_, outcome::success()));
     if (!failed_.empty() || (spent_ && !go_on_within_budget())) break;
     if (scheduler_.running() > 0) continue;
     if (halted()) {
@@ -167,6 +139,53 @@ Result<void> Driver::drive() {
   return outcome::success();
 }
 
+// True if deliveries have ended that are to be settled.
+bool Driver::take_helm() {
+  const std::scoped_lock lock(mutex_);
+  at_helm_ = true;
+  return !ended_.empty();
+}
+
+// For the thread at the helm, which it leaves: settles what has ended and begins what can begin,
+// until neither is left. After an error, running deliveries may finish.
+void Driver::steer() {
+  try {
+    for (bool some = true; some;) {
+      Result<void> done = collect();
+      if (done && steered_) done = begin_ready();
+      if (!done && steered_) steered_ = std::move(done);
+      const std::scoped_lock lock(mutex_);
+      gathers_ = gathers();
+      some = !ended_.empty() && !gathers_;
+      at_helm_ = some || options_.pool != nullptr;
+    }
+  } catch (...) {
+    thrown_ = std::current_exception();  // Nobody takes the helm again.
+  }
+}
+
+Result<void> Driver::begin_ready() {
+  while (failed_.empty() && !spent_ && !halted()) {
+    auto delivery = scheduler_.next();
+    if (!delivery) break;
+    const std::size_t running = scheduler_.running();
+    auto known = replay(*delivery);
+    if (known && !known.value()) {
+      if (auto migrated = migrate(*delivery); !migrated) known = std::move(migrated).error();
+    }
+    if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
+    if (!known) return std::move(known).error();
+    if (known.value()) continue;
+    if (may_begin()) {
+      begin(*std::move(delivery));
+    } else {
+      scheduler_.leave(*delivery);
+      not_begun_.push_back(*std::move(delivery));
+    }
+  }
+  return outcome::success();
+}
+
 Result<void> Driver::end_superstep() {
   TRIAGE_TRYV(values_.commit());
   superstep_ended();
@@ -183,8 +202,13 @@ void Driver::begin(Delivery delivery) {
     } else {
       perform(ended);
     }
-    const std::scoped_lock lock(mutex_);
-    ended_.push_back(std::move(ended));
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_.push_back(std::move(ended));
+      if (at_helm_ || gathers_) return;
+      at_helm_ = true;
+    }
+    steer();
   });
 }
 
@@ -263,15 +287,13 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
   }
 }
 
-// Nothing can begin because something ends, until all have ended; the only one at work is all.
-bool Driver::all_begun() const {
-  return scheduler_.running() == 1 ||
-         (body_.spec().options.schedule == Schedule::supersteps && scheduler_.waiting() == 0);
+// Nothing can begin because something ends, until all have ended: then the store's thread writes
+// ended deliveries while the next ones run. An observer, though, is notified of each as soon as it
+// is stored.
+bool Driver::gathers() const {
+  return !options_.on_event && body_.spec().options.schedule == Schedule::supersteps &&
+         scheduler_.waiting() == 0;
 }
-
-// The store's thread writes ended deliveries while the next ones run. An observer, though, is
-// notified of each as soon as it is stored.
-bool Driver::gathers() const { return !options_.on_event && all_begun() && work_.has_jobs(); }
 
 // Of the deliveries that end together in a superstep, none is needed before all are stored, unless
 // their executors have more to do in it.

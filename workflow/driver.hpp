@@ -136,8 +136,10 @@ class Driver {
   void ask_hook(Ended& ended, const Instance& instance);
   void store_withheld();
   void superstep_ended();
+  [[nodiscard]] bool take_helm();
+  void steer();
+  [[nodiscard]] Result<void> begin_ready();
   // Whether ended deliveries may wait for others and be stored together.
-  [[nodiscard]] bool all_begun() const;
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] bool is_awaited(const std::vector<Ended>& ended) const;
   [[nodiscard]] Result<void> collect();
@@ -183,8 +185,14 @@ class Driver {
   std::vector<std::size_t> called_{};  // In this superstep.
   std::atomic<bool> spent_{false};     // Nothing more may start.
   bool verify_ = false;                // Some of what is stored may be outdated.
+  // What only one thread at a time sees, the one at the helm: the driver's, or one that has ended a
+  // delivery while no other was there. What ends meanwhile is left to it, so nobody waits.
+  Result<void> steered_ = outcome::success();
+  std::exception_ptr thrown_{};  // By steer().
   std::mutex mutex_{};
-  std::vector<Ended> ended_{};        // By workers; under mutex_.
+  bool at_helm_ = true;               // Somebody is; under mutex_, like the next two.
+  bool gathers_ = false;              // The driver will settle everything.
+  std::vector<Ended> ended_{};        // Not settled yet.
   std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
   ResourceQueue resource_queue_;      // Likewise.
   Work work_;                         // Last: its jobs see all of the above.

@@ -12,7 +12,7 @@ Work::Work(std::size_t threads, std::shared_ptr<Threads> given)
 
 Work::~Work() {
   {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     closing_ = true;
     jobs_.clear();
     done_.wait(lock, [&] { return running_ == 0; });
@@ -46,31 +46,28 @@ void Work::add(std::function<void()> job) {
     return;
   }
   const std::scoped_lock lock(mutex_);
+  if (closing_) return;
   jobs_.push_back(std::move(job));
-  // The driver takes one of them.
-  if (jobs_.size() > idle_ + 1) {
-    grow();
-  } else if (idle_ > 0) {
-    more_.notify_one();
-  }
+  if (jobs_.size() > 1) wake();
 }
 
-bool Work::has_room() const noexcept { return running_ < most_ + lent_; }
+bool Work::can_begin() const noexcept { return !jobs_.empty() && running_ < most_ + 1 + lent_; }
+bool Work::is_over() const noexcept { return jobs_.empty() && running_ == 0; }
 
 void Work::grow() {
-  if (threads_.size() < std::min(most_ + lent_, most_threads)) {
-    try {
-      threads_.emplace_back([this] { serve(); });
-      return;
-    } catch (const std::system_error&) {  // The system allows no more: those there are have to do.
-    }
+  if (threads_.size() >= std::min(most_ + lent_, most_threads)) return;
+  try {
+    threads_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {  // The system allows no more: those there are have to do.
+    return;
   }
-  if (idle_ > 0) more_.notify_one();
 }
 
 void Work::wake() {
-  if (jobs_.empty() || !has_room()) return;
-  if (idle_ > 0) {
+  if (!can_begin()) return;
+  if (driver_waits_) {
+    done_.notify_one();
+  } else if (idle_ > 0) {
     more_.notify_one();
   } else {
     grow();
@@ -90,58 +87,46 @@ void Work::take_back() {
   --lent_;
 }
 
-void Work::serve() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_;
-    more_.wait(lock, [&] { return closing_ || (!jobs_.empty() && has_room()); });
-    --idle_;
-    if (jobs_.empty()) return;
-    const std::function<void()> job = std::move(jobs_.front());
-    jobs_.pop_front();
-    ++running_;
-    // Who woke this thread may have counted on it for several jobs.
-    wake();
-    lock.unlock();
-    job();
-    lock.lock();
-    --running_;
-    ++news_;
-    done_.notify_one();
-  }
+bool Work::run_one(Lock& lock) {
+  if (!can_begin()) return false;
+  std::function<void()> job = std::move(jobs_.front());
+  jobs_.pop_front();
+  ++running_;
+  wake();  // Who woke this thread may have counted on it for several jobs.
+  lock.unlock();
+  job();
+  job = nullptr;
+  lock.lock();
+  --running_;
+  return true;
 }
 
-bool Work::has_jobs() const {
-  const std::scoped_lock lock(mutex_);
-  return !jobs_.empty();
+void Work::serve() {
+  Lock lock(mutex_);
+  for (;;) {
+    while (run_one(lock)) continue;
+    if (is_over()) done_.notify_one();
+    if (closing_) return;
+    ++idle_;
+    more_.wait(lock, [&] { return closing_ || can_begin(); });
+    --idle_;
+  }
 }
 
 void Work::help() {
-  std::unique_lock lock(mutex_);
-  if (!jobs_.empty() && running_ <= most_ + lent_) {  // Its own place is one more.
-    const std::function<void()> job = std::move(jobs_.front());
-    jobs_.pop_front();
-    lock.unlock();
-    job();
+  Lock lock(mutex_);
+  if (given_) {
+    done_.wait(lock, [&] { return news_ > 0 || running_ == 0; });
+    news_ = 0;
     return;
   }
-  done_.wait(lock, [&] { return news_ > 0 || running_ == 0; });
-  news_ = 0;
-}
-
-void Work::wait() {
-  lend();
-  {
-    std::unique_lock lock(mutex_);
-    if (!given_ && threads_.empty() && !jobs_.empty()) {  // Nobody else ever takes a job.
-      --lent_;
-      lock.unlock();
-      return help();
-    }
-    done_.wait(lock, [&] { return news_ > 0 || (running_ == 0 && jobs_.empty()); });
-    news_ = 0;
+  for (;;) {
+    while (run_one(lock)) continue;
+    if (is_over()) return;
+    driver_waits_ = true;
+    done_.wait(lock, [&] { return can_begin() || is_over(); });
+    driver_waits_ = false;
   }
-  take_back();
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

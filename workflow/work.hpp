@@ -17,8 +17,7 @@ namespace triage::inline v0_1::workflow::detail {
 // The most threads, however many jobs are waiting.
 inline constexpr std::size_t most_threads = 1'024;
 
-// Jobs are in effect noexcept: an exception ends the process. One thread, the driver's, adds jobs
-// and waits for their results.
+// Jobs are in effect noexcept: an exception ends the process. Jobs, too, may add jobs.
 class Work {
  public:
   // threads: at least 1, including the driver's.
@@ -27,36 +26,39 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
+  // Who adds a job takes one up itself, the driver in help() and a job when it ends. Only for
+  // further ones is a thread woken, which costs some ten times as much as a small job.
   void add(std::function<void()> job);
-  [[nodiscard]] bool has_jobs() const;  // Not yet begun.
   // The calling job only waits: until take_back(), another may run in its place. No effect with
   // threads supplied by the program.
   void lend();
   void take_back();
-  // Runs a job, or waits until one has ended if any is running. A job may take long, and the driver
-  // does nothing else meanwhile; handing a job to another thread costs some ten times as much.
+  // For the driver: runs jobs, and returns when none is left and none is running. With threads
+  // supplied by the program, waits until one has ended if any is running.
   void help();
-  // Waits until a job has ended, and lends its place meanwhile.
-  void wait();
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
   void serve();
-  void grow();                                   // The caller holds mutex_, like the next two.
-  void wake();                                   // Somebody for a job that can begin.
-  [[nodiscard]] bool has_room() const noexcept;  // To run one more.
+  [[nodiscard]] bool run_one(Lock& lock);         // False if none can begin.
+  void grow();                                    // The caller holds mutex_, like the next five.
+  void wake();                                    // Somebody for a job that can begin.
+  [[nodiscard]] bool can_begin() const noexcept;  // There is a job, and room to run one more.
+  [[nodiscard]] bool is_over() const noexcept;    // There is none, and none is running.
   void ended();
 
-  const std::size_t most_;
+  const std::size_t most_;  // Besides the driver.
   const std::shared_ptr<Threads> given_;
-  mutable std::mutex mutex_{};
+  std::mutex mutex_{};
   std::condition_variable more_{};
-  std::condition_variable done_{};
+  std::condition_variable done_{};  // For the driver.
   std::deque<std::function<void()>> jobs_{};
   std::vector<std::jthread> threads_{};
-  std::size_t idle_ = 0;
-  std::size_t lent_ = 0;  // Waiting jobs among `running_` and the driver.
+  std::size_t idle_ = 0;  // Of threads_.
+  bool driver_waits_ = false;
+  std::size_t lent_ = 0;  // Waiting jobs among `running_`.
   std::size_t running_ = 0;
-  std::size_t news_ = 0;  // Jobs that have ended since help() last returned.
+  std::size_t news_ = 0;  // Jobs on the program's threads that have ended since help() returned.
   bool closing_ = false;
 };
 

@@ -20,7 +20,7 @@ Workflow plain_graph() {
 
 std::shared_ptr<CheckpointStore> finished_store() {
   auto store = memory();
-  WorkflowRun run(plain_graph(), {.run_id = "w", .store = store});
+  WorkflowRun run(plain_graph(), {.run_id = "w", .store = store, .threads = 1});
   CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
   REQUIRE_OK(run.answer("right/1/score/1", 4));
   REQUIRE_OK(run.resume());
