@@ -65,6 +65,8 @@ struct Scene {
     }
   }
 
+  auto records() const { return store->read(RunId("scene"), {}).value().records; }
+
   Result<std::string> run() {
     AgentOptions options{.name = "scene",
                          .store = store,
@@ -81,8 +83,6 @@ struct Scene {
     for (const Record& record : records()) effects += record.kind() == RecordKind::effect_completed;
     return answer;
   }
-
-  auto records() const { return store->read(RunId("scene"), {}).value().records; }
 
   void note_event(const Event& event) {
     if (event.kind == EventKind::attempt_started) attempts = event.attempt;
