@@ -91,8 +91,21 @@ Result<Checkpoint> AuditedStore::latest(const RunId& run) {
 }
 Result<void> AuditedStore::erase(const RunId& run) {
   auto erased = traced("erase", run, [&] { return ForwardingStore::erase(run); });
-  if (erased && ledger_ != nullptr) ledger_->forget(name_, run);
+  // After an io error nobody knows whether it is gone.
+  const bool gone = erased || erased.error().code == Errc::io;
+  if (gone && ledger_ != nullptr) ledger_->forget(name_, run);
   return erased;
+}
+Result<std::size_t> AuditedStore::prune(const Retention& retention) {
+  return traced("prune", {}, [&] {
+    auto pruned = ForwardingStore::prune(retention);
+    if (ledger_ == nullptr) return pruned;
+    for (const RunId& run : ledger_->runs_in(name_)) {
+      const auto left = ForwardingStore::run(run);
+      if (!left && left.error().code == Errc::not_found) ledger_->forget(name_, run);
+    }
+    return pruned;
+  });
 }
 Result<std::optional<VersionedValue>> AuditedStore::get(std::string_view space,
                                                         std::string_view key) {

@@ -203,7 +203,7 @@ Result<End> Confirming::once(const Rerun& rerun, bool change, int number) {
     for (const auto& [key, result] : what.answers) fork.answers.insert_or_assign(key, result);
   }
   fork.run.run_id =
-      run_.substr(0, 200) + (change ? ".changed-" : ".unchanged-") + std::to_string(number);
+      run_.substr(0, 100) + (change ? ".changed-" : ".unchanged-") + std::to_string(number);
   fork.run.limits = Limits{.max_attempts = 1, .max_attempts_per_type = 1};
   fork.run.stop_token = options_.stop;
   const RunId branch = fork.run.run_id;

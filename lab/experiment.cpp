@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -28,13 +29,17 @@ using detail::ExperimentSums;
 // Raised when what is stored of a sum changes: results of other versions are begun anew.
 constexpr int sums_format = 2;
 constexpr std::size_t most_conditions = 10'000;
+constexpr std::uint64_t most_seeds = 1'000'000'000'000;
 
 Result<void> check(const ExperimentOptions& options) {
   const auto wrong = [](std::string text) {
     return Error{Errc::invalid_argument, std::move(text)};
   };
   if (options.factors.empty()) return wrong("factors is empty; allowed is one or more");
-  if (options.seeds == 0) return wrong("seeds is 0; allowed is 1 or more");
+  if (options.seeds == 0 || options.seeds > most_seeds) {
+    return wrong("seeds is " + std::to_string(options.seeds) + "; allowed is 1 to " +
+                 std::to_string(most_seeds));
+  }
   if (options.threads < 0 || options.threads > 1'000) {
     return wrong("threads is " + std::to_string(options.threads) + "; allowed is 0 to 1000");
   }
@@ -175,7 +180,10 @@ void Runner::tell_progress(std::uint64_t samples) {
   if (!options_.on_progress) return;
   const std::scoped_lock lock(mutex_);
   samples_ += samples;
-  options_.on_progress(samples_, conditions_.size() * options_.seeds);
+  try {
+    options_.on_progress(samples_, conditions_.size() * options_.seeds);
+  } catch (...) {  // On a thread of ours it would end the process.
+  }
 }
 
 Result<ExperimentSums> Runner::block_of(std::size_t block, const std::stop_token& stop) {
@@ -215,8 +223,11 @@ Result<void> Runner::run(const OnBlock& on_block, const std::stop_token& stop) {
                                                   : static_cast<std::size_t>(cores);
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(wanted, done_.size()); ++i) {
-      helpers.emplace_back([&] { work(on_block, stop); });
+    try {
+      for (std::size_t i = 1; i < std::min(wanted, done_.size()); ++i) {
+        helpers.emplace_back([&] { work(on_block, stop); });
+      }
+    } catch (const std::system_error&) {  // No more threads: these do the work.
     }
     work(on_block, stop);
   }
@@ -239,8 +250,11 @@ Result<Json> run_stored(const Trial& trial, const ExperimentOptions& options,
     called = true;
     Runner runner(trial, options, conditions);
     for (const Step& step : attempt.trajectory()) {
-      if (!step.metadata.is_object() || !step.metadata.contains("block")) continue;
-      runner.take(step.metadata["block"].get<std::size_t>(), step.metadata["sums"]);
+      if (!step.metadata.is_object()) continue;
+      const auto block = step.metadata.find("block");
+      const auto sums = step.metadata.find("sums");
+      if (block == step.metadata.end() || sums == step.metadata.end()) continue;
+      if (block->is_number_unsigned()) runner.take(block->get<std::size_t>(), *sums);
     }
     resumed = runner.taken();
     auto done = runner.run(

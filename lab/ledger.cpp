@@ -40,6 +40,14 @@ void Ledger::forget(const std::string& store, const RunId& run) {
   acknowledged_.erase({store, run});
 }
 
+std::vector<RunId> Ledger::runs_in(const std::string& store) const {
+  std::vector<RunId> runs;
+  for (const auto& [run, records] : acknowledged_) {
+    if (run.first == store) runs.push_back(run.second);
+  }
+  return runs;
+}
+
 std::string Ledger::doubled_effects() const {
   for (const auto& [idempotency_key, effect] : effects_) {
     if (effect.once && effect.times > 1) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::lab::detail {
 
@@ -20,6 +21,8 @@ class Ledger {
 
   void acknowledge(const std::string& store, const RunId& run, std::span<const Record> records);
   void forget(const std::string& store, const RunId& run);
+  // Those with acknowledged records.
+  [[nodiscard]] std::vector<RunId> runs_in(const std::string& store) const;
 
   // The problems found; empty if there are none.
   [[nodiscard]] std::string doubled_effects() const;

@@ -5,6 +5,7 @@
 #include "journal/failure_json.hpp"
 #include "journal/suspension_json.hpp"
 #include "run/run_machine.hpp"
+#include "triage/detail/saturate.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -90,6 +91,10 @@ Comparison compare(const ReplayedDecision& decision, const Json& taken) {
   RecoveryAction now = decision.now;
   now.delay = decision.waited;
   return describe(now) == text_field(taken, "text") ? Comparison::same : Comparison::other_words;
+}
+
+void add_wait(Duration& sum, Duration wait) {
+  sum = Duration(triage::detail::saturating_add(sum.count(), wait.count()));
 }
 
 // Goes through a journal failure by failure.
@@ -204,11 +209,11 @@ void Replayer::sum_up() {
       replay_.result_lost = !journal_.finished().is_null();
     }
     if (replay_.stops_at) {
-      replay_.wait_spared += one.waited;
+      add_wait(replay_.wait_spared, one.waited);
     } else if (one.was && goes_on(*one.was) && goes_on(one.now.kind)) {
-      replay_.waited += one.waited;
-      replay_.least_wait += one.least_wait;
-      replay_.most_wait += one.most_wait;
+      add_wait(replay_.waited, one.waited);
+      add_wait(replay_.least_wait, one.least_wait);
+      add_wait(replay_.most_wait, one.most_wait);
     }
   }
 }

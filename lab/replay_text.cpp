@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, 8> names{"same",         "other_wait", "o
 
 // For display, milliseconds are precise enough.
 std::string about(Duration wait) {
+  using std::chrono::milliseconds;
+  if (wait > Duration::max() - milliseconds(1)) return format_duration(wait);
   return format_duration(std::chrono::round<std::chrono::milliseconds>(wait));
 }
 

@@ -78,6 +78,7 @@ class AuditedStore final : public ForwardingStore {
   Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run) override;
   Result<Checkpoint> latest(const RunId& run) override;
   Result<void> erase(const RunId& run) override;
+  Result<std::size_t> prune(const Retention& retention) override;
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;

@@ -5,10 +5,13 @@
 #include "triage/policy.hpp"
 #include "triage/step.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -71,13 +74,20 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // A line that is cut off by a signal or a full disk is lost.
-  void append(const std::string& line) const {
-    while (::write(descriptor_, line.data(), line.size()) < 0 && errno == EINTR) {}
+  // A line that is cut off by a signal or a full disk is lost; the next one gets a line of its own.
+  void append(std::string_view line) {
+    std::string text(torn_ ? "\n" : "");
+    text.append(line).append("\n");
+    ssize_t written = 0;
+    do {
+      written = ::write(descriptor_, text.data(), text.size());
+    } while (written < 0 && errno == EINTR);
+    if (written > 0) torn_ = text[static_cast<std::size_t>(written) - 1] != '\n';
   }
 
  private:
   int descriptor_;
+  std::atomic<bool> torn_{false};
 };
 
 }  // namespace
@@ -91,8 +101,8 @@ Result<std::shared_ptr<Observer>> json_lines_file(const std::string& path) {
   if (descriptor < 0) {
     return Error{Errc::io, "\"" + printable(path) + "\" cannot be opened: " + std::strerror(errno)};
   }
-  auto file = std::make_shared<const File>(descriptor);
-  return json_lines([file](std::string_view line) { file->append(std::string(line) + "\n"); });
+  auto file = std::make_shared<File>(descriptor);
+  return json_lines([file](std::string_view line) { file->append(line); });
 }
 
 }  // namespace triage::inline v0_1

@@ -103,11 +103,11 @@ class Attempt {
   // The restored steps, then those of this attempt.
   [[nodiscard]] Trajectory trajectory() const;
 
-  // Records an action; its index is its position in the trajectory. O(1), and no I/O unless the
+  // Records an action; its index is its position in the trajectory. O(step), and no I/O unless the
   // write mode is `immediate` or the queue is full; a contract with rules for steps adds the cost
   // of judge_step. Errors are sticky: see error().
   void record_step(Step&& step);
-  void record_step(const Step& step) { record_step(Step(step)); }
+  void record_step(const Step& step);
   // Merges the top-level keys of a JSON object into the state. O(changed). The change belongs to
   // the checkpoint of the preceding step. Anything but an object is a sticky error.
   void update_state(Json patch);

@@ -43,7 +43,8 @@ class Journal {
 
   // --- Recording. Each returns the record to store; the caller has checked the arguments.
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
-  Record add_step(Step&& step, WallTime time);
+  Record add_step(const Step& step, WallTime time);
+  Record add_step(const Step& step, Record::Bytes encoded, WallTime time);
   void take_step(Step&& step, WallTime time);  // The same if the record is not needed.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);
@@ -185,6 +186,8 @@ class Journal {
   Sequence next() noexcept { return ++last_; }
   // A record of this kind is about to be applied, which may end the open checkpoint.
   void meet(RecordKind kind);
+  template <class Append>  // `append(tail, size)` makes the step the trajectory's newest.
+  void extend(const Step& step, WallTime time, Append append);
   void touch(WallTime time) noexcept { line_.touch(last_, time); }
   // The contents of a checkpoint that ends now.
   [[nodiscard]] Position place() const;

@@ -3,9 +3,9 @@
 // One fact in a run's journal. Journals are the only source of truth; all else is folded from them.
 
 #include "triage/clock.hpp"
-#include "triage/detail/step_chunk.hpp"
 #include "triage/json.hpp"
 #include "triage/run_id.hpp"
+#include "triage/step.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -57,11 +57,9 @@ class Record {
   using Bytes = std::shared_ptr<const std::string>;
 
   Record() = default;
-  Record(Sequence seq, RecordKind kind, WallTime time, detail::StepRef step)
-      : seq_(seq), time_(time), kind_(kind), body_(std::move(step)) {}
   Record(Sequence seq, RecordKind kind, WallTime time, Patch body)
       : seq_(seq), time_(time), kind_(kind), body_(std::move(body)) {}
-  // From a store: `body` is the encoded body, checksum already verified.
+  // `body`: encoded; from a store, its checksum is verified.
   Record(Sequence seq, RecordKind kind, WallTime time, Bytes body)
       : seq_(seq), time_(time), kind_(kind), body_(std::move(body)) {}
 
@@ -78,17 +76,14 @@ class Record {
   // kind).
   [[nodiscard]] Result<Step> step() const;
 
-  // For folding without decoding: the shared parts; null if the body has another form.
-  [[nodiscard]] const detail::StepRef* step_ref() const noexcept {
-    return std::get_if<detail::StepRef>(&body_);
-  }
+  // For folding without decoding; null if the body has another form.
   [[nodiscard]] const Bytes* bytes() const noexcept { return std::get_if<Bytes>(&body_); }
 
  private:
   Sequence seq_ = 0;
   WallTime time_{};
   RecordKind kind_ = RecordKind::gap;
-  std::variant<std::monostate, detail::StepRef, Patch, Bytes> body_{};
+  std::variant<std::monostate, Patch, Bytes> body_{};
 };
 
 // Checksum of a record: CRC-32C over run, epoch, sequence, kind, time and body, so that it detects
@@ -119,8 +114,12 @@ inline constexpr std::size_t most_decoded_bytes = std::size_t{1} << 30U;
 // present, not for claimed sizes, and never recurses deeper than the limit.
 void encode_cbor(const Json& value, std::string& out);
 void encode_step(const Step& step, std::string& out);
+// The encoded step; null if it holds what check_json() refuses, except for NaN and infinities.
+[[nodiscard]] Record::Bytes encode_if_storable(const Step& step);
 [[nodiscard]] Result<Json> decode_cbor(std::string_view bytes);
 [[nodiscard]] Result<Step> decode_step(std::string_view bytes);
+// Whether the encoded step has an `error`; false for bytes that are no step. Builds nothing.
+[[nodiscard]] bool has_error(std::string_view step) noexcept;
 // False if decode_cbor would refuse the encoded body for its size or depth.
 [[nodiscard]] bool fits_in_memory(std::string_view body);
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0) noexcept;

@@ -11,6 +11,7 @@
 #include "triage/policies/retry_budget.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -177,8 +178,9 @@ Result<BudgetLimits> read_budget(const Json& section) {
   arguments.read("max_cost_usd", limits.max_cost_usd);
   for (const auto& [name, value] :
        {std::pair<const char*, double>("max_tokens", tokens), {"max_calls", calls}}) {
-    if (!(value >= 0 && value <= most)) {
-      arguments.refuse(name, " is " + std::to_string(value) + "; allowed is 0 to 2^53");
+    // 0 is no limit, so nothing may be rounded to it.
+    if (!(value >= 0 && value <= most && std::floor(value) == value)) {
+      arguments.refuse(name, " is " + show(Json(value)) + "; allowed is a whole number, 0 to 2^53");
     }
   }
   const auto checked = arguments.check();

@@ -8,6 +8,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,6 +19,7 @@ namespace triage::inline v0_1 {
 namespace {
 
 constexpr std::size_t most_values = 100'000;
+constexpr std::size_t most_bytes = 64U << 20U;  // Of all texts and paths.
 
 // Thrown while converting and caught by the function that started it.
 struct BadYaml {
@@ -36,6 +38,10 @@ class Converter {
     }
     if (++values_ > most_values) {
       throw BadYaml{line, "expands to more than 100000 values, the most that is allowed"};
+    }
+    bytes_ += path.size() + (node.IsScalar() ? node.Scalar().size() : 0);
+    if (bytes_ > most_bytes) {
+      throw BadYaml{line, "expands to more than 64 MB, the most that is allowed"};
     }
     if (!node.Tag().empty() && node.Tag() != "?" && node.Tag() != "!") {
       throw BadYaml{line, "has the tag \"" + printable(node.Tag()) + "\"; no tags are allowed"};
@@ -105,7 +111,7 @@ class Converter {
     }
     double number = 0;
     if (const auto read = std::from_chars(text.data(), end, number);
-        read.ec == std::errc{} && read.ptr == end) {
+        read.ec == std::errc{} && read.ptr == end && std::isfinite(number)) {
       return number;
     }
     return text;
@@ -113,6 +119,7 @@ class Converter {
 
   std::map<std::string, int> lines_{};
   std::size_t values_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 Error at_line(int line, const std::string& text) {

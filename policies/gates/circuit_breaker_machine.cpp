@@ -63,7 +63,8 @@ int granted(const Circuit::Track& track) {
 Circuit::Track& Circuit::track_of(FailureType type) {
   auto track = tracks.begin();
   while (track != tracks.end() && track->first < type) ++track;
-  if (track == tracks.end() || track->first != type) track = tracks.insert(track, {type, Track{}});
+  if (track == tracks.end() || track->first != type)
+    track = tracks.insert(track, {type, Track{.since = changes}});
   return track->second;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <deque>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -59,8 +60,7 @@ void add_words(std::string_view text, Words& words) {
 // Collects the words of all keys and texts, without recursion; false if there are too many.
 bool add_json_words(const Json& input, Words& words) {
   std::size_t bytes = 0;
-  std::vector<Json> texts;  // Parsed from text; kept alive while in use.
-  texts.reserve(64);
+  std::deque<Json> texts;  // Parsed from text; kept alive, and where they are, while in use.
   std::vector<const Json*> open{&input};
   while (!open.empty()) {
     const Json& value = *open.back();
@@ -73,7 +73,7 @@ bool add_json_words(const Json& input, Words& words) {
       const auto first = text.find_first_not_of(" \t\r\n");
       const bool may_be_json = first != std::string::npos &&
                                (text[first] == '{' || text[first] == '[' || text[first] == '"');
-      if (!may_be_json || texts.size() == texts.capacity()) continue;
+      if (!may_be_json) continue;
       Json inner = Json::parse(text, nullptr, false);
       if (inner.is_discarded()) continue;
       texts.push_back(std::move(inner));

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 namespace {
@@ -44,10 +46,15 @@ std::optional<std::string> wrong_tool(const FailureContext& context) {
 std::string tool_list(std::vector<std::string> tools, const std::string& wrong) {
   const std::size_t all = tools.size();
   if (all > most_tools_named) {
-    std::stable_sort(tools.begin(), tools.end(), [&](const auto& a, const auto& b) {
-      return detail::edit_distance(wrong, a) < detail::edit_distance(wrong, b);
-    });
-    tools.resize(most_tools_named);
+    std::vector<std::pair<int, std::size_t>> by_distance;
+    for (std::size_t i = 0; i < all; ++i) {
+      by_distance.emplace_back(detail::edit_distance(wrong, tools[i]), i);
+    }
+    const auto end = by_distance.begin() + static_cast<std::ptrdiff_t>(most_tools_named);
+    std::partial_sort(by_distance.begin(), end, by_distance.end());
+    std::vector<std::string> nearest;
+    for (auto one = by_distance.begin(); one != end; ++one) nearest.push_back(tools[one->second]);
+    tools = std::move(nearest);
   }
   for (std::string& tool : tools) tool = shortened(tool);
   std::string text = "Available tools: " + detail::joined(tools);

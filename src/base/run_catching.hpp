@@ -10,12 +10,18 @@
 
 namespace triage::inline v0_1::detail {
 
+// A text may be missing.
+[[nodiscard]] inline std::string what_of(const std::exception& exception) {
+  const char* text = exception.what();
+  return text != nullptr ? text : "an exception without a text";
+}
+
 // Describes the exception in flight. Only inside a catch block.
 [[nodiscard]] inline std::string current_exception_text() {
   try {
     throw;
   } catch (const std::exception& e) {
-    return e.what();
+    return what_of(e);
   } catch (...) {
     return "an exception that is not a std::exception";
   }

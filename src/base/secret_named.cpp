@@ -129,6 +129,7 @@ class Named {
   void behind_separator(std::size_t place) {
     if (text_.substr(place).starts_with("://")) return;
     const std::string_view name = name_before(place);
+    if (name.empty()) return;  // So the rest of a row of separators is passed only once.
     std::size_t begin = place + 1;
     while (at(begin) == '=' || at(begin) == '>' || at(begin) == ':') ++begin;  // "=>", "::", "=="
     // In YAML the line may end after a name; what follows on the next line is something else.

@@ -139,21 +139,21 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   if (run_.is_late(attempt)) return too_late();
   RunData& b = run_.data();
   const EffectOptions& options = *request.options;
-  if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
-    b.extras().effect_options.insert_or_assign(std::string(request.key), options);
-  }
   EffectState known = b.journal.effect(request.key);
-  if (known.status == Status::completed && known.arguments == arguments) {
-    b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
-  }
-  lock.unlock();
   const bool same_arguments = known.arguments == arguments || known.arguments == any_arguments;
   if (holds_key(known.status) && !same_arguments && !known.lost) {
     return Error{Errc::conflict, effect_name(request.key) +
                                      " was begun with other arguments; give another effect another "
                                      "key"};
   }
-  if (known.status == Status::completed) {
+  if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
+    b.extras().effect_options.insert_or_assign(std::string(request.key), options);
+  }
+  if (known.status == Status::completed && known.arguments == arguments) {
+    b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
+  }
+  lock.unlock();
+  if (known.status == Status::completed && known.result) {
     run_.emit(EventKind::effect_reused, {.text = request.key});
     return outcome::success(*known.result);
   }
@@ -165,7 +165,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   return decide(request, std::move(known), std::move(next));
 }
 
-// Decides whether an effect that is not completed runs.
+// Decides whether an effect runs that is not completed, or whose result is lost.
 Result<Json> Effects::decide(const EffectRequest& request, EffectState known, EffectState next) {
   if (known.status == Status::compensating) {
     const Reconciled undone = settle_compensation(request.key, known, request.options);
@@ -175,12 +175,15 @@ Result<Json> Effects::decide(const EffectRequest& request, EffectState known, Ef
                       "happened" +
                           undone.reason);
     }
-    if (undone.answer == Reconciled::Answer::not_done) {  // The effect is still in place.
+    const bool in_place = undone.answer == Reconciled::Answer::not_done;
+    if (in_place && known.result) {
       run_.emit(EventKind::effect_reused, {.text = request.key});
       return outcome::success(*known.result);
     }
-    known.status = Status::compensated;
+    known.status = in_place ? Status::completed : Status::compensated;
   }
+  // The record of its result was damaged; only `reconcile` may still know it.
+  if (known.status == Status::completed) known.status = Status::intended;
   if (known.status == Status::compensated) ++next.generation;
   bool same_act = false;  // The outside world may already know this call by its key.
   if (known.status == Status::intended) {
@@ -218,7 +221,8 @@ Result<Json> Effects::run(const EffectRequest& request, const EffectState& next)
                                                         "deadline and was not run");
   }
   if (run_.attempt_is_over()) return run_.out_of_time(run_.attempt_number());
-  const bool in_doubt_before = status_of(key) == Status::intended;
+  const Status before = status_of(key);
+  const bool in_doubt_before = before == Status::intended || before == Status::completed;
   Result<void> durable = record_durably(RecordKind::effect_intended, key, next, described(next));
   if (!durable) {
     if (!in_doubt_before) {  // Otherwise it may have happened under the previous intent.
@@ -264,12 +268,13 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
   if (kept) {
     Json fields = described(next);
     fields["result"] = result;
-    kept = record_durably(RecordKind::effect_completed, key, next, std::move(fields));
+    const Sequence at = record(RecordKind::effect_completed, key, next, std::move(fields));
+    kept = run_.drain_strictly(at);
     // A store that is busy has written nothing, so a retry can succeed.
     for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
          ++again) {
       if (!wait(lock_wait)) break;
-      kept = run_.drain_strictly();
+      kept = run_.drain_strictly(at);
     }
   }
   if (kept) {
@@ -302,14 +307,15 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
           .stop_token = run_.attempt_stop_token()};
 }
 
-void Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
-                     Json fields) {
+Sequence Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
+                         Json fields) {
   const Lock lock(run_.mutex_);
   RunData& b = run_.data();
   run_.make_room();
   fields["key"] = std::string(key);
   fields["generation"] = effect.generation;
   run_.enqueue(b.journal.add(kind, run_.core_.clock->wall_now(), std::move(fields)));
+  return b.journal.last();
 }
 
 EffectState::Status Effects::status_of(std::string_view key) const {
@@ -319,8 +325,7 @@ EffectState::Status Effects::status_of(std::string_view key) const {
 
 Result<void> Effects::record_durably(RecordKind kind, std::string_view key,
                                      const EffectState& effect, Json fields) {
-  record(kind, key, effect, std::move(fields));
-  return run_.drain_strictly();
+  return run_.drain_strictly(record(kind, key, effect, std::move(fields)));
 }
 
 // --- Resolving doubts.

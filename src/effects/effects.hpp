@@ -98,7 +98,8 @@ class Effects {
   [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
                                    bool compensation) const;
   [[nodiscard]] EffectState::Status status_of(std::string_view key) const;
-  void record(RecordKind kind, std::string_view key, const EffectState& effect, Json fields);
+  // Returns the record's sequence.
+  Sequence record(RecordKind kind, std::string_view key, const EffectState& effect, Json fields);
   [[nodiscard]] Result<void> record_durably(RecordKind kind, std::string_view key,
                                             const EffectState& effect, Json fields);
   [[nodiscard]] static Reconciled ask(const Reconcile::Function& function, const EffectCall& call);

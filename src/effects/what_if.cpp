@@ -14,8 +14,9 @@ std::optional<Error> Effects::refused(std::string_view key, const EffectState& n
     const Json& start = run_.data().journal.start();
     if (!start.is_object() || !start.contains("refuses_effects")) return std::nullopt;
   }
-  // An effect in doubt stays in doubt: it may have happened.
-  if (status_of(key) != EffectState::Status::intended) {
+  // An effect in doubt stays in doubt: it may have happened. So does one whose result was lost.
+  const EffectState::Status known = status_of(key);
+  if (known != EffectState::Status::intended && known != EffectState::Status::completed) {
     record(RecordKind::effect_withdrawn, key, next, Json{{"cause", refused_cause}});
   }
   return Error{Errc::conflict, effect_name(key) +

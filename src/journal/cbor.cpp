@@ -17,7 +17,11 @@ using cbor::map;
 
 class Writer {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  explicit Writer(std::string& out, int deepest = std::numeric_limits<int>::max())
+      : out_(out), deepest_(deepest) {}
+
+  // False once it was given what cannot be stored: binary or discarded values, or too deep ones.
+  [[nodiscard]] bool storable() const noexcept { return storable_; }
 
   void head(cbor::Major major, std::uint64_t value) { cbor::put_head(out_, major, value); }
   void text(std::string_view value) {
@@ -39,9 +43,9 @@ class Writer {
     for (std::size_t i = 0; i < 8; ++i) bytes[1 + i] = static_cast<char>(bits >> (8 * (7 - i)));
     out_.append(bytes.data(), bytes.size());
   }
-  // Recursion is bounded: values were checked against max_json_depth when they were recorded, and
-  // the library's own wrappers add at most max_wrapper_depth levels.
-  void json(const Json& value) {
+  // Recursion is bounded: by `deepest`, or values were checked against max_json_depth when they
+  // were recorded, and the library's own wrappers add at most max_wrapper_depth levels.
+  void json(const Json& value, int depth = 1) {
     switch (value.type()) {
       case Json::value_t::boolean: boolean(value.get<bool>()); break;
       case Json::value_t::string: text(value.get_ref<const std::string&>()); break;
@@ -51,22 +55,32 @@ class Writer {
       case Json::value_t::number_integer: integer(value.get<std::int64_t>()); break;
       case Json::value_t::number_float: real(value.get<double>()); break;
       case Json::value_t::array:
+        if (depth > deepest_) return refuse();
         head(array, value.size());
-        for (const Json& element : value.get_ref<const Json::array_t&>()) json(element);
+        for (const Json& element : value.get_ref<const Json::array_t&>()) json(element, depth + 1);
         break;
       case Json::value_t::object:
+        if (depth > deepest_) return refuse();
         head(map, value.size());
         for (const auto& [key, element] : value.get_ref<const Json::object_t&>()) {
           text(key);
-          json(element);
+          json(element, depth + 1);
         }
         break;
-      default: out_.push_back(cbor::null_byte); break;
+      case Json::value_t::null: out_.push_back(cbor::null_byte); break;
+      default: refuse(); break;
     }
   }
 
  private:
+  void refuse() {
+    storable_ = false;
+    out_.push_back(cbor::null_byte);
+  }
+
   std::string& out_;
+  int deepest_;
+  bool storable_ = true;
 };
 
 // Field names on disk: see docs/checkpoint_format.md. They never change.
@@ -139,8 +153,9 @@ bool fits_in_memory(std::string_view body) {
   return body.size() <= harmless || CborReader(body).skip(0);
 }
 
-void encode_step(const Step& step, std::string& out) {
-  Writer writer(out);
+namespace {
+
+void write_step(const Step& step, Writer& writer) {
   const auto present = [](const auto& field) -> std::uint64_t { return field ? 1 : 0; };
   const auto not_null = [](const Json& field) -> std::uint64_t { return field.is_null() ? 0 : 1; };
   writer.head(
@@ -180,6 +195,33 @@ void encode_step(const Step& step, std::string& out) {
     writer.boolean(true);
   }
   json(metadata_key, step.metadata);
+}
+
+}  // namespace
+
+void encode_step(const Step& step, std::string& out) {
+  Writer writer(out);
+  write_step(step, writer);
+}
+
+Record::Bytes encode_if_storable(const Step& step) {
+  std::string buffer;
+  buffer.reserve(1'024);  // Enough for most; the result has exactly its size.
+  Writer writer(buffer, max_json_depth);
+  write_step(step, writer);
+  return writer.storable() ? std::make_shared<const std::string>(buffer) : nullptr;
+}
+
+bool has_error(std::string_view step) noexcept {
+  CborReader reader(step);
+  std::uint64_t fields = 0;
+  if (!reader.head(map, fields)) return false;
+  for (std::string_view key; fields > 0; --fields) {
+    if (!reader.take_text(key)) return false;
+    if (key == error_key) return true;
+    if (!reader.skip(1)) return false;
+  }
+  return false;
 }
 
 Result<Step> decode_step(std::string_view bytes) {

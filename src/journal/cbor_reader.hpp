@@ -150,6 +150,14 @@ class CborReader {
     out.assign(found);
     return true;
   }
+  // The same, as a view of the input.
+  bool take_text(std::string_view& out) {
+    std::uint64_t size = 0;
+    if (!head(cbor::text_string, size) || size > rest_.size() || !charge(size)) return false;
+    out = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return true;
+  }
   bool integer(std::int64_t& out) {
     std::uint8_t first = 0;
     if (!peek(first)) return false;
@@ -200,13 +208,6 @@ class CborReader {
   bool open(cbor::Major major, int around, std::uint64_t& count) {
     return around < max_body_depth && charge(container_cost) && head(major, count) &&
            count <= rest_.size();
-  }
-  bool take_text(std::string_view& out) {
-    std::uint64_t size = 0;
-    if (!head(cbor::text_string, size) || size > rest_.size() || !charge(size)) return false;
-    out = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return true;
   }
   bool charge(std::size_t bytes) noexcept {
     if (bytes > memory_left_) return false;

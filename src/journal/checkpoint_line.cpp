@@ -20,10 +20,8 @@ std::optional<std::size_t> CheckpointLine::find_label(std::string_view label) co
 }
 
 std::string CheckpointLine::label_of(Sequence seq) const {
-  for (const auto& [label, at] : labels_) {
-    if (at.back() == seq) return label;
-  }
-  return {};
+  const auto found = label_at_.find(seq);
+  return found == label_at_.end() ? std::string() : found->second;
 }
 
 bool CheckpointLine::left_behind(Sequence intent, Sequence undone, std::int32_t newest) const {
@@ -57,13 +55,23 @@ void CheckpointLine::push_begin(Position place) {
   begin_ = positions_.size() - 1;
 }
 
-void CheckpointLine::label(std::string label) { labels_[std::move(label)].push_back(base_); }
+void CheckpointLine::label(std::string label) {
+  std::vector<Sequence>& all = labels_[label];
+  if (!all.empty()) label_at_.erase(all.back());
+  all.push_back(base_);
+  label_at_[base_] = std::move(label);
+}
 
 void CheckpointLine::withdraw_label(const std::string& label) {
   const auto found = labels_.find(label);
   if (found == labels_.end()) return;
+  label_at_.erase(found->second.back());
   found->second.pop_back();
-  if (found->second.empty()) labels_.erase(found);
+  if (found->second.empty()) {
+    labels_.erase(found);
+  } else {
+    label_at_[found->second.back()] = label;
+  }
 }
 
 void CheckpointLine::mark_failed(std::size_t critical_step) {

@@ -2,6 +2,7 @@
 #include "triage/journal.hpp"
 
 #include "triage/detail/record_rules.hpp"
+#include "triage/detail/step_chunk.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -18,22 +19,34 @@ Record Journal::add(RecordKind kind, WallTime time, Json body) {
   return {seq, kind, time, Record::Patch(std::move(shared))};
 }
 
-void Journal::take_step(Step&& step, WallTime time) {
+template <class Append>
+void Journal::extend(const Step& step, WallTime time, Append append) {
   if (crashes_.watching()) [[unlikely]]
     crashes_.note(step);
   meet(RecordKind::step);
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
-  detail::append_step(tail, size, std::move(step));
+  append(tail, size);
   trajectory_ = Trajectory(std::move(tail), size);
   next();
   touch(time);
 }
 
-Record Journal::add_step(Step&& step, WallTime time) {
-  take_step(std::move(step), time);
-  return {last_, RecordKind::step, time,
-          detail::newest_step(trajectory_.tail(), trajectory_.size())};
+void Journal::take_step(Step&& step, WallTime time) {
+  extend(step, time,
+         [&](auto& tail, auto& size) { detail::append_step(tail, size, std::move(step)); });
+}
+
+Record Journal::add_step(const Step& step, WallTime time) {
+  auto encoded = std::make_shared<std::string>();
+  detail::encode_step(step, *encoded);
+  return add_step(step, std::move(encoded), time);
+}
+
+Record Journal::add_step(const Step& step, Record::Bytes encoded, WallTime time) {
+  extend(step, time,
+         [&](auto& tail, auto& size) { detail::append_encoded_step(tail, size, encoded); });
+  return {last_, RecordKind::step, time, std::move(encoded)};
 }
 
 Record Journal::change_state(Json patch, WallTime time) {

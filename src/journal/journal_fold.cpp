@@ -4,6 +4,7 @@
 #include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/detail/record_rules.hpp"
+#include "triage/detail/step_chunk.hpp"
 #include "triage/journal.hpp"
 
 #include <utility>
@@ -54,8 +55,10 @@ void Journal::apply(const Record& record) {
   const bool rewinds = detail::rule_of(record.kind()).state == detail::OnState::returns;
   // A branch whose beginning is damaged has nothing to start over from.
   const bool has_start = facts_.forked.is_null() || line_.begin().has_value();
-  if (broken_at_ && rewinds && readable && has_start &&
-      field<Sequence>(*body, "to", 0) < *broken_at_) {
+  const Sequence to = body ? field<Sequence>(*body, "to", 0) : 0;
+  // A resumption that went on where the run stood knew of no hole, unless it stood at its start.
+  const bool stood = record.kind() == RecordKind::resumed && to == 0 && line_.newest() != 0;
+  if (broken_at_ && rewinds && readable && has_start && !stood && to < *broken_at_) {
     broken_at_.reset();
   }
   last_ = record.seq();
@@ -87,16 +90,7 @@ void Journal::apply_step(const Record& record) {
   meet(RecordKind::step);
   std::shared_ptr<detail::StepChunk> tail = trajectory_.tail();
   std::size_t size = trajectory_.size();
-  if (const detail::StepRef* ref = record.step_ref()) {
-    // Steps of a journal in memory are shared if the chain of chunks is the same.
-    auto chunk = std::const_pointer_cast<detail::StepChunk>(ref->chunk);
-    if (chunk->first() + ref->slot == size && (chunk == tail || chunk->previous() == tail)) {
-      tail = std::move(chunk);
-      ++size;
-    } else {
-      detail::append_step(tail, size, Step(ref->step()));
-    }
-  } else if (const Record::Bytes* bytes = record.bytes()) {
+  if (const Record::Bytes* bytes = record.bytes()) {
     detail::append_encoded_step(tail, size, *bytes);
   }
   trajectory_ = Trajectory(std::move(tail), size);

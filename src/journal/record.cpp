@@ -49,9 +49,7 @@ bool is_known(RecordKind kind) noexcept {
 }
 
 void Record::encode_body(std::string& out) const {
-  if (const auto* ref = std::get_if<detail::StepRef>(&body_)) {
-    detail::encode_step(ref->step(), out);
-  } else if (const auto* patch = std::get_if<Patch>(&body_)) {
+  if (const auto* patch = std::get_if<Patch>(&body_)) {
     detail::encode_cbor(**patch, out);
   } else if (const auto* stored = std::get_if<Bytes>(&body_)) {
     out += **stored;
@@ -72,7 +70,6 @@ Result<Step> Record::step() const {
     return Error{Errc::invalid_argument, "record " + std::to_string(seq_) + " is a " +
                                              std::string(to_string(kind_)) + ", not a step"};
   }
-  if (const auto* ref = step_ref()) return outcome::success(ref->step());
   if (const auto* stored = bytes()) return detail::decode_step(**stored);
   return Error{Errc::corrupt, "record " + std::to_string(seq_) + " has no step"};
 }

@@ -11,76 +11,108 @@
 namespace triage::inline v0_1 {
 namespace detail {
 
-StepChunk::StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std::uint32_t capacity)
+StepChunk::StepChunk(std::shared_ptr<StepChunk> previous, std::size_t first, std::uint32_t capacity,
+                     Holds holds)
     : previous_(std::move(previous)), first_(first), capacity_(capacity) {
   static_assert(alignof(Step) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  if (holds == Holds::steps) {
+    steps_.reset(new std::byte[capacity_ * sizeof(Step)]);
+  } else {
+    bodies_ = std::make_unique<Encoded[]>(capacity_);
+  }
 }
 
 StepChunk::~StepChunk() {
   const std::uint32_t used = used_.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < used; ++i) slot_address(i)->~Step();
+  for (std::uint32_t i = 0; i < used; ++i) {
+    if (steps_) {
+      slot_address(i)->~Step();
+    } else {
+      delete bodies_[i].step.load(std::memory_order_acquire);
+    }
+  }
   // Chains are long, and the default destructor would recurse once per chunk.
   auto chain = std::move(previous_);
   while (chain && chain.use_count() == 1) chain = std::move(chain->previous_);
 }
 
 Step* StepChunk::slot_address(std::uint32_t slot) const noexcept {
-  return std::launder(reinterpret_cast<Step*>(slots_.get() + slot * sizeof(Step)));
+  return std::launder(reinterpret_cast<Step*>(steps_.get() + slot * sizeof(Step)));
+}
+
+bool StepChunk::claim(std::uint32_t slot) noexcept {
+  std::uint32_t expected = slot;
+  return slot < capacity_ &&
+         used_.compare_exchange_strong(expected, slot + 1, std::memory_order_acq_rel);
 }
 
 const Step* StepChunk::try_append(std::uint32_t slot, Step& step) {
-  if (slot >= capacity_ || !encoded_.empty()) return nullptr;
-  std::uint32_t expected = slot;
-  if (!used_.compare_exchange_strong(expected, slot + 1, std::memory_order_acq_rel)) return nullptr;
-  if (slot == 0) slots_.reset(new std::byte[capacity_ * sizeof(Step)]);
-  return ::new (static_cast<void*>(slots_.get() + slot * sizeof(Step))) Step(std::move(step));
+  if (!steps_ || !claim(slot)) return nullptr;
+  return ::new (static_cast<void*>(steps_.get() + slot * sizeof(Step))) Step(std::move(step));
 }
 
-bool StepChunk::try_append_encoded(std::uint32_t slot, std::shared_ptr<const std::string> body) {
-  if (slot >= capacity_ || slot != encoded_.size() || slots_ != nullptr || decoded_) return false;
-  encoded_.push_back(std::move(body));
+bool StepChunk::try_append(std::uint32_t slot, Body& body) {
+  if (!bodies_ || !claim(slot)) return false;
+  bodies_[slot].body = std::move(body);
   return true;
 }
 
 const Step& StepChunk::at(std::uint32_t slot) const {
-  if (!encoded_.empty()) std::call_once(decode_once_, [this] { decode(); });
-  return *slot_address(slot);
+  return steps_ ? *slot_address(slot) : decoded(bodies_[slot]);
 }
 
-void StepChunk::decode() const {
-  slots_.reset(new std::byte[encoded_.size() * sizeof(Step)]);
-  for (std::uint32_t i = 0; i < encoded_.size(); ++i) {
-    Result<Step> decoded = decode_step(*encoded_[i]);
-    // The checksum was right, so this is a step of an unknown version.
-    Step step = decoded ? std::move(decoded).value()
-                        : Step{.action = "<unreadable step>", .error = decoded.error().detail};
-    ::new (static_cast<void*>(slots_.get() + i * sizeof(Step))) Step(std::move(step));
-    used_.store(i + 1, std::memory_order_release);
-  }
-  decoded_ = true;
+bool StepChunk::failed(std::uint32_t slot) const {
+  const Step* const known =
+      steps_ ? slot_address(slot) : bodies_[slot].step.load(std::memory_order_acquire);
+  return known != nullptr ? known->error.has_value() : has_error(*bodies_[slot].body);
 }
+
+const Step& StepChunk::decoded(Encoded& slot) {
+  const Step* known = slot.step.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  Result<Step> read = decode_step(*slot.body);
+  // The checksum was right, so this is a step of an unknown version.
+  auto step = std::make_unique<const Step>(
+      read ? std::move(read).value()
+           : Step{.action = "<unreadable step>", .error = read.error().detail});
+  // Another thread may have been faster.
+  if (!slot.step.compare_exchange_strong(known, step.get(), std::memory_order_acq_rel)) {
+    return *known;
+  }
+  return *step.release();
+}
+
+namespace {
+
+// The slot of the next step in the newest chunk, and a chunk after it if that takes no more.
+std::uint32_t next_slot(const std::shared_ptr<StepChunk>& tail, std::size_t size) {
+  return tail ? static_cast<std::uint32_t>(size - tail->first()) : 0U;
+}
+std::shared_ptr<StepChunk> next_chunk(const std::shared_ptr<StepChunk>& tail, std::size_t size,
+                                      StepChunk::Holds holds) {
+  const bool full = tail && next_slot(tail, size) == tail->capacity();
+  const std::uint32_t capacity =
+      full ? std::min(StepChunk::largest, tail->capacity() * 2) : StepChunk::smallest;
+  return std::make_shared<StepChunk>(tail, size, capacity, holds);
+}
+
+}  // namespace
 
 const Step& append_step(std::shared_ptr<StepChunk>& tail, std::size_t& size, Step&& step) {
-  const auto slot = tail ? static_cast<std::uint32_t>(size - tail->first()) : 0U;
-  const Step* stored = tail ? tail->try_append(slot, step) : nullptr;
+  const Step* stored = tail ? tail->try_append(next_slot(tail, size), step) : nullptr;
   if (stored == nullptr) {
-    const bool full = tail && slot == tail->capacity();
-    const std::uint32_t capacity =
-        full ? std::min(StepChunk::largest, tail->capacity() * 2) : StepChunk::smallest;
-    auto chunk = std::make_shared<StepChunk>(tail, size, std::max(capacity, StepChunk::smallest));
-    stored = chunk->try_append(0, step);
-    tail = std::move(chunk);
+    tail = next_chunk(tail, size, StepChunk::Holds::steps);
+    stored = tail->try_append(0, step);
   }
   ++size;
   return *stored;
 }
 
 void append_encoded_step(std::shared_ptr<StepChunk>& tail, std::size_t& size,
-                         std::shared_ptr<const std::string> body) {
-  const auto slot = tail ? static_cast<std::uint32_t>(size - tail->first()) : 0U;
-  if (!tail || !tail->try_append_encoded(slot, body)) {
-    tail = std::make_shared<StepChunk>(tail, size, StepChunk::largest);
-    tail->try_append_encoded(0, std::move(body));
+                         StepChunk::Body body) {
+  if (!tail || !tail->try_append(next_slot(tail, size), body)) {
+    tail = next_chunk(tail, size, StepChunk::Holds::bodies);
+    tail->try_append(0, body);
   }
   ++size;
 }

@@ -56,7 +56,7 @@ namespace {
 
 Json resumed_fields(const Resumption& with) {
   if (!with.action) return Json{{"to", with.from}, {"reason", with.reason}};
-  Json fields{{"to", 0},
+  Json fields{{"to", with.from},
               {"reason", with.reason},
               {"action", to_string(with.action->kind)},
               {"decision", action_json(*with.action)}};
@@ -132,7 +132,10 @@ Result<ContinuationPtr> restore(ContinuationPtr run, Resumption with) {
   RunData& b = *run->data;
   if (with.action) {
     restore_newest_failure(*run);
-  } else if (!with.recorded) {
+    // Whoever reads this later must know that the run goes on behind the damage.
+    if (b.damaged_at != 0) with.from = b.journal.latest().info.id.sequence;
+  }
+  if (b.store && !with.recorded) {
     TRIAGE_TRYV(learn_state(*b.store, b.journal, with.from));
   }
   TRIAGE_TRYV(record(*run, with));

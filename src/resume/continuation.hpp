@@ -55,7 +55,8 @@ class Continuation {
 struct Resumption {
   std::string reason{};                    // Recorded.
   std::optional<RecoveryAction> action{};  // Null: a new attempt …
-  Sequence from = 0;  // … that begins at this position (0: the run's start) …
+  // … that begins at this position (0: the run's start) … With an action, 0: where the run stands.
+  Sequence from = 0;
   Recovery told{};    // … and receives this.
   std::string who{};  // Who decided.
   Json child{};  // The decision is for a nested run: `run` and `action`; null: it is for this one.

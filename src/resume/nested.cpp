@@ -70,6 +70,9 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   if (opened.error().code == Errc::not_found) return std::nullopt;
   if (opened.error().suspension()) {  // Still undecided.
     parent.child_suspended(options.parent->number(), opened.error().suspension(), task);
+  } else if (opened.error().code != Errc::aborted && opened.error().code != Errc::escalated) {
+    const Lock lock(parent.mutex_);  // It has not ended: the next attempt reaches it again.
+    parent.data_->extras().child.resumed_here.erase(awaited->first);
   }
   return std::make_unique<Error>(std::move(opened).error());
 }

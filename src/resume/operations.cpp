@@ -5,6 +5,7 @@
 #include "base/digest.hpp"
 #include "base/token.hpp"
 #include "effects/effects.hpp"
+#include "journal/record_body.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
@@ -153,7 +154,7 @@ Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
   if (held.status != RunStatus::suspended || !fields.is_object()) {
     return not_waiting(held, "waits for no decision: it is " + std::string(to_string(held.status)));
   }
-  if (fields.value("waiting", false)) {
+  if (field(fields, "waiting", false)) {
     return not_waiting(held, "waits for a time or a signal, not for a decision");
   }
   const std::string before = text_field(fields, "ticket");

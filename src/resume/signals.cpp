@@ -82,7 +82,7 @@ static Result<std::optional<Json>> answer_in(const JournalReading& reading, std:
   for (const Record& record : reading.records) {
     if (record.kind() != RecordKind::signal_received) continue;
     TRIAGE_TRY(body, record.body());
-    if (body.value("name", std::string()) != name) continue;
+    if (text_field(body, "name") != name) continue;
     answer = body.contains("value") ? std::optional(body.at("value")) : std::nullopt;
   }
   return outcome::success(std::move(answer));
@@ -192,8 +192,8 @@ bool Run::may_suspend() const {
 
 Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   WaitFacts facts;
-  const WallTime::duration left = until - core_.clock->wall_now();
-  facts.left = std::clamp<WallTime::duration>(left, WallTime::duration(-1), longest_wait);
+  const WallTime wall = core_.clock->wall_now();
+  facts.left = until < wall ? WallTime::duration(-1) : std::min(until - wall, longest_wait);
   if (const auto latest = deadline()) facts.deadline_left = *latest - now();
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -358,6 +358,7 @@ Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view n
 // one's answer counts.
 Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view name,
                                                std::optional<Json> value) {
+  Sequence at = 0;
   {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
@@ -369,9 +370,10 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
       if (value) fields["value"] = *value;
       make_room();
       enqueue(journal.add(RecordKind::signal_received, core_.clock->wall_now(), std::move(fields)));
+      at = journal.last();
     }
   }
-  TRIAGE_TRYV(drain_strictly());
+  TRIAGE_TRYV(drain_strictly(at));
   return outcome::success(std::move(value));
 }
 

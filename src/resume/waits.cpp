@@ -90,7 +90,7 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
                                  const DueOptions& options, bool* gone) {
   if (core.problem) return *core.problem;
   for (WallTime wall = core.clock->wall_now(); wall < due.until; wall = core.clock->wall_now()) {
-    if (!core.clock->sleep_until(core.clock->now() + (due.until - wall), options.run.stop_token)) {
+    if (!core.clock->sleep_until(time_point(*core.clock, due.until), options.run.stop_token)) {
       return Error{Errc::cancelled, "the stop token was triggered before the run was due"};
     }
   }

@@ -9,9 +9,12 @@
 #include "triage/orphans.hpp"
 #include "triage/wakes_workers.hpp"
 
+#include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,6 +22,14 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t most_threads = 1'000;
+// How often a run that nothing was stored of is taken up.
+constexpr int most_times_left = 3;
+
+// The next look may find the store, or the run, otherwise.
+bool is_passing(Errc code) noexcept {
+  return code == Errc::io || code == Errc::busy || code == Errc::fenced ||
+         code == Errc::not_found || code == Errc::cancelled;
+}
 
 Result<void> check_work(const AgentCore& core, std::size_t threads, const WorkOptions& options) {
   if (core.problem) return *core.problem;
@@ -54,24 +65,46 @@ class Work {
 
  private:
   Result<bool> take_up_one() {
-    TRIAGE_TRY(lease, claim_one(core_, options_.run, refused()));
+    TRIAGE_TRY(lease, claim_one(core_, options_.run, passed_over()));
     if (lease) {
       take_up(lease->run,
               open_claimed(core_, *lease,
                            {.accept_changed = options_.accept_changed, .run = options_.run}));
       return outcome::success(true);
     }
-    TRIAGE_TRY(due, due_runs(core_, options_.run, Duration::zero()));
-    for (const DueRun& run : due) {
-      if (stop_.stop_requested() || refused().contains(run.run)) continue;
+    TRIAGE_TRYV(list_due());
+    while (const auto run = next_due()) {
       bool gone = false;
       auto opened = open_due(
-          core_, run, {.accept_changed = options_.accept_changed, .run = options_.run}, &gone);
+          core_, *run, {.accept_changed = options_.accept_changed, .run = options_.run}, &gone);
       if (gone) continue;
-      take_up(run.run, std::move(opened));
+      take_up(run->run, std::move(opened));
       return outcome::success(true);
     }
+    const std::scoped_lock here(mutex_);
+    later_.clear();
     return outcome::success(false);
+  }
+
+  // Listing reads a record of every suspended run, so what is due is listed once for all threads.
+  Result<void> list_due() {
+    {
+      const std::scoped_lock here(mutex_);
+      if (!due_.empty()) return outcome::success();
+    }
+    TRIAGE_TRY(due, due_runs(core_, options_.run, Duration::zero()));
+    const std::scoped_lock here(mutex_);
+    if (due_.empty()) due_.assign(due.begin(), due.end());
+    return outcome::success();
+  }
+  std::optional<DueRun> next_due() {
+    const std::scoped_lock here(mutex_);
+    while (!due_.empty() && !stop_.stop_requested()) {
+      DueRun next = std::move(due_.front());
+      due_.pop_front();
+      if (!refused_.contains(next.run) && !later_.contains(next.run)) return next;
+    }
+    return std::nullopt;
   }
 
   // If the store can notify workers, waits for it, in real time.
@@ -84,20 +117,39 @@ class Work {
     core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);
   }
 
-  // A run that could not be taken up is not tried again.
+  // A run that may not continue is not tried again. One that could not be taken up now, or was left
+  // as it was, waits until there is no other work.
   void take_up(const RunId& run, Result<ContinuationPtr> opened) {
     const bool taken = opened.has_value();
+    const bool may_pass = !taken && is_passing(opened.error().code);
+    const Sequence begun = taken && opened.value()->data ? opened.value()->journal().last() : 0;
     WorkDone one;
     take_up_(std::move(opened), one);
+    Result<bool> left = outcome::success(false);
+    if (taken && one.finished == 0) left = is_left(run, begun);
     const std::scoped_lock here(mutex_);
-    if (!taken) refused_.insert(run);
+    if (may_pass || !left || left.value()) later_.insert(run);
+    const bool stays = left && left.value() && ++times_left_[run] == most_times_left;
+    if (stays || (!taken && !may_pass)) refused_.insert(run);
     done_.finished += one.finished;
     done_.ended += one.ended;
-    done_.refused += one.refused;
+    if (!may_pass) done_.refused += one.refused;
   }
-  std::set<RunId> refused() {
+  // Whether the store knows no end of it: the run could be claimed again at once, for ever.
+  Result<bool> is_left(const RunId& run, Sequence begun) const {
+    const auto store = store_of(core_, options_.run);
+    const auto now = run_catching([&] { return store->run(run); });
+    if (!now && now.error().code == Errc::not_found) return outcome::success(false);
+    if (!now) return now.error();
+    const RunInfo& info = now.value();
+    return outcome::success(!info.owned &&
+                            (info.status == RunStatus::running || info.last < begun));
+  }
+  std::set<RunId> passed_over() {
     const std::scoped_lock here(mutex_);
-    return refused_;
+    std::set<RunId> runs = refused_;
+    runs.insert(later_.begin(), later_.end());
+    return runs;
   }
 
   const AgentCore& core_;
@@ -107,6 +159,9 @@ class Work {
   std::mutex mutex_;  // Guards what follows.
   WorkDone done_{};
   std::set<RunId> refused_{};
+  std::set<RunId> later_{};
+  std::map<RunId, int> times_left_{};
+  std::deque<DueRun> due_{};
 };
 
 }  // namespace
@@ -123,7 +178,7 @@ Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& 
     if (!one && !refused.contains(lease.run)) {
       one = std::move(lease);
     } else {
-      static_cast<void>(run_catching([&] { return store->release(lease); }));
+      store->queue().release(std::move(lease));
     }
   }
   return outcome::success(std::move(one));
@@ -134,8 +189,7 @@ Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,
   auto opened = open_stored(core, lease.run, options, Asked::for_what_fits, lease);
   if (opened) return opened;
   // Harmless if it was already released.
-  const auto store = store_of(core, options.run);
-  static_cast<void>(run_catching([&] { return store->release(lease); }));
+  if (const auto store = store_of(core, options.run)) store->queue().release(lease);
   return opened;
 }
 
@@ -147,7 +201,11 @@ Result<WorkDone> work(const AgentCore& core, std::size_t threads, const std::sto
   Work work(core, enough.get_token(), options, take_up);
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < threads; ++i) {
-    helpers.emplace_back([&] { static_cast<void>(work.go(false)); });
+    try {
+      helpers.emplace_back([&] { static_cast<void>(work.go(false)); });
+    } catch (const std::system_error&) {
+      break;  // The machine has no more threads: those there are do the work.
+    }
   }
   const Result<void> looked = work.go(true);
   if (!looked) enough.request_stop();

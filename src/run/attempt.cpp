@@ -42,7 +42,11 @@ Trajectory Attempt::trajectory() const {
 }
 
 void Attempt::record_step(Step&& step) {
-  if (const AttemptUse use(*this); use) use.run().record_step(number(), std::move(step));
+  if (const AttemptUse use(*this); use) use.run().record_step(number(), step, &step);
+}
+
+void Attempt::record_step(const Step& step) {
+  if (const AttemptUse use(*this); use) use.run().record_step(number(), step, nullptr);
 }
 void Attempt::update_state(Json patch) {
   if (const AttemptUse use(*this); use) use.run().update_state(number(), std::move(patch));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Converts a C++ exception to a Failure with its type, text, code and nested causes.
+#include "base/run_catching.hpp"
 #include "run/run.hpp"
 
 #include <cxxabi.h>
@@ -45,7 +46,7 @@ void collect_causes(const std::exception& exception, std::vector<Cause>& causes,
   try {
     std::rethrow_if_nested(exception);
   } catch (const std::exception& nested) {
-    causes.push_back({type_name(typeid(nested)), nested.what(), code_of(nested)});
+    causes.push_back({type_name(typeid(nested)), what_of(nested), code_of(nested)});
     carried.take(nested);
     collect_causes(nested, causes, carried);
   } catch (...) {
@@ -66,7 +67,7 @@ void Run::capture(const std::exception& exception) {
   if (bad != nullptr && bad->error().reported()) {
     failure.text = bad->error().detail;
   } else {
-    failure.text = exception.what();
+    failure.text = what_of(exception);
     if (const std::error_code code = code_of(exception)) failure.code = code;
   }
   if (bad == nullptr && failure.exception_type.empty()) {

@@ -5,6 +5,8 @@
 #include "contract/contract_return.hpp"
 #include "journal/causes_json.hpp"
 #include "run/run.hpp"
+#include "triage/detail/saturate.hpp"
+#include "triage/detail/step_chunk.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -25,7 +27,7 @@ std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::s
        chunk = chunk->previous().get()) {
     while (index > std::max(chunk->first(), restored)) {
       --index;
-      if (chunk->at(static_cast<std::uint32_t>(index - chunk->first())).error) return index;
+      if (chunk->failed(static_cast<std::uint32_t>(index - chunk->first()))) return index;
     }
   }
   return std::nullopt;
@@ -201,7 +203,10 @@ void Run::measure_time() {
   const TimePoint instant = now();
   context.elapsed = instant - data_->started_at.value_or(instant);
   context.remaining.reset();
-  if (const auto until = deadline()) context.remaining = *until - instant;
+  if (const auto until = deadline()) {
+    context.remaining = Duration(
+        saturating_subtract(until->time_since_epoch().count(), instant.time_since_epoch().count()));
+  }
   if (limits().max_elapsed != Duration::zero()) {
     const Duration left = limits().max_elapsed - context.elapsed;
     context.remaining = context.remaining ? std::min(*context.remaining, left) : left;

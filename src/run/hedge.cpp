@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/hedge.hpp"
 
+#include "triage/detail/saturate.hpp"
+
 #include <atomic>
 #include <condition_variable>
 #include <string>
@@ -132,7 +134,9 @@ detail::HedgeEnd Hedge::run(Call call, std::stop_token stop) {
     if (race->ended != ended || race->given_up || begun >= most) continue;
     const std::stop_token news = race->news.get_token();
     lock.unlock();
-    static_cast<void>(options_.clock->sleep_until(options_.clock->now() + options_.delay, news));
+    const Duration::rep now = options_.clock->now().time_since_epoch().count();
+    const TimePoint next(Duration(detail::saturating_add(now, options_.delay.count())));
+    static_cast<void>(options_.clock->sleep_until(next, news));
     lock.lock();
   }
 }

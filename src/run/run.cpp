@@ -269,11 +269,12 @@ void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;
   if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
-  const std::size_t kept = b.started ? 0 : b.opening;
+  const std::size_t kept = b.started || b.fenced ? 0 : b.opening;
   const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;
   writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(kept),
                        writer.pending.end());
-  const Json gap{{"first", first}, {"last", b.journal.last()}, {"attempts", attempt_}};
+  b.dropped = b.journal.last();
+  const Json gap{{"first", first}, {"last", b.dropped}, {"attempts", attempt_}};
   enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
   enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
 }

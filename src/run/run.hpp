@@ -86,7 +86,8 @@ class Run {
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All of these lock.
-  void record_step(int attempt, Step&& step);
+  // `movable`: the same step, if it may be moved from.
+  void record_step(int attempt, const Step& step, Step* movable);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
@@ -183,8 +184,10 @@ class Run {
   Result<void> flush_noticing();    // The same, with its events.
   Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
-  Result<void> drain_strictly();    // For effects, labelled checkpoints and suspensions.
-  Result<void> store_end();         // Retries storing the run's end.
+  // For effects, labelled checkpoints and suspensions. `at`: the record that must be stored, if the
+  // caller's thread is not the only one that records.
+  Result<void> drain_strictly(Sequence at = 0);
+  Result<void> store_end();  // Retries storing the run's end.
   void give_up_refused(Error why);
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
@@ -245,8 +248,8 @@ class Run {
   // How a step breaks the contract. Unlocks while checking.
   [[nodiscard]] std::vector<StepBreach> judge_unlocked(const Step& step, Lock& lock);
   void keep(const std::vector<StepBreach>& broken);  // Of the newest step. The caller locks.
-  void tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
-                        std::size_t index);
+  void tell_of_step(int attempt, const Step& step, std::size_t index,
+                    const std::vector<StepBreach>& broken);
   // What the attempt's steps broke; null if the contract says nothing about steps.
   [[nodiscard]] const std::vector<StepBreach>* breaches() const noexcept;
   // Whether the value that the callable returned must be checked.

@@ -33,8 +33,9 @@ void Run::keep(const std::vector<StepBreach>& broken) {
   if (!broken.empty()) keep_breaches(broken, newest_step(), data_->extras().breaches);
 }
 
-void Run::tell_of_breaches(int attempt, const std::vector<StepBreach>& broken, const Step& step,
-                           std::size_t index) {
+void Run::tell_of_step(int attempt, const Step& step, std::size_t index,
+                       const std::vector<StepBreach>& broken) {
+  emit(EventKind::step_recorded, {.attempt = attempt, .step = &step, .number = index});
   for (const StepBreach& breach : broken) {
     if (!breach.checked()) continue;
     emit(EventKind::contract_broken,

@@ -93,6 +93,7 @@ struct RunData {
   std::atomic<bool> detached{false};   // The store failed; the run continues in memory.
   std::atomic<bool> fenced{false};     // Another owner has the run; nothing is written any more.
   std::size_t opening = 0;             // How many of writer.pending start() takes.
+  Sequence dropped = 0;                // Up to here, a gap may stand for what was recorded.
   std::optional<Error> refused{};      // The store will never take it: the run must fail.
   std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;             // First unusable record when the run was resumed.

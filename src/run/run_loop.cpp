@@ -184,6 +184,8 @@ Input Run::cancel(std::string detail) {
 Input Run::invoke() {
   if (core_.gates.empty()) {
     if (const auto instead = refuse_to_start()) return *instead;
+  } else if (attempt_began_) {
+    attempt_began_ = now();  // Waiting at the gates was not part of it.
   }
   ++attempt_;
   Attempt& attempt = open_attempt();

@@ -153,8 +153,11 @@ void Run::snapshot_if_due() {
   }
 }
 
-void Run::record_step(int attempt, Step&& step) {
-  Result<void> checked = check_step(step);
+void Run::record_step(int attempt, const Step& step, Step* movable) {
+  Record::Bytes encoded;
+  Result<void> checked = outcome::success();
+  if (options_.store || core_.options.store) encoded = encode_if_storable(step);
+  if (!encoded) checked = check_step(step);
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   if (refused(checked)) return;
@@ -165,27 +168,26 @@ void Run::record_step(int attempt, Step&& step) {
     if (is_late(attempt)) return;
   }
   RunData& b = data();
-  if (!b.store && observer() == nullptr) {
-    b.journal.take_step(std::move(step), WallTime());
+  if (!b.store) {
+    b.journal.take_step(movable != nullptr ? std::move(*movable) : Step(step), WallTime());
     keep(broken);
+    if (observer() == nullptr) [[likely]]
+      return;
+    const Trajectory kept = b.journal.trajectory();
+    lock.unlock();
+    tell_of_step(attempt, kept.back(), kept.size() - 1, broken);
     return;
   }
   make_room();
-  Record record =
-      b.journal.add_step(std::move(step), b.store ? core_.clock->wall_now() : WallTime());
+  const WallTime time = core_.clock->wall_now();
+  enqueue(encoded ? b.journal.add_step(step, std::move(encoded), time)
+                  : b.journal.add_step(step, time));
+  keep(broken);
   if (observer() != nullptr) [[unlikely]] {
-    const StepRef ref = *record.step_ref();
     const std::size_t index = newest_step();
-    if (b.store) enqueue(std::move(record));
-    keep(broken);
     lock.unlock();
-    emit(EventKind::step_recorded, {.attempt = attempt, .step = &ref.step(), .number = index});
-    tell_of_breaches(attempt, broken, ref.step(), index);
-    if (!b.store) return;
+    tell_of_step(attempt, step, index, broken);
     lock.lock();
-  } else {
-    enqueue(std::move(record));
-    keep(broken);
   }
   write_through(attempt, std::move(lock));
 }
@@ -259,7 +261,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
     made.sequence = record.seq();
     enqueue(std::move(record));
   }
-  if (Result<void> durable = drain_strictly(); !durable) {
+  if (Result<void> durable = drain_strictly(made.sequence); !durable) {
     const Lock lock(mutex_);
     enqueue(data_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),
                                Json{{"label", label}, {"withdrawn", true}}));

@@ -14,6 +14,14 @@ bool is_final(Errc code) noexcept {
   return code == Errc::fenced || code == Errc::invalid_argument || code == Errc::conflict;
 }
 
+std::string warning_of(CheckpointStore& store) {
+  try {
+    return store.take_warning();
+  } catch (...) {
+    return "the store threw: " + current_exception_text();
+  }
+}
+
 // Zero if no other process could take the run over.
 Duration renew_interval(const CheckpointStore& store) noexcept {
   const StoreCapabilities can = store.capabilities();
@@ -73,10 +81,14 @@ Result<void> Run::flush() {
   return outcome::success();
 }
 
-Result<void> Run::drain_strictly() {
+Result<void> Run::drain_strictly(Sequence at) {
   if (!has_store()) return outcome::success();
   const std::scoped_lock flushing(data_->flushing);
-  return flush();
+  TRIAGE_TRYV(flush());
+  const Lock lock(mutex_);
+  if (at == 0 || at > data_->dropped) return outcome::success();
+  return Error{Errc::io, "record " + std::to_string(at) +
+                             " was given up, because the store failed for too long"};
 }
 
 Result<void> Run::flush_noticing() {
@@ -88,7 +100,7 @@ Result<void> Run::flush_noticing() {
   if (flushed) {
     if (was_detached) emit(EventKind::store_attached);
     emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
-    if (const std::string warning = b.store->take_warning(); !warning.empty()) {
+    if (const std::string warning = warning_of(*b.store); !warning.empty()) {
       emit(EventKind::store_warning, {.text = warning});
     }
   } else if (!was_detached) {

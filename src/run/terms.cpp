@@ -2,6 +2,7 @@
 #include "run/terms.hpp"
 
 #include "journal/suspension_json.hpp"
+#include "triage/detail/saturate.hpp"
 
 #include <algorithm>
 
@@ -58,7 +59,8 @@ Terms terms_of(const JournalReading& reading) {
 }
 
 WallTime wall_time(Clock& clock, TimePoint when) {
-  const Duration left = when - clock.now();
+  const Duration left(
+      saturating_subtract(when.time_since_epoch().count(), clock.now().time_since_epoch().count()));
   return clock.wall_now() + std::chrono::duration_cast<milliseconds>(left);
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -62,13 +63,18 @@ void CommitQueue::list(RunWriter& writer) {
     const std::scoped_lock lock(mutex_);
     listed_.push_back(&writer);
     if (writer.background && takes_background_ && !stopped_) {
-      if (!thread_.joinable()) {
-        thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
-      }
+      start_thread();
       notify = std::exchange(asleep_, false);
     }
   }
   if (notify) wake_.notify_one();
+}
+
+void CommitQueue::start_thread() {
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
+  } catch (const std::system_error&) {}  // Drains commit; the next run that is listed tries again.
 }
 
 void CommitQueue::enqueue(RunWriter& writer, Record record) {

@@ -77,6 +77,7 @@ class CommitQueue {
   };
 
   void list(RunWriter& writer);
+  void start_thread();  // The caller holds mutex_.
   [[nodiscard]] Result<void> drain_in_turn(RunWriter& writer, Sequence wanted);
   void commit(std::span<RunWriter*> writers);  // During this thread's turn.
   void commit_listed();                        // Likewise.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "storage/compaction_plan.hpp"
 
+#include "journal/record_body.hpp"
 #include "triage/detail/record_rules.hpp"
 
 #include <map>
@@ -123,7 +124,7 @@ std::optional<Change> change_of(const Record& record) {
   Change change{record.seq(), record.seq(), record.kind(), record.time(), {}};
   if (gap) {
     if (!fields.contains(compacted_field)) return std::nullopt;
-    change.first = fields.value("first", record.seq());
+    change.first = field(fields, "first", record.seq());
   }
   if (record.kind() == RecordKind::state_snapshot) {
     // A snapshot with steps begins a branch, or replaces everything before it.

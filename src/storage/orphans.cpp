@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/orphans.hpp"
 
+#include "base/run_catching.hpp"
+#include "storage/commit_queue.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -8,20 +10,22 @@
 namespace triage::inline v0_1 {
 namespace {
 
+using detail::run_catching;
+
 // Null if another process has it or it ended in between. Errors: the store's.
 Result<std::optional<Lease>> claim(CheckpointStore& store, const RunId& run) {
-  auto lease = store.acquire(run);
+  auto lease = run_catching([&] { return store.acquire(run); });
   if (!lease) {
     const Errc code = lease.error().code;
     const bool passed = code == Errc::busy || code == Errc::not_found || code == Errc::corrupt;
     if (!passed) return lease.error();
     return outcome::success(std::optional<Lease>());
   }
-  const auto now = store.run(run);
+  const auto now = run_catching([&] { return store.run(run); });
   if (now && now.value().status == RunStatus::running) {
     return outcome::success(std::optional<Lease>(std::move(lease).value()));
   }
-  static_cast<void>(store.release(lease.value()));
+  store.queue().release(std::move(lease).value());
   return outcome::success(std::optional<Lease>());
 }
 
@@ -31,11 +35,14 @@ Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_vie
                                          std::size_t most) {
   std::vector<Lease> claimed;
   if (most == 0) return outcome::success(std::move(claimed));
+  store.queue().retry_releases();
   if (auto* const at_once = dynamic_cast<ClaimsOrphans*>(&store)) {
     return at_once->claim_orphans(agent, most);
   }
-  TRIAGE_TRY(found,
-             store.runs({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
+  TRIAGE_TRY(
+      found, run_catching([&] {
+        return store.runs({.agent = std::string(agent), .status = RunStatus::running, .limit = 0});
+      }));
   for (auto run = found.rbegin(); run != found.rend() && claimed.size() < most; ++run) {
     if (run->owned || run->damaged) continue;
     auto lease = claim(store, run->id);

@@ -40,6 +40,18 @@ void together(int count, F body) {
   if (!wrong.empty()) throw Broken{wrong};
 }
 
+// Sets a flag at the end of its scope, also if that is left by an exception.
+class Raised {
+ public:
+  explicit Raised(std::atomic<bool>& flag) : flag_(flag) {}
+  ~Raised() { flag_ = true; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 void own_runs(Trial& trial) {
   CheckpointStore& store = trial.store();
   together(8, [&](int i) {
@@ -123,8 +135,10 @@ void ping_pong_of_openings(Trial& trial) {
 }
 void counting(Trial& trial) {
   CheckpointStore& store = trial.store();
+  constexpr int most_conflicts = 100'000;
   must(store.put_if("space", "count", 0, "0"), "put_if()");
   together(4, [&](int) {
+    int conflicts = 0;
     for (int done = 0; done < 15;) {
       const auto seen = must(store.get("space", "count"), "get()");
       expect(seen.has_value(), "the counter is gone");
@@ -134,6 +148,7 @@ void counting(Trial& trial) {
         ++done;
       else
         refused(Errc::conflict, put, "a count that came too late");
+      if (!put) expect(++conflicts < most_conflicts, "every count is a conflict");
     }
   });
   expect_equal(must(store.get("space", "count"), "get()")->bytes, "60", "the counter");
@@ -159,12 +174,10 @@ void readers_see_prefixes(Trial& trial) {
   std::atomic<bool> done = false;
   together(3, [&](int i) {
     if (i == 0) {
+      const Raised at_the_end(done);
       for (int batch = 0; batch < 40; ++batch) {
-        const auto written = store.append(lease, story.steps(3), RunStatus::running);
-        if (!written) done = true;
-        must(written, "append()");
+        must(store.append(lease, story.steps(3), RunStatus::running), "append()");
       }
-      done = true;
       return;
     }
     while (!done) {
@@ -181,13 +194,8 @@ void lists_meanwhile(Trial& trial) {
   std::atomic<bool> done = false;
   together(2, [&](int i) {
     if (i == 0) {
-      try {
-        for (int run = 0; run < 40; ++run) Story("run-" + std::to_string(run)).start(store, 2);
-      } catch (...) {
-        done = true;
-        throw;
-      }
-      done = true;
+      const Raised at_the_end(done);
+      for (int run = 0; run < 40; ++run) Story("run-" + std::to_string(run)).start(store, 2);
       return;
     }
     std::size_t before = 0;

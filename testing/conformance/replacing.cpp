@@ -166,12 +166,18 @@ void while_reading(Trial& trial) {
     }
   });
   Result<void> replaced = outcome::success();
-  for (Sequence seq = 10; seq < last && replaced; seq += 10) {
-    const std::vector<SequenceRange> ranges{{2, seq}};
-    replaced = compacts(trial.store()).replace(lease, ranges, one_change(seq));
+  std::exception_ptr thrown;
+  try {
+    for (Sequence seq = 10; seq < last && replaced; seq += 10) {
+      const std::vector<SequenceRange> ranges{{2, seq}};
+      replaced = compacts(trial.store()).replace(lease, ranges, one_change(seq));
+    }
+  } catch (...) {  // The other thread must end first.
+    thrown = std::current_exception();
   }
   done = true;
   reading.join();
+  if (thrown) std::rethrow_exception(thrown);
   must(std::move(replaced), "replace()");
   if (!wrong.empty()) throw Broken{"while it is replaced: " + wrong};
 }

@@ -121,3 +121,15 @@ TEST_CASE("any bytes are read, in linear time", "[redaction]") {
     CHECK_FALSE(redacted(text).empty());
   }
 }
+
+// Each separator looked for the end of the whole row.
+TEST_CASE("rows of separators take linear time", "[redaction]") {
+  constexpr std::size_t many = 4'000'000;
+  for (const char separator : {'=', ':'}) {
+    const std::string row(many, separator);
+    CHECK(redacted(row) == row);
+    CHECK(redacted("password" + row + "hunter2") == "password" + row + "[redacted]");
+  }
+  CHECK(redacted("password == hunter2") == "password == [redacted]");
+  CHECK(redacted("password => \"hunter2\"") == "password => \"[redacted]\"");
+}

@@ -146,3 +146,14 @@ TEST_CASE("a date in a text is measured against the clock, or told", "[classifie
     return one.detail.find("clock") != std::string::npos;
   }));
 }
+
+TEST_CASE("a wait in milliseconds is one in whatever answer it comes",
+          "[classifier][retry_after]") {
+  for (const char* body : {R"({"error": {"message": "Too many requests", "retry_after_ms": 1500}})",
+                           R"({"error": {"message": "Too many requests", "retryAfterMs": "1500"}})",
+                           R"({"message": "Too many requests", "retry-after-ms": "1500ms"})",
+                           R"({"message": "Too many requests", "retry_after": 1.5})"}) {
+    INFO(body);
+    CHECK(test::classify({.text = body}).retry_after == 1500ms);
+  }
+}

@@ -199,3 +199,14 @@ TEST_CASE("what only pretends to be structure takes linear time and nothing away
   }
   CHECK(plain("\x1b]0;title There is no tool with that name").find(words) != std::string::npos);
 }
+
+// Each link read the whole line again.
+TEST_CASE("a line of many links of a chain takes linear time", "[classifier][undress][hostile]") {
+  for (const char* link : {"fatal error: ", "Uncaught ", "Caused by: ", "panic: "}) {
+    const std::string text =
+        "Traceback (most recent call last)\n" + repeated(link, 4'500) + std::string(words);
+    for (int i = 0; i < 100; ++i) CHECK(plain(text).find(words) != std::string::npos);
+  }
+  CHECK(plain("panic: panic: runtime error: index out of range\n\ngoroutine 1 [running]:\n") ==
+        "panic: panic: runtime error: index out of range");
+}

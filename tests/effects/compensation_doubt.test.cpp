@@ -151,3 +151,63 @@ TEST_CASE("a compensation that is tried a hundred times never waits for less tha
   CHECK(calls == 100);
   CHECK(waits == 99);
 }
+
+TEST_CASE("a call that is refused does not change how an effect is undone", "[compensation]") {
+  Kit kit;
+  std::vector<std::string> undone;
+  const auto refund = [&undone](const std::string& order) {
+    return EffectOptions{.compensate = [&undone, order] { undone.push_back(order); }};
+  };
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) -> int {
+        attempt.effect(
+            "pay", {{"order", 1}}, [] { return 1; }, refund("order 1"));
+        CHECK_ERRC(Errc::conflict, attempt.try_effect(
+                                       "pay", {{"order", 2}}, [] { return 2; }, refund("order 2")));
+        throw std::runtime_error("timeout");
+      },
+      escalating(), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(undone == std::vector<std::string>{"order 1"});
+}
+
+TEST_CASE("an effect that was not undone after all, and whose result was lost, is in doubt",
+          "[effects]") {
+  Kit kit;
+  int paid = 0;
+  EffectOptions how;
+  const auto run_on = [&](std::shared_ptr<CheckpointStore> store) {
+    AgentOptions options = kit.options();
+    options.store = std::move(store);
+    const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                              return attempt.effect(
+                                  "pay", [&] { return ++paid; }, how);
+                            },
+                            escalating(), options};
+    return agent.run_or_resume("r", "x");
+  };
+  REQUIRE_OK(run_on(kit.store));
+  const Sequence done = sequence_of(*kit.store, "r", RecordKind::effect_completed);
+  JournalReading reading = kit.store->read("r", {1, done - 1}).value();
+  const auto add = [&](Sequence seq, RecordKind kind, Json body) {
+    reading.records.emplace_back(seq, kind, WallTime(),
+                                 std::make_shared<const Json>(std::move(body)));
+  };
+  add(done, RecordKind::gap, Json{{"first", done}, {"last", done - 1}});
+  add(done + 1, RecordKind::compensation_intended, Json{{"key", "pay"}, {"generation", 1}});
+  const bool settled = GENERATE(true, false);
+  if (settled) {
+    add(done + 2, RecordKind::compensation_withdrawn, Json{{"key", "pay"}, {"generation", 1}});
+  } else {
+    how.compensate = Compensation([] {}, Reconcile([] { return Reconciled::not_done(); }));
+  }
+  reading.info.status = RunStatus::running;
+  const auto crashed = MemoryStore::create();
+  REQUIRE_OK(crashed->release(crashed->start(reading.info, reading.records).value()));
+  SECTION("nobody knows the result") { CHECK_ERRC(Errc::in_doubt, run_on(crashed)); }
+  SECTION("reconcile does") {
+    how.reconcile = [] { return Reconciled::done(7); };
+    CHECK(run_on(crashed).value() == 7);
+  }
+  CHECK(paid == 1);
+}

@@ -69,6 +69,8 @@ TEST_CASE("the newest label of a name wins, and a withdrawn one does not count",
   CHECK(journal.info(*first).label.empty());
   journal.add(RecordKind::checkpoint_labelled, now, Json{{"label", "a"}, {"withdrawn", true}});
   CHECK(journal.find_label("a") == first);
+  CHECK(journal.info(*first).label == "a");
+  CHECK(journal.info(journal.positions().size() - 1).label.empty());
   journal.add(RecordKind::checkpoint_labelled, now, Json{{"label", "a"}, {"withdrawn", true}});
   CHECK_FALSE(journal.find_label("a").has_value());
   journal.add(RecordKind::checkpoint_labelled, now, Json{{"label", "a"}, {"withdrawn", true}});

@@ -200,6 +200,45 @@ TEST_CASE("any step comes back as it was", "[record]") {
   }
 }
 
+TEST_CASE("a step is encoded in the walk that checks it, unless it cannot be stored", "[record]") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed " << seed);
+    const auto random = seeded_random(seed);
+    const Step step = random_step(*random);
+    const Record::Bytes once = detail::encode_if_storable(step);
+    REQUIRE(once != nullptr);
+    REQUIRE(*once == encoded(step));
+  }
+  const auto with = [](const Json& inner, int depth) {
+    Step step{.action = "a"};
+    for (int i = 0; i < depth; ++i) step.tool_output = Json::array({std::move(step.tool_output)});
+    if (inner.is_binary() || inner.is_discarded()) step.metadata = Json{{"inner", inner}};
+    return step;
+  };
+  CHECK(detail::encode_if_storable(with({}, max_json_depth)) != nullptr);
+  CHECK(detail::encode_if_storable(with({}, max_json_depth + 1)) == nullptr);
+  CHECK(detail::encode_if_storable(with({}, 100'000)) == nullptr);
+  CHECK(detail::encode_if_storable(with(Json::binary({1}), 1)) == nullptr);
+  CHECK(detail::encode_if_storable(with(Json(Json::value_t::discarded), 1)) == nullptr);
+  CHECK(detail::encode_if_storable({.tool_input = Json::binary({1})}) == nullptr);
+  CHECK(detail::encode_if_storable({.tool_input = std::nan("")}) != nullptr);
+}
+
+TEST_CASE("whether a step has an error is known without decoding it", "[record]") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed " << seed);
+    const auto random = seeded_random(seed);
+    const Step step = random_step(*random);
+    const std::string bytes = encoded(step);
+    CHECK(detail::has_error(bytes) == step.error.has_value());
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      if (detail::has_error(std::string_view(bytes).substr(0, size))) CHECK(step.error);
+    }
+  }
+  CHECK_FALSE(detail::has_error("\xff"));
+  CHECK_FALSE(detail::has_error("\xa1\x61i" + nested(1'000'000)));
+}
+
 TEST_CASE("fields that a later minor version adds to a step are skipped", "[record]") {
   std::string bytes;
   detail::encode_cbor(Json{{"a", "search"}, {"later", {{"deep", {1, 2}}}}, {"t", "web"}}, bytes);

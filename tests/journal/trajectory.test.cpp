@@ -155,6 +155,39 @@ TEST_CASE("steps from a store stay encoded until someone looks, from any thread"
   CHECK(actions(trajectory).size() == 201);
 }
 
+TEST_CASE("encoded steps are read while more are appended, and by branches", "[trajectory]") {
+  const auto body = [](const std::string& action) {
+    auto bytes = std::make_shared<std::string>();
+    detail::encode_step({.action = action}, *bytes);
+    return bytes;
+  };
+  Trajectory whole;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 300; ++i) {
+    std::shared_ptr<detail::StepChunk> tail = whole.tail();
+    std::size_t size = whole.size();
+    detail::append_encoded_step(tail, size, body("s" + std::to_string(i)));
+    whole = Trajectory(tail, size);
+    if (i % 100 != 50) continue;
+    readers.emplace_back([seen = whole] {
+      for (std::size_t at = 0; at < seen.size(); ++at) {
+        if (seen[at].action != "s" + std::to_string(at)) std::terminate();
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  for (const std::size_t count : {1U, 4U, 5U, 63U, 64U, 299U}) {
+    const Trajectory before = whole.prefix(count);
+    std::shared_ptr<detail::StepChunk> tail = before.tail();
+    std::size_t size = before.size();
+    detail::append_encoded_step(tail, size, body("other"));
+    const Trajectory branch(tail, size);
+    CHECK(branch.back().action == "other");
+    CHECK(&branch[count - 1] == &whole[count - 1]);
+    CHECK(whole[count].action == "s" + std::to_string(count));
+  }
+}
+
 TEST_CASE("a trajectory of a million steps is destroyed without recursion", "[trajectory]") {
   Trajectory trajectory;
   for (int i = 0; i < 1'000'000; ++i) trajectory.append({});

@@ -241,6 +241,16 @@ TEST_CASE("what cannot be confirmed says what is allowed", "[confirm]") {
   CHECK_ERRC(Errc::conflict, lab::confirm_blame(other, *scene.store, "r", {.change = hint}));
 }
 
+TEST_CASE("runs with the longest ids can be run again", "[confirm]") {
+  Scene scene;
+  const RunId longest(128, 'r');
+  CHECK_ERRC(Errc::escalated, scene.agent().run("owl", {.run_id = longest}));
+  const auto found = lab::confirm_blame(scene.agent(), *scene.store, longest,
+                                        {.change = {.hint = "ask for owls"}});
+  REQUIRE_OK(found);
+  CHECK(found.value().finding == Finding::cause);
+}
+
 TEST_CASE("confirming can be stopped between two re-runs", "[confirm]") {
   Scene scene;
   scene.fail("owl");

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -140,7 +141,9 @@ TEST_CASE("an experiment with a mistake is told which", "[lab][experiment]") {
   CHECK(problem({.factors = {{"a", {"x", "x"}}}}) == "factor \"a\" has a level twice");
   CHECK(problem({.factors = {{"a", {"x"}}, {"a", {"x"}}}}) == "factor \"a\" is there twice");
   auto none = options(0);
-  CHECK(problem(none) == "seeds is 0; allowed is 1 or more");
+  CHECK(problem(none) == "seeds is 0; allowed is 1 to 1000000000000");
+  CHECK(problem(options(std::numeric_limits<std::uint64_t>::max())) ==
+        "seeds is 18446744073709551615; allowed is 1 to 1000000000000");
   auto nameless = options(1);
   nameless.name = "with blanks";
   nameless.store = MemoryStore::create();
@@ -157,6 +160,31 @@ TEST_CASE("a trial that throws ends its experiment, and says where", "[lab][expe
   REQUIRE_FALSE(report);
   CHECK(report.error().code == Errc::aborted);
   CHECK(report.error().detail == "a=x, seed 7: the trial threw: no");
+}
+
+TEST_CASE("a listener that throws does not end an experiment", "[lab][experiment]") {
+  auto listened = options(40);
+  listened.threads = 4;
+  listened.on_progress = [](std::uint64_t, std::uint64_t) { throw std::runtime_error("no"); };
+  const auto report = lab::run_experiment(survive, listened);
+  REQUIRE_OK(report);
+  CHECK(report.value().conditions.front().trials == 40);
+}
+
+TEST_CASE("a stored step that is none of the experiment's is left alone", "[lab][experiment]") {
+  auto stored = options(40);
+  stored.store = MemoryStore::create();
+  const TriageAgent other{[](const std::string&, Attempt& attempt) -> Result<Json> {
+                            attempt.record_step({.action = "a", .metadata = {{"block", "one"}}});
+                            attempt.record_step({.action = "b", .metadata = {{"block", 0}}});
+                            return attempt.fail({.text = "stopped"});
+                          },
+                          FailurePolicy().otherwise(escalate()),
+                          {.name = "experiment", .store = stored.store}};
+  CHECK_ERRC(Errc::escalated, other.run("experiment", {.run_id = lab::experiment_run(stored)}));
+  const auto report = lab::run_experiment(survive, stored);
+  REQUIRE_OK(report);
+  CHECK(report.value().resumed == 0);
 }
 
 TEST_CASE("intervals are those of the books", "[lab][experiment]") {

@@ -165,3 +165,17 @@ TEST_CASE("a run that nothing happened to has nothing to compare", "[lab][replay
   CHECK(replay.decisions.empty());
   CHECK(lab::describe(replay) == "Run r: nothing failed, so no policy was asked.\n");
 }
+
+TEST_CASE("waits without end do not add up to less than nothing", "[replay]") {
+  ScriptedAgent script;
+  for (int i = 0; i < 3; ++i) {
+    script.attempt().fail({.text = "busy", .http_status = 503, .retry_after = Duration::max()});
+  }
+  script.attempt().succeed("done");
+  const JournalReading reading = stored(script, waiting(1s));
+  FailurePolicy patient;
+  patient.otherwise(retry_with_backoff({.max_attempts = 9}));
+  const lab::PolicyReplay found = replayed(reading, patient);
+  CHECK(found.most_wait == Duration::max());
+  CHECK(lab::describe(found).find("-1") == std::string::npos);
+}

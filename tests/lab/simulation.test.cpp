@@ -262,3 +262,18 @@ TEST_CASE("the trace tells what happened and when", "[lab][simulation]") {
   CHECK(report.events == 4);
   CHECK(report.figures.at("notes") == 1.5);
 }
+
+TEST_CASE("runs that a world removes are not lost", "[lab][simulation]") {
+  Simulation simulation([](World& world) {
+    world.start("janitor", [](Process& self) {
+      const TriageAgent agent{[](const std::string&) { return 1; }, keep_trying(),
+                              self.options({.name = "worker", .store = self.store()})};
+      for (const char* run : {"a", "b"}) static_cast<void>(self.run_or_resume(agent, run, run));
+      const auto pruned = self.store()->prune({.keep_newest = 1});
+      if (!pruned || pruned.value() != 1) throw std::runtime_error("not one was removed");
+    });
+  });
+  const lab::SeedReport report = simulation.run(1);
+  INFO((report.violation ? report.violation->detail : std::string()));
+  CHECK_FALSE(report.violation);
+}

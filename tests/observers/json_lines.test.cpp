@@ -7,7 +7,12 @@
 #include "triage/testing/testing.hpp"
 #include "triage/triage.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <fstream>
+#include <string>
+#include <vector>
 
 using namespace triage;
 
@@ -65,4 +70,35 @@ TEST_CASE("events are appended to a file that only its owner can read", "[observ
   CHECK((std::filesystem::status(path).permissions() & std::filesystem::perms(0077)) ==
         std::filesystem::perms::none);
   CHECK_ERRC(Errc::io, json_lines_file(folder.file("none") + "/events.jsonl"));
+}
+
+TEST_CASE("a line that was cut off costs no other line", "[observers]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("events.jsonl");
+  const auto observer = json_lines_file(path);
+  REQUIRE_OK(observer);
+  const auto run_with = [](std::shared_ptr<Observer> told) {
+    const TriageAgent agent{
+        fails_once, FailurePolicy().otherwise(retry()), {.observer = std::move(told)}};
+    REQUIRE_OK(agent.run("x"));
+  };
+  rlimit limits{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limits) == 0);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{20, limits.rlim_max};  // The disk is full in the middle of a line.
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &tight) == 0);
+  run_with(observer.value());
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limits) == 0);
+  std::signal(SIGXFSZ, before);
+  run_with(observer.value());
+  std::vector<Json> wanted;
+  run_with(
+      json_lines([&](std::string_view line) { wanted.push_back(Json::parse(line).at("event")); }));
+  std::vector<Json> told;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const Json read = Json::parse(line, nullptr, false);
+    if (read.is_object()) told.push_back(read.at("event"));
+  }
+  CHECK(told == wanted);
 }

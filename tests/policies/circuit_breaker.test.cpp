@@ -174,6 +174,17 @@ TEST_CASE("it can be forced, and is automatic again when told", "[policies][brea
   open_up(*gate);
 }
 
+TEST_CASE("a report from before it was forced does not count", "[policies][breaker]") {
+  const auto gate = breaker();
+  std::vector<std::uint64_t> before;
+  for (int i = 0; i < 4; ++i) before.push_back(gate->enter(at(0ms)).ticket);
+  gate->force(at(0ms), BreakerMode::forced_open);
+  gate->force(at(0ms), BreakerMode::automatic);
+  CHECK(call(*gate, at(1s), success));
+  for (const std::uint64_t ticket : before) gate->leave(at(1s), ticket, &fault);
+  CHECK(gate->state(at(1s)) == BreakerState::closed);
+}
+
 TEST_CASE("every change is told", "[policies][breaker]") {
   std::vector<BreakerState> told;
   BreakerOptions options = small;

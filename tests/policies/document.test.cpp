@@ -101,6 +101,17 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
   CHECK(problem("").find("the policy document is null") == 0);
 }
 
+TEST_CASE("a part of a token or of a call is no limit", "[policies][document]") {
+  CHECK(problem("default: escalate\nbudget: {max_calls: 0.5}\n")
+            .find("line 2: budget.max_calls is 0.5") == 0);
+  CHECK(problem("default: escalate\nbudget: {max_tokens: 10.5}\n").find("max_tokens is 10.5") !=
+        std::string::npos);
+  const auto whole =
+      document_from_yaml("default: escalate\nbudget: {max_tokens: 2e5}\n", built_in_strategies());
+  REQUIRE_OK(whole);
+  CHECK(whole.value().budget_limits.max_tokens == 200'000);
+}
+
 TEST_CASE("YAML that expands or nests without end is refused", "[policies][document]") {
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
   for (char name = 'b'; name <= 'i'; ++name) {
@@ -117,4 +128,24 @@ TEST_CASE("YAML that expands or nests without end is refused", "[policies][docum
 TEST_CASE("quoted scalars are texts, plain ones what they look like", "[policies][document]") {
   CHECK(problem("default: \"5\"\n").find("names the strategy \"5\"") != std::string::npos);
   CHECK(problem("default: 5\n").find("default is 5;") != std::string::npos);
+}
+
+TEST_CASE("a text like the name of a number is a text", "[policies][document]") {
+  for (const std::string text : {"nan", "inf", "-infinity", "NaN"}) {
+    INFO(text);
+    const auto read = json_from_yaml("about: " + text + "\n", "the file");
+    REQUIRE_OK(read);
+    CHECK(read.value()["about"] == text);
+  }
+}
+
+TEST_CASE("YAML that repeats long texts or names is refused", "[policies][document]") {
+  std::string texts = "about: &text " + std::string(100'000, 'x') + "\nlist: [*text";
+  for (int i = 0; i < 1'000; ++i) texts += ", *text";
+  const auto repeated = json_from_yaml(texts + "]\n", "the file");
+  REQUIRE_FALSE(repeated);
+  CHECK(repeated.error().detail.find("expands to more than 64 MB") != std::string::npos);
+  std::string names = std::string(100'000, 'k') + ": {a0: 0";
+  for (int i = 1; i < 1'000; ++i) names += ", a" + std::to_string(i) + ": 0";
+  CHECK_ERRC(Errc::invalid_argument, json_from_yaml(names + "}\n", "the file"));
 }

@@ -6,6 +6,9 @@
 #include "triage/policies/replan.hpp"
 #include "triage/testing/context.hpp"
 
+#include <string>
+#include <vector>
+
 using namespace triage;
 using namespace std::chrono_literals;
 using triage::testing::context_for;
@@ -67,6 +70,19 @@ TEST_CASE("the manifest hint names the wrong tool, the tools there are, and the 
   CHECK_THAT(action.hint, ContainsSubstring("fetch, search, save"));
   CHECK_THAT(action.hint, ContainsSubstring("Did you mean \"search\"?"));
   CHECK_THAT(action.hint, ContainsSubstring("not in the manifest"));
+}
+
+TEST_CASE("of many tools the manifest hint names the nearest first", "[policies][manifest]") {
+  std::vector<std::string> tools;
+  for (int i = 0; i < 200'000; ++i) tools.push_back("far_away_" + std::to_string(i));
+  tools.push_back("search");
+  tools.push_back("sarch");
+  const RecoveryAction action =
+      retry_with_tool_manifest()(context_for(FailureType::wrong_tool_called)
+                                     .tools(tools)
+                                     .step({.action = "look", .tool_called = "serach"}));
+  CHECK_THAT(action.hint, ContainsSubstring("Available tools: search, sarch, far_away_0") &&
+                              ContainsSubstring("and 199970 more"));
 }
 
 TEST_CASE("the manifest hint blames the critical step, and never a tool that exists",

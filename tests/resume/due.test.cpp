@@ -266,3 +266,20 @@ TEST_CASE("a run that waits is left alone although the answer of a lease got los
   CHECK_ERRC(Errc::conflict, agent.run("x", {.run_id = "r"}));
   CHECK(calls == 1);
 }
+
+TEST_CASE("a run that is due at the end of time is waited for", "[suspension][due]") {
+  const DurableKit kit;
+  std::stop_source enough;
+  std::vector<TimePoint> until;
+  kit.clock->on_sleep = [&](TimePoint when) {
+    until.push_back(when);
+    enough.request_stop();
+  };
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.on_disk()};
+  const auto never = agent.resume_due_run({.run = "r", .until = WallTime::max()},
+                                          {.run = {.stop_token = enough.get_token()}});
+  REQUIRE(never);
+  CHECK_ERRC(Errc::cancelled, *never);
+  REQUIRE(until.size() == 1);
+  CHECK(until.front() > kit.clock->now());
+}

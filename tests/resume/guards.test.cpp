@@ -3,6 +3,8 @@
 #include "resume/durable.hpp"
 #include "triage/policies/risk_guard.hpp"
 
+#include <algorithm>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -55,6 +57,15 @@ TEST_CASE("the built-in guard looks into the input, JSON in text included", "[gu
   CHECK(verdict(step("query", {{"args", R"("{\"sql\":\"dr\\u006fp table t\"}")"}})) == Kind::deny);
   CHECK(verdict(step("query", {{"text", std::string(300'000, 'x')}})) == Kind::ask);
   CHECK(verdict(step("delete", {{"password", "x"}, {"all", "true"}})) == Kind::ask);
+}
+
+TEST_CASE("a guard reads every text that holds JSON, however many there are", "[guard]") {
+  Json texts = Json::array();
+  for (int i = 0; i < 100; ++i) texts.push_back("[" + std::to_string(i) + "]");
+  texts.push_back(R"({"command": "\u0072\u006d -\u0072\u0066 /"})");
+  std::reverse(texts.begin(), texts.end());  // The last one is read first.
+  const Step hidden{.action = "work", .tool_called = "work", .tool_input = texts};
+  CHECK(verdict(hidden) == GuardVerdict::Kind::deny);
 }
 
 TEST_CASE("risks add up, and a guard's rules are data", "[guard]") {

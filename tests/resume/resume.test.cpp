@@ -285,3 +285,60 @@ TEST_CASE("without automatic checkpoints a resume still loses nothing", "[resume
   CHECK(*seen == std::vector<std::size_t>{0, 1});
   CHECK(stored_journal(*kit.store, "r").trajectory().size() == 2);
 }
+
+namespace {
+
+// Cannot read one record, of the run "r".
+struct Damaged final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  Sequence lost = 0;
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override {
+    return without(ForwardingStore::read(run, range));
+  }
+  Result<JournalReading> read_newest(const RunId& run) override {
+    return without(ForwardingStore::read_newest(run));
+  }
+  [[nodiscard]] Result<JournalReading> without(Result<JournalReading> reading) const {
+    if (!reading) return reading;
+    std::erase_if(reading.value().records, [this](const Record& r) { return r.seq() == lost; });
+    return reading;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a decision closes no hole that came later, and one that it knew of", "[resume]") {
+  Kit kit;
+  const auto store = std::make_shared<Damaged>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  std::vector<Json> began;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            began.push_back(attempt.state().json());
+                            const std::string number = std::to_string(attempt.number());
+                            for (const char* part : {"a", "b"}) {
+                              attempt.record_step({.action = "work"});
+                              attempt.update_state({{part + number, true}});
+                            }
+                            throw std::runtime_error("access_denied");
+                          },
+                          answers({RecoveryAction::suspend("may I?"), RecoveryAction::escalate()}),
+                          options};
+  const auto waiting = agent.run("x", {.run_id = "r"});
+  const std::string token = waiting.error().suspension()->token;
+  Sequence second = 0;
+  const JournalReading reading = kit.store->read("r", {}).value();
+  for (const Record& record : reading.records) {
+    if (record.kind() == RecordKind::state_changed) second = record.seq();
+  }
+  const bool known = GENERATE(true, false);
+  const Json whole{{"a1", true}, {"b1", true}};
+  const Json intact{{"a1", true}};
+  if (known) store->lost = second;
+  CHECK_ERRC(Errc::escalated, agent.decide(token, RecoveryAction::resume()));
+  CHECK(began.back() == (known ? intact : whole));
+  store->lost = second;
+  CHECK_ERRC(Errc::escalated, agent.resume_run("r"));
+  CHECK(began.back() == (known ? Json{{"a1", true}, {"a2", true}, {"b2", true}} : intact));
+  CHECK(kit.log->last(EventKind::run_resumed).number == (known ? 0 : second));
+}

@@ -150,3 +150,35 @@ TEST_CASE("signals refuse what they cannot keep", "[suspension][signals]") {
       answers({RecoveryAction::retry()}), kit.bare()};
   CHECK_ERRC(Errc::unsupported, waiting.run("x"));
 }
+
+TEST_CASE("a wait whose time is before all time is over", "[suspension][signals]") {
+  const DurableKit kit;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.wait("go", WallTime::min()).has_value();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_FALSE(agent.run("x", {.run_id = "r"}).value());
+}
+
+TEST_CASE("fields of another type in a stored record are no exception", "[signals][operations]") {
+  Kit kit;
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.options()};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  const Lease lease = kit.store->acquire("r").value();
+  const Sequence last = kit.store->run("r").value().last;
+  const auto record = [last](Sequence n, RecordKind kind, Json body) {
+    return Record(last + n, kind, WallTime(), std::make_shared<const Json>(std::move(body)));
+  };
+  const std::vector<Record> records{record(1, RecordKind::signal_received, Json{{"name", 7}}),
+                                    record(2, RecordKind::suspended, Json{{"waiting", "yes"}})};
+  SECTION("of a signal") {
+    REQUIRE_OK(kit.store->append(lease, records, RunStatus::cancelled));
+    REQUIRE_OK(kit.store->release(lease));
+    REQUIRE_OK(send_signal(*kit.store, "r", "go", 1));
+  }
+  SECTION("of a suspension") {
+    REQUIRE_OK(kit.store->append(lease, records, RunStatus::suspended));
+    REQUIRE_OK(kit.store->release(lease));
+    REQUIRE_OK(reissue_token(*kit.store, "r"));
+  }
+}

@@ -122,3 +122,23 @@ TEST_CASE("a failure text of 10 MB with any bytes goes through", "[bad_input]") 
   CHECK(result.error().failure()->text == text);
   CHECK_FALSE(stored_journal(*kit.store, "r").broken_at());
 }
+
+TEST_CASE("an exception without a text is a failure like any other", "[bad_input]") {
+  struct Mute : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return nullptr; }
+  };
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.hooks.on_failure = [](const FailureContext&) { throw Mute(); };
+  const TriageAgent agent{[](const std::string&) -> int {
+                            try {
+                              throw Mute();
+                            } catch (...) {
+                              std::throw_with_nested(Mute());
+                            }
+                          },
+                          escalating(), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().failure()->text, ContainsSubstring("without a text"));
+}

@@ -78,3 +78,27 @@ TEST_CASE("a deadline is passed by no more than the callable's own last sleep",
   }
   CHECK(ended_by_deadline > 0);
 }
+
+TEST_CASE("the time that an attempt waited at a gate is not learnt as its duration", "[deadline]") {
+  // Makes the first one wait for a minute.
+  struct Slow final : Gate {
+    bool first = true;
+    [[nodiscard]] std::string_view name() const noexcept override { return "slow"; }
+    GateAnswer enter(const GateRequest& /*request*/) noexcept override {
+      if (!std::exchange(first, false)) return {};
+      return {.kind = GateAnswer::Kind::wait, .wait = 1min};
+    }
+    void leave(const GateRequest& /*request*/, std::uint64_t /*ticket*/,
+               const GateOutcome* /*outcome*/) noexcept override {}
+  };
+  const auto clock = std::make_shared<SimulatedClock>();
+  const TriageAgent agent{
+      [&](int task) {
+        clock->advance(1s);
+        return task;
+      },
+      FailurePolicy(),
+      {.clock = clock, .gates = {std::make_shared<Slow>()}, .learn_duration = true}};
+  CHECK(agent.run(1, {.deadline = clock->now() + 10min}).value() == 1);
+  CHECK(agent.run(2, {.deadline = clock->now() + 30s}).value() == 2);
+}

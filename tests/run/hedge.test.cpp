@@ -128,3 +128,23 @@ TEST_CASE("options that make no sense are refused, with what is allowed", "[hedg
   CHECK_ERRC(Errc::invalid_argument, Hedge::create({.max_threads = 0}));
   CHECK_ERRC(Errc::invalid_argument, Hedge::create({.delay = Duration(-1)}));
 }
+
+TEST_CASE("a delay of for ever means no second call", "[hedge]") {
+  struct Watch final : Clock {
+    TimePoint now() override { return TimePoint(std::chrono::hours(1)); }
+    WallTime wall_now() override { return {}; }
+    bool sleep_until(TimePoint when, std::stop_token stop) override {
+      last = when;
+      return StoppedClock().sleep_until(when, std::move(stop));
+    }
+    std::atomic<TimePoint> last{};
+  };
+  const auto clock = std::make_shared<Watch>();
+  const auto hedge = Hedge::create({.delay = Duration::max(), .clock = clock}).value();
+  const auto value = hedge->call([clock](const std::stop_token&) {
+    while (clock->last.load() == TimePoint()) std::this_thread::yield();
+    return 1;
+  });
+  CHECK(value.value() == 1);
+  CHECK(clock->last.load() == TimePoint::max());
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Workers that share a store.
 #include "support/catch.hpp"
+#include "support/no_threads.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/orphans.hpp"
@@ -44,6 +45,15 @@ void leave_behind(CheckpointStore& store, int runs) {
     std::istringstream in(text);
     REQUIRE_OK(import_runs(store, in));
   }
+}
+
+// Stops a worker that keeps looking in vain.
+std::shared_ptr<testing::SimulatedClock> stopping(std::stop_source& enough, int looks) {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  clock->on_wait([&enough, left = std::make_shared<int>(looks)](TimePoint) {
+    if (--*left == 0) enough.request_stop();
+  });
+  return clock;
 }
 
 AgentOptions worker_on(std::shared_ptr<CheckpointStore> store) {
@@ -157,4 +167,135 @@ TEST_CASE("a claimed run is gone on with, and its lease is given back", "[work]"
   CHECK(store->run("run-0").value().status == RunStatus::finished);
   CHECK_FALSE(store->run("run-0").value().owned);
   CHECK(claim_orphans(*store, "worker", 9).value().empty());
+}
+
+TEST_CASE("a run whose store failed for a moment is taken up later", "[work]") {
+  struct Hiccup final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    bool once = true;
+    Result<JournalReading> read_newest(const RunId& run) override {
+      if (run == "run-0" && std::exchange(once, false)) return Error{Errc::io, "no answer"};
+      return ForwardingStore::read_newest(run);
+    }
+  };
+  const auto store = MemoryStore::create();
+  leave_behind(*store, 2);
+  std::stop_source enough;
+  AgentOptions options = worker_on(std::make_shared<Hiccup>(store));
+  options.clock = stopping(enough, 3);
+  std::vector<int> served;
+  const TriageAgent agent{[&](int task) {
+                            served.push_back(task);
+                            return task;
+                          },
+                          FailurePolicy().otherwise(escalate()), options};
+  const auto done = agent.work(1, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().finished == 2);
+  CHECK(done.value().refused == 0);
+  CHECK(served == std::vector<int>{1, 0});
+}
+
+TEST_CASE("a run that stays as it is keeps no worker busy", "[work]") {
+  struct Counting final : ForwardingStore {
+    explicit Counting(std::shared_ptr<CheckpointStore> inner, std::stop_source& stop)
+        : ForwardingStore(std::move(inner)), enough(stop) {}
+    std::stop_source& enough;
+    int acquired = 0;
+    Result<Lease> acquire(const RunId& run) override {
+      if (++acquired == 100) enough.request_stop();
+      return ForwardingStore::acquire(run);
+    }
+  };
+  const auto inner = MemoryStore::create();
+  leave_behind(*inner, 2);
+  std::stop_source enough;
+  const auto store = std::make_shared<Counting>(inner, enough);
+  AgentOptions options = worker_on(store);
+  options.clock = stopping(enough, 5);
+  const TriageAgent agent{[](const std::string& task) { return task; },  // Their tasks are numbers.
+                          FailurePolicy().otherwise(escalate()), options};
+  const auto done = agent.work(1, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().finished == 0);
+  CHECK(store->acquired < 30);
+}
+
+TEST_CASE("many runs that are due are listed together", "[work]") {
+  struct Durable final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Durable() override { stop_queue(); }
+    std::atomic<int> listed{0};
+    StoreCapabilities capabilities() const noexcept override {
+      return {.durability = Durability::process};
+    }
+    Result<std::vector<RunInfo>> runs(const RunQuery& query) override {
+      if (query.status == RunStatus::suspended) ++listed;
+      return ForwardingStore::runs(query);
+    }
+  };
+  const auto store = std::make_shared<Durable>(MemoryStore::create());
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  options.clock = clock;
+  options.write_mode = WriteMode::deferred;
+  constexpr int runs = 40;
+  int served = 0;
+  const TriageAgent agent{[&](int task, Attempt& attempt) {
+                            attempt.sleep_for("night", std::chrono::hours(8));
+                            if (++served == runs) enough.request_stop();
+                            return task;
+                          },
+                          FailurePolicy().otherwise(escalate()), options};
+  for (int i = 0; i < runs; ++i) CHECK_ERRC(Errc::suspended, agent.run(i));
+  clock->advance(std::chrono::hours(9));
+  const auto done = agent.work(1, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().finished == runs);
+  CHECK(store->listed <= 2);
+}
+
+TEST_CASE("a worker on a machine without free threads works with the one it has", "[work]") {
+  const auto store = MemoryStore::create();
+  leave_behind(*store, 3);
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  options.clock = stopping(enough, 1);
+  const TriageAgent agent{[](int task) { return task; }, FailurePolicy().otherwise(escalate()),
+                          options};
+  const NoMoreThreads none;
+  const auto done = agent.work(4, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().finished == 3);
+}
+
+TEST_CASE("a lease that a claim could not give back is given back later", "[work]") {
+  // Its runs end as soon as they are acquired; it fails to release one once.
+  struct Slow final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    bool fails = true;
+    bool held = false;
+    Result<RunInfo> run(const RunId& id) override {
+      auto info = ForwardingStore::run(id);
+      if (info) info.value().status = RunStatus::suspended;
+      return info;
+    }
+    Result<Lease> acquire(const RunId& run) override {
+      if (held) return Error{Errc::busy, "somebody holds it"};
+      held = true;
+      return ForwardingStore::acquire(run);
+    }
+    Result<void> release(const Lease& lease) override {
+      if (std::exchange(fails, false)) return Error{Errc::io, "no answer"};
+      held = false;
+      return ForwardingStore::release(lease);
+    }
+  };
+  const auto inner = MemoryStore::create();
+  leave_behind(*inner, 1);
+  Slow store(inner);
+  CHECK(claim_orphans(store, "worker", 1).value().empty());
+  CHECK(claim_orphans(store, "worker", 1).value().empty());
+  CHECK_FALSE(store.held);
 }

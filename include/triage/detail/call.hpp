@@ -276,7 +276,9 @@ struct CallTraits {
       return Error{Errc::invalid_argument, "the fallback cannot be the agent's result: " + why};
     };
     if (!action.value) return refused("it has no value");
-    if constexpr (!std::is_void_v<Value> && JsonReadable<Value>) {
+    if constexpr (std::is_void_v<Value>) {
+      return outcome::success();
+    } else if constexpr (JsonReadable<Value>) {
       try {
         require_copyable(*action.value, "the value");
         static_cast<void>(action.value->template get<Value>());

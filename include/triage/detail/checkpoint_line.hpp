@@ -97,6 +97,7 @@ class CheckpointLine {
   std::vector<Position> positions_{};
   std::vector<std::uint32_t> branch_{};
   std::map<std::string, std::vector<Sequence>, std::less<>> labels_{};  // The newest one counts.
+  std::map<Sequence, std::string> label_at_{};                          // Of those that count.
   bool open_ = false;
   WallTime open_time_{};
   Sequence open_last_ = 0;  // Last record of the open checkpoint.

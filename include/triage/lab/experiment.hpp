@@ -104,7 +104,7 @@ struct ExperimentReport {
 struct ExperimentOptions {
   std::vector<Factor> factors{};  // The first one is compared, relative to its first level.
   std::uint64_t first_seed = 1;
-  std::uint64_t seeds = 1000;  // 1 or more.
+  std::uint64_t seeds = 1000;  // 1 to 1,000,000,000,000.
   int threads = 0;             // 0: the number of cores.
   // The experiment is a run in this store, with a step per block of seeds: if its process dies, the
   // next call continues after the last step; if it has finished, its result is returned. Null:
@@ -113,7 +113,8 @@ struct ExperimentOptions {
   // Both are for the store, and part of the run's id. name: 1 to 100 of A-Z a-z 0-9 . _ : -
   std::string name = "experiment";
   std::string trial{};  // Identifies the trial: change it to invalidate stored results.
-  // Called after each seed, by one thread at a time, with the number done and the total.
+  // Called after each seed, by one thread at a time, with the number done and the total. Its
+  // exceptions are ignored.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress{};
 };
 

@@ -188,7 +188,7 @@ class EnvelopeReader {
     const std::string_view given = trimmed(text_.substr(begin, at_ - begin));
     if (given.empty() || given.size() > longest_code) whole_ = whole_ && at_ >= text_.size();
     if (role == Role::code) number(given);
-    if (role == Role::wait && !given.empty() && is_digit(given.front())) wait(given);
+    if (is_wait(role) && !given.empty() && is_digit(given.front())) wait(given, role);
   }
 
   // Only a specific status or JSON-RPC code is informative; 400 and 500 are sent for everything.
@@ -201,7 +201,10 @@ class EnvelopeReader {
     if (status) add_code("status " + std::string(given));
   }
 
-  void wait(std::string_view given) { add_code("retry after " + std::string(given) + " seconds"); }
+  static bool is_wait(Role role) { return role == Role::wait || role == Role::wait_ms; }
+  void wait(std::string_view given, Role role) {
+    add_code("retry after " + std::string(given) + (role == Role::wait_ms ? " ms" : " seconds"));
+  }
 
   void add_code(const std::string& code) {
     if (codes_.find(code) != std::string::npos || codes_.size() > 4 * longest_code) return;
@@ -223,8 +226,8 @@ class EnvelopeReader {
       }
       return;
     }
-    if (role == Role::wait) {
-      if (is_digit(text.front())) wait(text);
+    if (is_wait(role)) {
+      if (is_digit(text.front())) wait(text, role);
       return;
     }
     const std::string_view inside = trimmed(text);

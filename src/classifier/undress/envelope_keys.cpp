@@ -80,7 +80,7 @@ constexpr KnownKey known_keys[] = {
     {"subtype", Role::code},
     {"type", Role::code},
     {"retryafter", Role::wait},
-    {"retryafterms", Role::wait},
+    {"retryafterms", Role::wait_ms},
     {"retryafterseconds", Role::wait},
     {"retryin", Role::wait},
     {"retrydelay", Role::wait},

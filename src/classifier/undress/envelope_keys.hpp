@@ -8,7 +8,7 @@
 namespace triage::inline v0_1::detail {
 
 // What a member's value is.
-enum class Role : std::uint8_t { other, message, code, wait };
+enum class Role : std::uint8_t { other, message, code, wait, wait_ms };
 
 // Ignores case, "_", "-", "." and "@".
 [[nodiscard]] Role role_of(std::string_view key);

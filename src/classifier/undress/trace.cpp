@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -216,12 +217,14 @@ class TraceReader {
   }
 
   void keep(std::string_view text) {
+    std::optional<bool> is_own;  // No introduction has a part of what is looked for.
     for (bool again = true; again;) {
       again = false;
       for (const std::string_view start : introductions) {
         if (!begins(text, start)) continue;
         found_ = found_ || start != "** ";
-        if (is_runtimes_own(text)) break;
+        if (!is_own) is_own = is_runtimes_own(text);
+        if (*is_own) break;
         text.remove_prefix(start.size());
         again = true;
       }

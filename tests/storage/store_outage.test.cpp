@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Stores and machines that fail at awkward moments.
+#include "support/flaky_store.hpp"
+#include "support/kit.hpp"
+#include "support/no_threads.hpp"
+#include "support/result.hpp"
+
+#include <thread>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Fails while told to; calls `inside` once, in the middle of an append that works.
+struct Outage final : ForwardingStore {
+  using ForwardingStore::ForwardingStore;
+  ~Outage() override { stop_queue(); }
+  Result<void> append(const Lease& lease, std::span<const Record> records,
+                      RunStatus status) override {
+    if (fails) return Error{Errc::io, "the server does not answer"};
+    if (inside) std::exchange(inside, {})();
+    return ForwardingStore::append(lease, records, status);
+  }
+  void append_group(std::span<AppendBatch> batches) override {
+    CheckpointStore::append_group(batches);
+  }
+  std::atomic<bool> fails{false};
+  std::function<void()> inside{};
+};
+
+// Says when another thread than its maker's asks for the time of a record.
+struct TellingClock final : Clock {
+  TimePoint now() override { return TimePoint(std::chrono::hours(1)); }
+  WallTime wall_now() override {
+    if (std::this_thread::get_id() != maker) {
+      asked = true;
+      asked.notify_all();
+    }
+    return WallTime(std::chrono::milliseconds(1'700'000'000'000));
+  }
+  bool sleep_until(TimePoint, std::stop_token) override { return true; }
+
+  const std::thread::id maker = std::this_thread::get_id();
+  std::atomic<bool> asked{false};
+};
+
+}  // namespace
+
+TEST_CASE("an effect does not run if its intent was given up while it waited to be stored",
+          "[store_failure]") {
+  Kit kit;
+  const auto store = std::make_shared<Outage>(kit.store);
+  const auto clock = std::make_shared<TellingClock>();
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.clock = clock;
+  options.queue_capacity = 4;
+  std::atomic<int> paid = 0;
+  const auto pay = [&paid] { return ++paid; };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            store->fails = true;
+                            attempt.record_step({.action = "begin"});
+                            CHECK_ERRC(Errc::io, attempt.checkpoint("one"));
+                            store->fails = false;
+                            Result<int> paying = Error{Errc::not_found, "not called"};
+                            std::thread other;
+                            store->inside = [&] {
+                              other = std::thread([&] { paying = attempt.try_effect("pay", pay); });
+                              clock->asked.wait(false);  // It records its intent now.
+                              for (int i = 0; i < 8; ++i) attempt.record_step({.action = "many"});
+                            };
+                            static_cast<void>(attempt.checkpoint("two"));
+                            other.join();
+                            CHECK_ERRC(Errc::io, paying);
+                            CHECK(paid == 0);
+                            return attempt.effect("pay", pay);
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(*stored_journal(*kit.store, "r").effect("pay").result == 1);
+}
+
+TEST_CASE("a run that lost its lease goes on recording with the smallest queue",
+          "[store_failure]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.queue_capacity = 1;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            REQUIRE_OK(kit.store->release({.run = "r", .epoch = 1}));
+                            REQUIRE_OK(kit.store->acquire("r"));  // Another owner.
+                            for (int i = 0; i < 50; ++i) attempt.record_step({.action = "lost"});
+                            return static_cast<int>(attempt.trajectory().size());
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
+}
+
+TEST_CASE("a machine without free threads slows a run down and does not stop it", "[queue]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.store = std::make_shared<FlakyStore>(kit.store, Durability::process);
+  options.write_mode = WriteMode::background;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "s"});
+                            return attempt.effect("pay", [] { return 1; });
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  const NoMoreThreads none;
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(kit.store->latest("r").value().trajectory.size() == 1);
+}
+
+TEST_CASE("a store that throws its warning ends no run", "[store_failure]") {
+  struct Grim final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    std::string take_warning() override { throw std::runtime_error("the disk smells"); }
+  };
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.store = std::make_shared<Grim>(kit.store);
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.record_step({.action = "s"});
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(kit.log->last(EventKind::store_warning).text.find("smells") != std::string::npos);
+}
+
+TEST_CASE("a deadline before all time has passed for who resumes the run too", "[deadline]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt&) { return 1; },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  const auto late = agent.run("x", {.run_id = "r", .deadline = TimePoint::min()});
+  CHECK_ERRC(Errc::escalated, late);
+  CHECK(late.error().failure()->remaining < Duration::zero());
+  CHECK_ERRC(Errc::escalated, agent.resume_run("r"));
+}
