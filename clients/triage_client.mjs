@@ -171,10 +171,14 @@ export class Supervisor {
     this.#rest = lines.pop();
     for (const line of lines) {
       const answer = JSON.parse(line);
-      const waiting = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
-      if (answer.ok) waiting?.resolve(answer);
-      else waiting?.reject(new Refused(answer.code, answer.error));
+      // A line that could not be read has no id: any of them may have been it.
+      const ids = answer.id === null ? [...this.#waiting.keys()] : [answer.id];
+      for (const id of ids) {
+        const waiting = this.#waiting.get(id);
+        this.#waiting.delete(id);
+        if (answer.ok) waiting?.resolve(answer);
+        else waiting?.reject(new Refused(answer.code, answer.error));
+      }
     }
     if (this.#waiting.size === 0) this.#socket.unref();
   }

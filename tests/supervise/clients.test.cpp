@@ -68,6 +68,23 @@ time.sleep(1000)
         128 + SIGTERM);
 }
 
+TEST_CASE("a connection that sleeps and goes away does not hold up the idle timeout", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const auto command = doing(shop, R"(
+for request in [{"sleep_until": time.time() + 300}, {"wait": {"name": "go", "until": time.time() + 300}}]:
+    s = connect()
+    s.sendall((json.dumps({"id": 1, **request}) + "\n" + json.dumps({"id": 2, "get": "state"}) + "\n").encode())
+    s.recv(1)  # Both were read.
+    s.close()
+time.sleep(1000)
+)");
+  const Printed printed =
+      shop.run({"--idle-timeout", "300ms", "--timeout", "20s", "--max-attempts", "1"}, command);
+  CHECK(printed.status == 128 + SIGTERM);
+  CHECK_THAT(printed.error, ContainsSubstring("timeout (attempt_idle_timeout)"));
+}
+
 TEST_CASE("effects that are done leave no threads and no memory behind", "[clients]") {
   if (!has_python()) return;
   const Workshop shop;
@@ -115,8 +132,8 @@ assert ask({"step": "b"})["ok"]
 )");
   std::filesystem::create_directory(shop.file("files"));
   const std::string line = shop.script(
-      "line", std::string("ulimit -S -n 64\nexec ") + TRIAGE_COMMAND +
-                  " run --store $W/runs.db --workspace $W/files --max-attempts 1 -- \"$@\"");
+      "line", "ulimit -S -n 64\nexec " TRIAGE_COMMAND
+              " run --store $W/runs.db --workspace $W/files --max-attempts 1 -- \"$@\"");
   const Printed printed = run_program({line, command[0], command[1]});
   CHECK(printed.error == "");
   CHECK(printed.status == 0);
@@ -224,6 +241,43 @@ with Supervisor() as triage:
   INFO(printed.error);
   CHECK(printed.status == 0);
   CHECK(printed.out == "refused\n");
+}
+
+TEST_CASE("a line that the supervisor cannot read is refused, and the client goes on",
+          "[clients]") {
+  if (has_python()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "python3", "a.py", R"(
+from triage_client import Refused, Supervisor
+with Supervisor() as triage:
+    for act in [lambda: triage.step("x" * 17_000_000), lambda: triage.step("\ud800"),
+                lambda: triage.update_state(n=10**30), lambda: triage.effect("pay", lambda key: 10**30)]:
+        try:
+            act()
+        except Refused as error:
+            print(error.code)
+    triage.step("on")
+)");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out ==
+          "invalid_argument\ninvalid_argument\ninvalid_argument\ninvalid_argument\n");
+  }
+  if (has_node()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+const tell = (error) => console.log(error.code);
+await triage.step("x".repeat(17_000_000)).catch(tell);
+await triage.step("\ud800").catch(tell);
+await triage.effect("pay", () => "\ud800").catch(tell);
+await triage.step("on");
+)");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out == "invalid_argument\ninvalid_argument\ninvalid_argument\n");
+  }
 }
 
 TEST_CASE("a Node program ends by itself, and hears that its connection is closed", "[clients]") {
