@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace triage::inline v0_1::cli {
@@ -17,6 +18,11 @@ inline constexpr std::string_view behind_dashes = "--word-of-cmd=";
 
 // For an unsigned option: without it -1 would be a huge number.
 inline CLI::Range whole_number(std::uint64_t least, std::uint64_t most) { return {least, most}; }
+
+// For an option whose empty text would count as none: that of an unset variable in a script.
+inline CLI::Validator not_empty() {
+  return {[](std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, ""};
+}
 
 // Declares a command's arguments and returns the function that runs it after parsing. That function
 // owns the parsed values.

@@ -25,6 +25,11 @@ enum class ExitStatus : int {
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;
 
+// Of a program that was not found (127) or cannot be executed (126), as in env(1) and shells.
+[[nodiscard]] constexpr ExitStatus status_of_no_program(Errc code) noexcept {
+  return static_cast<ExitStatus>(code == Errc::not_found ? 127 : 126);
+}
+
 // Whether --json is among the words in front of --. words: main()'s, for the first call of a
 // process, which decides for all.
 bool asked_for_json(std::span<char* const> words = {});

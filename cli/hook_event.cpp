@@ -50,6 +50,24 @@ Result<HookEvent> hook_event_from(const std::string& text) {
   return outcome::success(std::move(event));
 }
 
+bool is_no_call(const std::string& text) {
+  std::string name;
+  const Json json = detail::nested_deeper(text, max_json_depth) ? Json(Json::value_t::discarded)
+                                                                : Json::parse(text, nullptr, false);
+  if (json.is_object()) {
+    name = text_at(json, "hook_event_name");
+  } else if (text.find("PreToolUse") == std::string::npos) {
+    // What is left of it: the text behind the key.
+    constexpr std::string_view key = "\"hook_event_name\"";
+    const std::size_t colon = text.find(key);
+    if (colon == std::string::npos) return false;
+    const std::size_t quote = text.find_first_not_of(" \t\r\n:", colon + key.size());
+    if (quote == std::string::npos || text[quote] != '"') return false;
+    name = text.substr(quote + 1, text.find('"', quote + 1) - quote - 1);
+  }
+  return !std::string_view("PreToolUse").starts_with(name);
+}
+
 Step step_of(const HookEvent& event) {
   Step step{.action = "call " + event.tool, .tool_called = event.tool, .tool_input = event.input};
   if (!event.response.is_null()) step.metadata = {{"printed", show(event.response)}};

@@ -23,6 +23,9 @@ struct HookEvent {
 // Errors: Errc::invalid_argument if it is not a hook event.
 [[nodiscard]] Result<HookEvent> hook_event_from(const std::string& text);
 
+// Whether the text, of which no event can be made, is surely of another one than a call.
+[[nodiscard]] bool is_no_call(const std::string& text);
+
 // A call as a step.
 [[nodiscard]] Step step_of(const HookEvent& event);
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "key_value.hpp"
 
+#include "supervise/protocol_records.hpp"
+#include "triage/detail/try.hpp"
+
 #include <utility>
 
 namespace triage::inline v0_1::cli {
 
-Json value_of(const std::string& text) {
+Result<Json> value_of(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
+  if (value.is_discarded()) return Json(text);
+  const std::string_view number = supervise::integer_beyond_64_bits(text);
+  if (!number.empty()) return supervise::too_large(number);
+  return value;
 }
 
 Result<Json> object_of(const std::vector<std::string>& pairs) {
@@ -18,7 +24,8 @@ Result<Json> object_of(const std::vector<std::string>& pairs) {
       return Error{Errc::invalid_argument,
                    "\"" + printable(pair) + "\" is not of the form KEY=VALUE"};
     }
-    object[pair.substr(0, equals)] = value_of(pair.substr(equals + 1));
+    TRIAGE_TRY(value, value_of(pair.substr(equals + 1)));
+    object[pair.substr(0, equals)] = std::move(value);
   }
   return outcome::success(std::move(object));
 }

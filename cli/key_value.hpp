@@ -10,9 +10,10 @@
 
 namespace triage::inline v0_1::cli {
 
-// A JSON value, or the text itself if it is not JSON.
-[[nodiscard]] Json value_of(const std::string& text);
-// Errors: Errc::invalid_argument for a malformed pair.
+// A JSON value, or the text itself if it is not JSON. Errors: Errc::invalid_argument for a whole
+// number of more than 64 bits.
+[[nodiscard]] Result<Json> value_of(const std::string& text);
+// Errors: likewise, and for a malformed pair.
 [[nodiscard]] Result<Json> object_of(const std::vector<std::string>& pairs);
 
 }  // namespace triage::inline v0_1::cli

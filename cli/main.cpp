@@ -230,6 +230,16 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+// CLI11 counts the -- in front of CMD among the words that it did not expect.
+std::string what_was_wrong(const CLI::ParseError& error) {
+  constexpr std::string_view dashes = ": -- ";
+  std::string text = error.what();
+  if (const std::size_t at = text.find(dashes); at != std::string::npos) {
+    text.erase(at + 1, dashes.size() - 2);
+  }
+  return text;
+}
+
 int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
     return static_cast<int>(report(named.error()));
@@ -257,9 +267,10 @@ int run_command(int argc, char** argv) {
     const bool hooked = argc > 1 && std::string_view(argv[1]) == "hook";
     const ExitStatus status = hooked ? ExitStatus::not_found : ExitStatus::misuse;
     if (asked_for_json()) {
-      tell_error(to_string(Errc::invalid_argument), error.what(), status);
+      tell_error(to_string(Errc::invalid_argument), what_was_wrong(error), status);
     } else {
-      app.exit(error);  // Prints what was wrong.
+      std::fprintf(stderr, "%s\nRun with --help for more information.\n",
+                   printable(what_was_wrong(error)).c_str());
     }
     return static_cast<int>(status);
   }

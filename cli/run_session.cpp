@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "run_session.hpp"
 
+#include "command.hpp"
 #include "failure_json.hpp"
 #include "open_store.hpp"
 #include "read_adapter.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
+#include "render/telling_line.hpp"
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/observers/redacting.hpp"
@@ -45,10 +47,13 @@ void tell_status(const std::string& text) {
   std::fprintf(stderr, "%s\n", show(line).c_str());
 }
 
-std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>& command) {
-  if (command.empty()) return nullptr;
+std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>& command,
+                                                 const std::optional<Duration>& max_wait) {
   std::error_code gone;
-  return [command, here = std::filesystem::current_path(gone).string()](supervise::RunSpec& spec) {
+  return [command, max_wait,
+          here = std::filesystem::current_path(gone).string()](supervise::RunSpec& spec) {
+    if (max_wait) spec.max_wait = *max_wait;
+    if (command.empty()) return;
     spec.command.front() = command.front();
     spec.folder = here;
   };
@@ -61,6 +66,27 @@ std::shared_ptr<Observer> told(Telling how, std::shared_ptr<const Redactor> reda
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// What the machine says at the end of a run, with one line of what its program said.
+std::string ending(const std::string& detail) {
+  constexpr std::size_t longest = 300;
+  constexpr std::string_view before_words = "; the failure was: ";
+  const std::size_t at = detail.find(before_words);
+  const std::string said = shorten(first_line(detail.substr(0, at)), longest);
+  if (at == std::string::npos) return said;
+  const std::string_view words = std::string_view(detail).substr(at + before_words.size());
+  return said + std::string(before_words) + shorten(telling_line(words), longest);
+}
+
+// As a word of a shell's line.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+  if (text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace
 
 std::string shadow_folder() {
@@ -70,21 +96,27 @@ std::string shadow_folder() {
 }
 
 void declare_session(CLI::App& arguments, SessionArguments& given) {
-  arguments.add_option("--store", given.store,
-                       store_help + std::string(" Default: triage/runs.db in the state folder."));
+  arguments
+      .add_option("--store", given.store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
   arguments
       .add_option("--exit-status", given.exit_status,
                   "child: the child's own (the default); triage: what became of the run.")
       ->check(CLI::IsMember({"child", "triage"}));
-  arguments.add_option("--max-wait", given.max_wait,
-                       "A longer wait suspends the run: exit status 75, and `triage resume --due` "
-                       "goes on. Default: 10m.");
+  arguments
+      .add_option("--max-wait", given.max_wait,
+                  "A longer wait suspends the run: exit status 75, and `triage resume --due` "
+                  "goes on. Default: that of the run; 10m for a new one.")
+      ->check(not_empty());
   arguments.add_flag("--quiet", given.quiet, "Tell nothing about recoveries on standard error.");
   arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given) {
-  TRIAGE_TRYV(parse_duration(given.max_wait));
+  if (!given.max_wait.empty()) {
+    TRIAGE_TRYV(parse_duration(given.max_wait));
+  }
   TRIAGE_TRY(signals, supervise::Signals::take());
   std::string url = given.store;
   if (url.empty()) {
@@ -116,6 +148,7 @@ std::unique_ptr<RunSession> RunSession::make(
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
   session->given_ = given;
+  if (const auto length = parse_duration(given.max_wait)) session->max_wait_ = length.value();
   session->supervisor_ = std::make_unique<supervise::Supervisor>(
       supervise::SupervisorOptions{.store = std::move(store),
                                    .signals = std::move(signals),
@@ -128,7 +161,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .shadows = shadows,
                                    .left_out = std::move(left_out),
                                    .redactor = redactor,
-                                   .on_this_host = as_here(given.instead),
+                                   .on_this_host = as_here(given.instead, session->max_wait_),
                                    .on_trouble =
                                        [quiet = given.quiet, redactor](const std::string& text) {
                                          if (!quiet) warn(redactor->text(text));
@@ -158,6 +191,22 @@ RunOptions RunSession::run_options() const {
   return {.stop_token = supervisor_->options().signals->stop_token()};
 }
 
+RunOptions RunSession::run_options(const RunId& run) const {
+  RunOptions options = run_options();
+  if (!max_wait_) return options;
+  const auto start = stored_start(store(), run);
+  auto spec = start ? supervise::spec_from_json(start.value().task) : start.error();
+  if (!spec) return options;  // Whoever continues the run says what is wrong with it.
+  spec.value().max_wait = *max_wait_;
+  options.limits = supervise::limits_of(spec.value());
+  return options;
+}
+
+std::string RunSession::command(const std::string& words) const {
+  const std::string store = given_.store.empty() ? "" : " --store " + shell_word(given_.store);
+  return "`triage " + words + store + "`";
+}
+
 void RunSession::tell(const RunId& run, const char* how, const std::string& said) const {
   const std::string sentence = supervisor_->options().redactor->text(said);
   if (given_.json) {
@@ -172,18 +221,26 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
   std::string text = "run " + run + " is suspended";
   const auto& suspension = error.suspension();
   if (suspension && suspension->until) {
-    text += " until " + iso_time(*suspension->until) + "; `triage resume --due` goes on then";
+    text +=
+        " until " + iso_time(*suspension->until) + "; " + command("resume --due") + " goes on then";
   } else {
     text += " and waits for a decision: " + error.detail;
-    if (suspension) text += "; `triage decide " + suspension->token + " ACTION` takes it";
+    if (suspension) text += "; " + command("decide " + suspension->token + " ACTION") + " takes it";
   }
   tell(run, "suspended", text);
   return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
 }
 
 ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
-  const std::optional<int> child = supervisor_->newest_status();
+  const bool worked = supervisor_->newest_run() == run;
+  const std::optional<int> child = worked ? supervisor_->newest_status() : std::nullopt;
   const bool own = given_.exit_status == "child";
+  if (result && !worked && result.value().is_object() && result.value().contains("exit_status")) {
+    tell(run, "finished", "run " + run + " has finished before; nothing was run");
+    const Json& before = result.value()["exit_status"];
+    return own && before.is_number_integer() ? static_cast<ExitStatus>(before.get<int>())
+                                             : ExitStatus::done;
+  }
   if (result) return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
   const Error& error = result.error();
   if (error.code == Errc::suspended) return conclude_waiting(run, error);
@@ -196,16 +253,16 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
     return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
   }
   if (error.code == Errc::cancelled) {
-    tell(run, "cancelled", "run " + run + " was stopped; `triage resume " + run + "` goes on");
+    tell(run, "cancelled", "run " + run + " was stopped; " + command("resume " + run) + " goes on");
   } else if (error.code == Errc::in_doubt) {
     tell(run, "in_doubt",
          "run " + run + " waits for a person: " + shorten(first_line(error.detail), 300) +
-             ". Then `triage settle " + run + " KEY done|not-done`, and `triage resume " + run +
-             "` goes on");
+             ". Then " + command("settle " + run + " KEY done|not-done") + ", and " +
+             command("resume " + run) + " goes on");
   } else {
     tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
-         "run " + run + " gave up: " + shorten(first_line(error.detail), 300) +
-             "; `triage explain " + run + "` tells why");
+         "run " + run + " gave up: " + ending(error.detail) + "; " + command("explain " + run) +
+             " tells why");
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }

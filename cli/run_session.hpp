@@ -20,7 +20,7 @@ inline constexpr ExitStatus waiting_status = static_cast<ExitStatus>(75);
 struct SessionArguments {
   std::string store{};
   std::string exit_status = "child";
-  std::string max_wait = "10m";
+  std::string max_wait{};  // Empty: the run's own.
   bool quiet = false;
   bool json = false;
   // Not an option: the program, and its arguments if given, that replace those of every run, in the
@@ -56,8 +56,10 @@ class RunSession {
   [[nodiscard]] std::stop_token no_more() const {
     return supervisor_->options().signals->no_more();
   }
-  // With which runs are begun and continued.
+  // With which runs are begun.
   [[nodiscard]] RunOptions run_options() const;
+  // With which a stored run, or a branch of it, is continued.
+  [[nodiscard]] RunOptions run_options(const RunId& run) const;
 
   // Reports how the run ended and returns the exit status: the child's own, unless
   // --exit-status=triage, or 75 for a run that waits.
@@ -72,8 +74,11 @@ class RunSession {
       const std::string& shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
+  // "`triage resume RUN`", with the store that was named.
+  [[nodiscard]] std::string command(const std::string& words) const;
 
   SessionArguments given_{};
+  std::optional<Duration> max_wait_{};
   std::unique_ptr<supervise::Supervisor> supervisor_{};
 };
 

@@ -36,9 +36,10 @@ Result<Fork> edits_of(const WorkflowFork& given) {
     const std::string text = pair.substr(executor.size() + 1);
     if (text.rfind('@', 0) == 0) {
       TRIAGE_TRY(content, read_text_file(text.substr(1)));
-      edits.outputs[executor] = value_of(content);
+      TRIAGE_TRY(value, value_of(content));
+      edits.outputs[executor] = std::move(value);
     } else {
-      edits.outputs[executor] = value_of(text);
+      edits.outputs[executor] = checked[executor];
     }
   }
   return outcome::success(std::move(edits));

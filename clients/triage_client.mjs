@@ -6,7 +6,6 @@
 //   await triage.step("fetch", { tool_called: "http_get", tool_input: { page } });
 //   await triage.updateState({ page: page + 1 });
 //   const receipt = await triage.effect("mail:42", (key) => sendMail(42, key));
-//   triage.close();
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 
@@ -28,33 +27,41 @@ export function recovery() {
   return path ? JSON.parse(readFileSync(path, "utf8")) : null;
 }
 
+// A connection. It keeps the program running only while an answer is due.
 export class Supervisor {
   #socket;
+  #path;
   #waiting = new Map(); // The pending promise for each id.
   #last = 0;
   #rest = "";
+  #closed = false;
 
   static connect(path = process.env.TRIAGE_SOCKET) {
     if (!path) throw new Error("TRIAGE_SOCKET is not set: this works inside `triage run` only");
     return new Promise((resolve, reject) => {
       const socket = connect(path);
       socket.once("error", reject);
-      socket.once("connect", () => resolve(new Supervisor(socket)));
+      socket.once("connect", () => resolve(new Supervisor(socket, path)));
     });
   }
 
-  constructor(socket) {
+  constructor(socket, path = process.env.TRIAGE_SOCKET) {
     this.#socket = socket;
+    this.#path = path;
+    socket.unref();
     socket.setEncoding("utf8");
     socket.on("data", (text) => this.#read(text));
     socket.on("error", () => {});
     socket.on("close", () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error("the supervisor has ended"));
+      const why = this.#closed ? "the connection is closed" : "the supervisor has ended";
+      this.#closed = true;
+      for (const { reject } of this.#waiting.values()) reject(new Error(why));
       this.#waiting.clear();
     });
   }
 
   close() {
+    this.#closed = true;
     this.#socket.destroy();
   }
 
@@ -74,7 +81,8 @@ export class Supervisor {
   checkpoint(label) {
     return this.#ask({ checkpoint: label });
   }
-  // Reports why this program is about to fail. Fields: http_status, type (of the exception).
+  // Reports why this program is about to fail. Fields: type (of the failure, or of the exception), reason,
+  // http_status.
   fail(text, fields = {}) {
     return this.#ask({ failure: { message: text, ...fields } });
   }
@@ -96,24 +104,33 @@ export class Supervisor {
     return (await this.#ask({ wait: { name, until } })).value ?? null;
   }
 
-  // Calls fn(idempotencyKey) at most once per run, and resolves to its result, also in later attempts. The result must be JSON.
-  // An exception leaves the effect in doubt, except NotDone.
+  // Calls fn(idempotencyKey) at most once per run, and resolves to its result, also in later attempts. The result must be JSON, and
+  // is returned as JSON has it. An exception leaves the effect in doubt, except NotDone.
   async effect(key, fn, args) {
-    const id = ++this.#last;
-    const first = this.#answer(id);
-    this.#send({ id, effect: args === undefined ? { key } : { key, arguments: args } });
+    if (this.#waiting.size > 0) await this.#ask({ drain: true });
+    const own = await Supervisor.connect(this.#path);
+    try {
+      return await own.#carryOut(key, fn, args);
+    } finally {
+      own.close();
+    }
+  }
+
+  async #carryOut(key, fn, args) {
+    const first = this.#ask({ effect: args === undefined ? { key } : { key, arguments: args } });
+    const id = this.#last;
     const answer = await first;
     if (!answer.run) return answer.result;
     let result;
     try {
-      result = (await fn(answer.idempotency_key)) ?? null;
+      result = JSON.parse(JSON.stringify((await fn(answer.idempotency_key)) ?? null));
     } catch (error) {
       if (error instanceof NotDone) {
         const withdrawn = this.#answer(id);
         this.#send({ effect_not_done: { key, cause: error.message } });
         await withdrawn.catch(() => {});
       } else {
-        this.close(); // The effect is in doubt; closing tells the supervisor so.
+        await this.#leave();
       }
       throw error;
     }
@@ -123,13 +140,27 @@ export class Supervisor {
     return result;
   }
 
-  #ask(message) {
+  // Ends the connection, and with it its effect, which is in doubt when the supervisor has ended it, too.
+  #leave() {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed) return resolve();
+      this.#socket.ref();
+      this.#socket.once("close", resolve);
+      this.#socket.setTimeout(5000, () => this.#socket.destroy());
+      this.#socket.end();
+    });
+  }
+
+  async #ask(message) {
     const id = ++this.#last;
+    const line = JSON.stringify({ id, ...message }) + "\n";
     const answer = this.#answer(id);
-    this.#send({ id, ...message });
+    this.#socket.write(line);
     return answer;
   }
   #answer(id) {
+    if (this.#closed) return Promise.reject(new Error("the connection is closed"));
+    this.#socket.ref();
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
   #send(message) {
@@ -140,10 +171,15 @@ export class Supervisor {
     this.#rest = lines.pop();
     for (const line of lines) {
       const answer = JSON.parse(line);
-      const waiting = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
-      if (answer.ok) waiting?.resolve(answer);
-      else waiting?.reject(new Refused(answer.code, answer.error));
+      // A line that could not be read has no id: any of them may have been it.
+      const ids = answer.id === null ? [...this.#waiting.keys()] : [answer.id];
+      for (const id of ids) {
+        const waiting = this.#waiting.get(id);
+        this.#waiting.delete(id);
+        if (answer.ok) waiting?.resolve(answer);
+        else waiting?.reject(new Refused(answer.code, answer.error));
+      }
     }
+    if (this.#waiting.size === 0) this.#socket.unref();
   }
 }

@@ -41,12 +41,13 @@ def recovery() -> Optional[Dict[str, Any]]:
 
 
 class Supervisor:
-    """A connection. Its methods may be called from several threads; one is served at a time."""
+    """A connection. Its methods may be called from several threads, also by the functions of effects."""
 
     def __init__(self, path: Optional[str] = None) -> None:
         path = path or os.environ.get("TRIAGE_SOCKET")
         if not path:
             raise RuntimeError("TRIAGE_SOCKET is not set: this works inside `triage run` only")
+        self._path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(path)
         self._lines = self._socket.makefile("rb")
@@ -85,7 +86,7 @@ class Supervisor:
             self._send({"heartbeat": True})
 
     def fail(self, text: str, **fields: Any) -> None:
-        """Reports why this program is about to fail. Fields: http_status, type (of the exception)."""
+        """Reports why this program is about to fail. Fields: type (of the failure, or of the exception), reason, http_status."""
         self._ask({"failure": {"message": text, **fields}})
 
     def propose(self, action: str, **fields: Any) -> Optional[str]:
@@ -95,35 +96,38 @@ class Supervisor:
 
     def sleep_until(self, seconds: float) -> None:
         """Returns at that time (seconds since 1970). A long sleep ends this program; its next attempt gets here again."""
-        self._ask({"sleep_until": seconds})
+        with Supervisor(self._path) as own:
+            own._ask({"sleep_until": seconds})
 
     def wait(self, name: str, until: float) -> Any:
         """The value of the signal of that name; None if it does not arrive in time. A long wait ends this program, too."""
-        return self._ask({"wait": {"name": name, "until": until}}).get("value")
+        with Supervisor(self._path) as own:
+            return own._ask({"wait": {"name": name, "until": until}}).get("value")
 
     def effect(self, key: str, function: Callable[[str], Result], arguments: Any = None) -> Result:
         """Calls function(idempotency_key) at most once per run, and returns its result, also in later attempts.
 
-        The result must be JSON. An exception leaves the effect in doubt, except NotDone.
+        The result must be JSON, and is returned as JSON has it: a tuple as a list. An exception leaves the effect in doubt, except
+        NotDone.
         """
         message: Dict[str, Any] = {"key": key}
         if arguments is not None:
             message["arguments"] = arguments
-        with self._lock:
-            answer = self._exchange({"effect": message})
+        with Supervisor(self._path) as own:
+            answer = own._ask({"effect": message})
             if not answer.get("run"):
                 return answer["result"]  # type: ignore[no-any-return]
             try:
-                result = function(answer["idempotency_key"])
+                result: Result = json.loads(json.dumps(function(answer["idempotency_key"]), allow_nan=False))
             except NotDone as error:
-                self._send({"effect_not_done": {"key": key, "cause": str(error)}})
-                self._hear(ignore_refusal=True)
+                own._send({"effect_not_done": {"key": key, "cause": str(error)}})
+                own._hear(ignore_refusal=True)
                 raise
             except BaseException:
-                self.close()  # The effect is in doubt; closing tells the supervisor so.
+                own._leave()
                 raise
-            self._send({"effect_done": {"key": key, "result": result}})
-            self._hear()
+            own._send({"effect_done": {"key": key, "result": result}})
+            own._hear()
             return result
 
     def once(self, key: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
@@ -148,7 +152,16 @@ class Supervisor:
         return self._hear()
 
     def _send(self, message: Dict[str, Any]) -> None:
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        self._socket.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+
+    def _leave(self) -> None:
+        """Ends the connection, and with it its effect, which is in doubt when the supervisor has ended it, too."""
+        try:
+            self._socket.settimeout(5)
+            self._socket.shutdown(socket.SHUT_WR)
+            self._lines.read()
+        except OSError:
+            pass
 
     def _hear(self, ignore_refusal: bool = False) -> Dict[str, Any]:
         line = self._lines.readline()

@@ -3,8 +3,11 @@
 
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -22,10 +25,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
-void limit(int resource, std::uint64_t most) {
-  if (most == 0) return;
-  const rlimit both{most, most};
-  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
+void limit(__rlimit_resource_t resource, std::uint64_t most, std::uint64_t beyond = 0) {
+  rlimit both{};
+  if (most == 0 || ::getrlimit(resource, &both) != 0) return;
+  both.rlim_max = std::min<rlim_t>(both.rlim_max, most + beyond);
+  both.rlim_cur = std::min<rlim_t>(both.rlim_max, most);
+  ::setrlimit(resource, &both);
 }
 
 void take(int given, int number) {
@@ -75,7 +80,7 @@ struct Launch {
     take(plan.error, STDERR_FILENO);
     if (plan.inherited >= 0) hand_down();
     limit(RLIMIT_AS, plan.limits.memory_bytes);
-    limit(RLIMIT_CPU, plan.limits.cpu_seconds);
+    limit(RLIMIT_CPU, plan.limits.cpu_seconds, 1);  // First SIGXCPU, which says why; then SIGKILL.
     limit(RLIMIT_NOFILE, plan.limits.open_files);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &plan.signals, nullptr);
@@ -86,11 +91,31 @@ struct Launch {
   }
 };
 
-bool is_executable(const std::filesystem::path& path) {
+// 0, or why not, as an errno.
+int why_not_executable(const std::filesystem::path& path) {
   struct stat found {};
-  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
+  if (::stat(path.c_str(), &found) != 0) return errno;
+  if (S_ISDIR(found.st_mode)) return EISDIR;
+  if (!S_ISREG(found.st_mode)) return EACCES;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
+
+Error not_executable(const std::string& name, int why) {
+  return {Errc::io, "\"" + printable(name) + "\" cannot be executed: " + std::strerror(why)};
+}
+
+// Of a script that begins with "#!PROGRAM".
+std::string interpreter_of(const std::string& script) {
+  std::string line;
+  std::getline(std::ifstream(script), line);
+  if (!line.starts_with("#!")) return {};
+  const std::size_t begin = line.find_first_not_of(" \t", 2);
+  if (begin == std::string::npos) return {};
+  return line.substr(begin, line.find_first_of(" \t", begin) - begin);
+}
+
+// Whether another attempt may come further.
+bool may_pass(int why) { return why == ETXTBSY || why == ENOMEM || why == EAGAIN || why == EIO; }
 
 }  // namespace
 
@@ -108,25 +133,27 @@ Result<std::string> find_program(const std::string& name, const std::string& fol
   std::error_code ignored;
   if (name.find('/') != std::string::npos) {
     const std::filesystem::path path = std::filesystem::path(folder) / name;
-    if (is_executable(path)) return path.string();
+    const int why = why_not_executable(path);
+    if (why == 0) return path.string();
     if (!std::filesystem::exists(path, ignored)) {
       return Error{Errc::not_found, "\"" + printable(name) + "\" does not exist"};
     }
-    return Error{Errc::io, "\"" + printable(name) + "\" cannot be executed"};
+    return not_executable(name, why);
   }
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
-  bool there = false;
+  int there = 0;  // Why the first one of that name is not it.
   while (!name.empty()) {
     const std::size_t end = rest.find(':');
     const std::filesystem::path file =
         std::filesystem::path(folder) / std::string(rest.substr(0, end)) / name;
-    if (is_executable(file)) return file.string();
-    there = there || std::filesystem::exists(file, ignored);
+    const int why = why_not_executable(file);
+    if (why == 0) return file.string();
+    if (there == 0 && std::filesystem::exists(file, ignored)) there = why;
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
-  if (there) return Error{Errc::io, "\"" + printable(name) + "\" cannot be executed"};
+  if (there != 0) return not_executable(name, there);
   return Error{Errc::not_found, "the command \"" + printable(name) + "\" was not found"};
 }
 
@@ -173,8 +200,15 @@ Result<void> Child::let_go() {
   } while (got < 0 && errno == EINTR);
   trouble_.close();
   if (got != static_cast<ssize_t>(sizeof reason)) return outcome::success();
-  errno = reason;
-  return system_error("\"" + printable(program_) + "\" cannot be executed");
+  if (may_pass(reason)) return not_executable(program_, reason);
+  Error never = not_executable(program_, reason);
+  never.code = Errc::invalid_argument;
+  const std::string interpreter = interpreter_of(program_);
+  if (reason == ENOENT && !interpreter.empty()) {
+    never.detail = "\"" + printable(program_) + "\" cannot be executed: its interpreter " +
+                   printable(interpreter) + " does not exist";
+  }
+  return never;
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -12,7 +12,8 @@ namespace triage::inline v0_1::supervise {
 // there is removed by the next one.
 class PrivateFolder {
  public:
-  // base: where; empty: in $XDG_RUNTIME_DIR or the folder for temporary files. Errors: Errc::io.
+  // base: where; empty: in $XDG_RUNTIME_DIR, $TMPDIR or /tmp: the first of them that can be used
+  // and has a path short enough for a socket. Errors: Errc::io.
   [[nodiscard]] static Result<PrivateFolder> make(const std::string& base = {});
   PrivateFolder() = default;
   PrivateFolder(PrivateFolder&& other) noexcept : path_(std::move(other.path_)) {

@@ -29,6 +29,10 @@ std::size_t most_speakers() {
 // The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
+Json refusal(const Error& error) {
+  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.detail}};
+}
+
 }  // namespace
 
 Protocol::Protocol(Loop& loop, Attempt& attempt, Options options)
@@ -92,6 +96,11 @@ void Protocol::serve(const SpeakerPtr& speaker, short events) {
 
 // The other side may write on before it reads: whoever waited for it here would wait for ever.
 void Protocol::answer(const SpeakerPtr& speaker, const Json& id, Json answer) {
+  if (id.is_null()) return;
+  send(speaker, id, std::move(answer));
+}
+
+void Protocol::send(const SpeakerPtr& speaker, const Json& id, Json answer) {
   speaker->answer(id, std::move(answer));
   if (speaker->has_unsent()) loop_.set_events(speaker->file(), POLLIN | POLLOUT);
 }
@@ -103,6 +112,7 @@ std::optional<Doubt> Protocol::doubt() {
 
 void Protocol::forget(const SpeakerPtr& speaker) {
   loop_.forget(speaker->file());
+  while (speaker->waits > 0) end_wait(*speaker);
   {
     const std::scoped_lock lock(mutex_);
     speaker->leave();
@@ -150,19 +160,28 @@ void Protocol::trouble(const std::string& what) {
 
 void Protocol::take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  if (too_long) return trouble("it has more than 16 MB");
+  // Its id is unknown, and its sender may wait for an answer.
+  const auto cannot_read = [&](const std::string& why) {
+    trouble(why);
+    send(speaker, nullptr, refusal({Errc::invalid_argument, "a line cannot be read: " + why}));
+  };
+  if (too_long) return cannot_read("it has more than 16 MB");
   if (detail::nested_deeper(line, max_json_depth)) {
-    return trouble("it is nested deeper than " + std::to_string(max_json_depth) + " levels");
+    return cannot_read("it is nested deeper than " + std::to_string(max_json_depth) + " levels");
   }
   const Json message = Json::parse(line.begin(), line.end(), nullptr, false);
-  if (message.is_discarded()) return trouble("it is not JSON in UTF-8");
-  if (!message.is_object()) return trouble("it is not a JSON object");
+  if (message.is_discarded()) return cannot_read("it is not JSON in UTF-8");
+  if (!message.is_object()) return cannot_read("it is not a JSON object");
   const Json id = message.value("id", Json());
+  if (const std::string_view number = integer_beyond_64_bits(line); !number.empty()) {
+    const Error error = too_large(number);
+    if (id.is_null()) return cannot_read(error.detail);
+    return answer(speaker, id, refusal(error));
+  }
   Json reply{{"ok", true}};
   bool later = false;
   if (auto taken = take(speaker, message, id, reply, later); !taken) {
-    reply = {
-        {"ok", false}, {"code", to_string(taken.error().code)}, {"error", taken.error().detail}};
+    reply = refusal(taken.error());
     if (id.is_null()) trouble(taken.error().detail);
   }
   if (!later) answer(speaker, id, std::move(reply));
@@ -270,9 +289,7 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
                                         {{"ok", true}, {"run", false}, {"result", done.value()}});
       }
       if (done.error().code == Errc::in_doubt && !held) note_doubt(speaker, key, arguments);
-      speaker->answer_and_wait(
-          id,
-          {{"ok", false}, {"code", to_string(done.error().code)}, {"error", done.error().detail}});
+      speaker->answer_and_wait(id, refusal(done.error()));
     } catch (const std::exception& error) {
       speaker->answer_and_wait(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
     }
@@ -306,7 +323,7 @@ void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key,
 
 void Protocol::note_progress(const SpeakerPtr& speaker) {
   const std::scoped_lock lock(mutex_);
-  if (!doubt_ || (doubter_ != speaker && !doubter_->gone())) return;
+  if (!doubt_ || (doubter_ != speaker && !doubter_->is_leaving())) return;
   doubt_.reset();
   doubter_.reset();
 }

@@ -37,6 +37,8 @@ class Speaker {
   // It no longer reads.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(); }
   void leave() noexcept { gone_ = true; }
+  // Or it has closed its end, which may not have been read yet.
+  [[nodiscard]] bool is_leaving() const noexcept;
   // Both thread-safe. An answer to somebody who has gone is dropped. The first one keeps what the
   // other side does not read yet: send_more(), when it does; the second one waits until it does.
   void answer(const Json& id, Json answer);
@@ -45,6 +47,7 @@ class Speaker {
   [[nodiscard]] bool has_unsent();
   // It was sent another answer when more than most_unsent was unread.
   [[nodiscard]] bool reads_nothing();
+  int waits = 0;  // Of its requests: those that wait for a time or a signal.
   // Reads what is there and calls on_line for each whole line. False: the end.
   bool read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line);
 
@@ -127,8 +130,9 @@ class Protocol {
   };
   void accept();
   void serve(const SpeakerPtr& speaker, short events);
-  // On the loop's thread.
+  // On the loop's thread. A null id has asked for no answer.
   void answer(const SpeakerPtr& speaker, const Json& id, Json answer);
+  void send(const SpeakerPtr& speaker, const Json& id, Json answer);
   void forget(const SpeakerPtr& speaker);
   void take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long);
   Result<void> take(const SpeakerPtr& speaker, const Json& message, const Json& id, Json& reply,
@@ -151,6 +155,9 @@ class Protocol {
   void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
                 bool began);
   void stop(Error error);
+  // A request of the speaker begins or ends to wait.
+  void begin_wait(Speaker& speaker);
+  void end_wait(Speaker& speaker);
 
   Loop& loop_;
   Attempt& attempt_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 namespace triage::inline v0_1::supervise {
@@ -96,6 +97,27 @@ Result<Usage> usage_from_json(const Json& fields) {
   return outcome::success(usage);
 }
 
+// A type of docs/labels.md settles the matter; any other name is one of an exception.
+Result<Failure> failure_from_json(const Json& fields) {
+  auto failure = json_error(Json{{"error", fields}});
+  if (!failure) return wrong_value("failure", fields, "a text or an object");
+  if (!fields.is_object()) return outcome::success(*std::move(failure));
+  std::string type;
+  Fields all(fields, "failure");
+  all.text_into("message", type);
+  type.clear();
+  all.text_into("type", type);
+  all.text_into("reason", failure->reason);
+  if (all.wrong()) return *all.wrong();
+  if (const auto known = parse_failure_type(type); known && *known != FailureType::unknown) {
+    failure->type = known;
+    if (failure->exception_type == type) failure->exception_type.clear();
+  } else {
+    failure->reason.clear();
+  }
+  return outcome::success(*std::move(failure));
+}
+
 std::string listed() {
   std::string names;
   for (const char* name : records) names += std::string(names.empty() ? "" : ", ") + name;
@@ -111,6 +133,43 @@ Error wrong_value(const std::string& key, const Json& value, std::string_view al
   if (shown.size() > longest_quote) shown = shown.substr(0, longest_quote) + "…";
   return {Errc::invalid_argument,
           key + " is " + printable(shown) + "; allowed is " + std::string(allowed)};
+}
+
+std::string_view integer_beyond_64_bits(std::string_view json) noexcept {
+  constexpr std::size_t always_fit = 18;  // Digits.
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+      const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", i), json.size());
+      const std::string_view number = json.substr(i, end - i);
+      i = end - 1;
+      if (number.size() <= always_fit || number.find_first_of(".eE") != std::string_view::npos) {
+        continue;
+      }
+      const char* last = number.data() + number.size();
+      std::int64_t negative = 0;
+      std::uint64_t other = 0;
+      const auto read = c == '-' ? std::from_chars(number.data(), last, negative)
+                                 : std::from_chars(number.data(), last, other);
+      if (read.ec == std::errc::result_out_of_range) return number;
+    }
+  }
+  return {};
+}
+
+Error too_large(std::string_view number) {
+  std::string shown(number.substr(0, longest_quote));
+  if (shown.size() < number.size()) shown += "…";
+  return {Errc::invalid_argument,
+          "the number " + shown +
+              " is too large; allowed are whole numbers from -9223372036854775808 to "
+              "18446744073709551615, and others as texts"};
 }
 
 Result<void> check_keys(const Json& message) {
@@ -179,8 +238,8 @@ Result<LineRecords> records_from_json(const Json& message) {
     found.label = label->get<std::string>();
   }
   if (const auto failure = message.find("failure"); failure != message.end()) {
-    found.failure = json_error(Json{{"error", *failure}});
-    if (!found.failure) return wrong_value("failure", *failure, "a text or an object");
+    TRIAGE_TRY(read, failure_from_json(*failure));
+    found.failure = std::move(read);
   }
   return outcome::success(std::move(found));
 }

@@ -33,6 +33,12 @@ struct LineRecords {
 // Whether a line has keys that cannot stand together: a request stands alone. Errors: likewise.
 [[nodiscard]] Result<void> check_keys(const Json& message);
 
+// The first whole number of a JSON text that no 64 bits hold, and that a parser therefore takes for
+// a floating point number; "" if there is none. O(text).
+[[nodiscard]] std::string_view integer_beyond_64_bits(std::string_view json) noexcept;
+// Says so.
+[[nodiscard]] Error too_large(std::string_view number);
+
 // "KEY is VALUE; allowed is ALLOWED".
 [[nodiscard]] Error wrong_value(const std::string& key, const Json& value,
                                 std::string_view allowed);

@@ -97,14 +97,25 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
   return outcome::success(true);
 }
 
+void Protocol::begin_wait(Speaker& speaker) {
+  ++speaker.waits;
+  if (options_.on_wait) options_.on_wait(true);
+}
+
+void Protocol::end_wait(Speaker& speaker) {
+  --speaker.waits;
+  if (options_.on_wait) options_.on_wait(false);
+}
+
 // A short wait happens here, so that the child keeps running; a long one suspends the run.
 void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id) {
   const Duration left = when - options_.clock->wall_now();
   if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});
   if (left <= options_.max_wait || options_.max_wait == Duration::zero()) {
-    if (options_.on_wait) options_.on_wait(true);
+    begin_wait(*speaker);
     return loop_.call_at(options_.clock->now() + left, [this, speaker, id] {
-      if (options_.on_wait) options_.on_wait(false);
+      if (speaker->gone()) return;
+      end_wait(*speaker);
       answer(speaker, id, {{"ok", true}});
     });
   }
@@ -118,8 +129,9 @@ void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json&
 
 void Protocol::wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until,
                         const Json& id, bool began) {
+  if (speaker->gone()) return;
   const auto reply = [&](const std::optional<Json>& value) {
-    if (began && options_.on_wait) options_.on_wait(false);
+    if (began) end_wait(*speaker);
     answer(speaker, id,
            value ? Json{{"ok", true}, {"came", true}, {"value", *value}}
                  : Json{{"ok", true}, {"came", false}});
@@ -129,7 +141,7 @@ void Protocol::wait_for(const SpeakerPtr& speaker, const std::string& name, Wall
     const Duration left = until - options_.clock->wall_now();
     const bool shortly = left <= options_.max_wait || options_.max_wait == Duration::zero();
     if (left <= Duration::zero() || !shortly) return reply(attempt_.wait(name, until));
-    if (!began && options_.on_wait) options_.on_wait(true);
+    if (!began) begin_wait(*speaker);
     loop_.call_at(options_.clock->now() + std::min<Duration>(left, look_every),
                   [this, speaker, name, until, id] { wait_for(speaker, name, until, id, true); });
   } catch (const AttemptStopped&) {

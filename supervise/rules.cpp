@@ -60,6 +60,9 @@ RecoveryAction decide(const FailureContext& context, ReadPolicy read, const Json
     return RecoveryAction::escalate("the budget of " + std::to_string(calls) +
                                     " calls of a model is spent");
   }
+  if (context.classification.reason == not_executed_reason) {
+    return RecoveryAction::escalate("the program cannot be executed");
+  }
   if (context.classification.reason == start_up_reason) {
     return keep_state(after_start_up(context, spec.value().start_ups), state);
   }

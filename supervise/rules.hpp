@@ -19,6 +19,8 @@ using ReadPolicy = Result<PolicyDocument> (*)(std::string_view text,
 
 // The reason of a failure that happened before the child did anything and is otherwise unknown.
 inline constexpr const char* start_up_reason = "start_up";
+// Of a failure for which no further attempt is made: the program cannot be executed.
+inline constexpr const char* not_executed_reason = "not_executed";
 // Marks such a failure for the classifier, as evidence of this source.
 inline constexpr const char* start_up_mark = "start-up failure: ";
 

@@ -15,7 +15,7 @@ constexpr int look_every_ms = 100;  // Whether the other side is still there.
 }  // namespace
 
 void Speaker::answer(const Json& id, Json answer) {
-  if (!answers_ || id.is_null() || gone()) return;
+  if (!answers_ || gone()) return;
   Json whole{{"id", id}};
   whole.update(answer);
   {
@@ -47,6 +47,11 @@ void Speaker::send_more() {
     sent += static_cast<std::size_t>(put);
   }
   unsent_.erase(0, sent);
+}
+
+bool Speaker::is_leaving() const noexcept {
+  pollfd end{file_.get(), POLLRDHUP, 0};
+  return gone() || ::poll(&end, 1, 0) > 0;
 }
 
 bool Speaker::has_unsent() {

@@ -129,7 +129,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
 }
 
 Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
-  run_ = attempt.run_id();
+  if (std::exchange(run_, attempt.run_id()) != attempt.run_id()) status_.reset();
   TRIAGE_TRY(spec, spec_from_json(task));
   if (options_.on_this_host) options_.on_this_host(spec);
   TRIAGE_TRYV(end_former(attempt));
@@ -185,6 +185,11 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     return outcome::success();
   });
   if (!started && recorded) status_ = not_executed;
+  if (!started && started.error().code == Errc::invalid_argument) {
+    return attempt.fail({.text = started.error().detail,
+                         .type = FailureType::unknown,
+                         .reason = not_executed_reason});
+  }
   TRIAGE_TRYV(started);
   protocol.close_pipe_for_child();
   const ChildEnd end = io.serve();

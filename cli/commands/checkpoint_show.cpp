@@ -204,8 +204,7 @@ void print_for_people(const Shown& shown) {
   print("Time (UTC)  " + short_time(run.started) + " to " + short_time(run.updated) + "\n");
   const Json task = shown_task(shown.timeline);
   if (!task.is_null()) {
-    print("Task        " +
-          shorten(task.is_string() ? task.get<std::string>() : show(task), longest_value) + "\n");
+    print("Task        " + task_in_words(task, longest_value) + "\n");
   }
   print("Checkpoint  " + printable(to_string(info.id)) + ", " + count(info.steps, "step") +
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");

@@ -46,8 +46,9 @@ ExitStatus decide_run(const DecideArguments& given) {
   const auto agent = session.value()->agent_of(run.value());
   if (!agent) return report(agent.error());
   return session.value()->conclude(
-      run.value(), agent.value().decide(given.token, action.value(),
-                                        {.who = given.who, .run = session.value()->run_options()}));
+      run.value(),
+      agent.value().decide(given.token, action.value(),
+                           {.who = given.who, .run = session.value()->run_options(run.value())}));
 }
 
 }  // namespace

@@ -10,13 +10,16 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -48,7 +51,22 @@ std::vector<std::string> environment_with_key(const std::string& idempotency_key
   return all;
 }
 
-// Runs the command and captures its output.
+// What nobody reads is dropped: the command goes on, as its effect is recorded anyway.
+void pass_on(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EAGAIN) {
+      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+      continue;
+    }
+    if (put <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+// Runs the command; its output is passed on and its beginning kept.
 Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
   supervise::ChildPlan plan;
   plan.arguments = given.command;
@@ -64,12 +82,14 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   pipe.write.close();
   TRIAGE_TRYV(child.let_go());
   Ran ran;
-  std::array<char, 4096> block{};
+  std::signal(SIGPIPE, SIG_IGN);
+  std::array<char, 65'536> block{};
   for (ssize_t got = 0; (got = ::read(pipe.read.get(), block.data(), block.size())) != 0;) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) break;
-    const std::size_t room = longest_output - std::min(ran.out.size(), longest_output);
-    ran.out.append(block.data(), std::min(static_cast<std::size_t>(got), room));
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+    pass_on(bytes);
+    ran.out += bytes.substr(0, longest_output - ran.out.size());
   }
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
@@ -129,10 +149,10 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
   const auto ran = run_effect(given, answer.value().value("idempotency_key", ""));
   if (!ran) {
     static_cast<void>(withdraw_effect(client.value(), given, ran.error().detail));
-    return report(ran.error());
+    report(ran.error());
+    return status_of_no_program(ran.error().code);
   }
   if (given.not_done_status != 0 && ran.value().status == given.not_done_status) {
-    print(ran.value().out);
     static_cast<void>(
         withdraw_effect(client.value(), given, "status " + std::to_string(ran.value().status)));
     return static_cast<ExitStatus>(ran.value().status);
@@ -143,7 +163,7 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
     return report(told.error());
   }
   if (const auto durable = client.value().hear(); !durable) return report(durable.error());
-  return replay(result);
+  return static_cast<ExitStatus>(ran.value().status);
 }
 
 }  // namespace
@@ -162,7 +182,10 @@ std::function<ExitStatus()> effect(CLI::App& arguments) {
       "MB) and end with its status. It finds its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If\n"
       "nobody knows whether it happened, the exit status is 5, and it is not run again: a person "
       "must\n"
-      "find out, and tell `triage settle`.");
+      "find out, and tell `triage settle`.\n\n"
+      "Exit status: CMD's own; 126 and 127 if it cannot be executed or found (then it counts as "
+      "not "
+      "done);\nelse as of any command.");
   return [given] { return carry_out_effect(*given); };
 }
 

@@ -46,23 +46,10 @@ std::string evidence_lines(const Json& fields) {
   return lines;
 }
 
-// The command line of a run of `triage run`; for other runs, the task.
-std::string what_runs(const Timeline& told) {
-  const Json task = shown_task(told);
-  if (!task.is_object() || !task.contains("command") || !task["command"].is_array()) {
-    return shorten(task.is_string() ? task.get<std::string>() : show(task), longest_detail);
-  }
-  std::string line;
-  for (const Json& word : task["command"]) {
-    if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
-  }
-  return shorten(line, longest_detail);
-}
-
 void print_explanation(const JournalReading& reading, const Timeline& told) {
   print("Run " + reading.info.id + " (" + status_text(reading.info) + ", " +
         count(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
-        "): " + what_runs(told) + "\n");
+        "): " + task_in_words(shown_task(told), longest_detail) + "\n");
   for (const TimelineEvent& one : told.events) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n" + evidence_lines(one.fields));
   }

@@ -19,7 +19,7 @@ namespace {
 
 struct ForkArguments {
   SessionArguments session{};
-  std::vector<std::string> where{};
+  std::vector<std::string> where{};  // The checkpoint, or the store and the checkpoint.
   std::vector<std::string> command{};
   std::vector<std::string> set{};
   std::string label{};
@@ -95,6 +95,9 @@ ExitStatus fork_run(ForkArguments& given) {
     if (!state) return report(state.error());
     options.state = std::move(state).value();
   }
+  if (given.where.empty()) {
+    return report({Errc::invalid_argument, "CHECKPOINT is missing; --help tells more"});
+  }
   if (given.where.size() > 1) {
     if (!given.session.store.empty()) {
       return report({Errc::invalid_argument, "the store is named twice: as STORE and by --store"});
@@ -108,7 +111,8 @@ ExitStatus fork_run(ForkArguments& given) {
   if (!session) return report(session.error());
   const auto checkpoint = in_full(session.value()->store(), given.where.back());
   if (!checkpoint) return report(checkpoint.error());
-  options.run = session.value()->run_options();
+  options.run =
+      session.value()->run_options(checkpoint.value().substr(0, checkpoint.value().find('@')));
   options.run.run_id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   const RunId branch = options.run.run_id;
@@ -121,12 +125,10 @@ ExitStatus fork_run(ForkArguments& given) {
 std::function<ExitStatus()> fork(CLI::App& arguments) {
   auto given = std::make_shared<ForkArguments>();
   declare_session(arguments, given->session);
-  arguments
-      .add_option("CHECKPOINT", given->where,
-                  "The checkpoint, as RUN@SEQUENCE; behind the store that it is in, if that is "
-                  "not the default one: STORE CHECKPOINT.")
-      ->required()
-      ->expected(1, 2);
+  const auto keep = [given](const std::string& word) { given->where.push_back(word); };
+  arguments.add_option_function<std::string>("STORE", keep, "The same as --store.");
+  arguments.add_option_function<std::string>("CHECKPOINT", keep,
+                                             "The checkpoint, as RUN@SEQUENCE.");
   // Words after -- arrive like this: see main.cpp.
   arguments
       .add_option(std::string(behind_dashes).substr(0, behind_dashes.size() - 1), given->command,

@@ -132,10 +132,8 @@ ExitStatus run_hook(const HookArguments& given) {
   const auto served = event ? serve(given, event.value()) : Result<ExitStatus>(event.error());
   if (served) return served.value();
   report(served.error());
-  // A Stop hook that blocks makes the program go on for ever: only calls are ever blocked.
-  const bool other = !event && text.find("hook_event_name") != std::string::npos &&
-                     text.find("PreToolUse") == std::string::npos;
-  const bool call = event ? event.value().name == "PreToolUse" : !other;
+  // A Stop hook that blocks makes the program go on for ever: only what may be a call is blocked.
+  const bool call = event ? event.value().name == "PreToolUse" : !is_no_call(text);
   return given.on_error == "block" && call ? blocks : ExitStatus::done;
 }
 

@@ -5,6 +5,7 @@
 #include "open_store.hpp"
 #include "render/output.hpp"
 #include "store_argument.hpp"
+#include "supervise/protocol_records.hpp"
 #include "supervise/spec.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/operations.hpp"
@@ -59,7 +60,11 @@ void declare(CLI::App& arguments, OperateArguments& given, bool records_who = tr
 Result<Json> signal_value(const OperateArguments& given, const char* what) {
   if (given.value.empty()) return Json();
   Json value = Json::parse(given.value, nullptr, false);
-  if (!value.is_discarded()) return value;
+  if (!value.is_discarded()) {
+    const auto number = supervise::integer_beyond_64_bits(given.value);
+    if (!number.empty()) return supervise::too_large(number);
+    return value;
+  }
   return Error{Errc::invalid_argument, std::string(what) +
                                            " is not JSON: " + shorten(given.value, 60) +
                                            "; a text stands in quotes: '\"yes\"'"};

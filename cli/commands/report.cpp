@@ -31,13 +31,19 @@ struct StepArguments {
   bool idempotent = false;
 };
 
-Json step_of(const StepArguments& given) {
+Result<Json> step_of(const StepArguments& given) {
   Json step{{"action", given.action}, {"idempotent", given.idempotent}};
   if (!given.tool.empty()) step["tool_called"] = given.tool;
-  if (!given.input.empty()) step["tool_input"] = value_of(given.input);
-  if (!given.output.empty()) step["tool_output"] = value_of(given.output);
+  if (!given.input.empty()) {
+    TRIAGE_TRY(input, value_of(given.input));
+    step["tool_input"] = std::move(input);
+  }
+  if (!given.output.empty()) {
+    TRIAGE_TRY(output, value_of(given.output));
+    step["tool_output"] = std::move(output);
+  }
   if (!given.error.empty()) step["error"] = given.error;
-  return step;
+  return outcome::success(std::move(step));
 }
 
 ExitStatus print_state(const std::string& key) {
@@ -73,7 +79,10 @@ std::function<ExitStatus()> step(CLI::App& arguments) {
   arguments.footer(std::string("Example: triage step fetch --tool curl --input "
                                "'{\"page\": 3}'\n\n") +
                    exit_status_help());
-  return [given] { return tell({{"step", step_of(*given)}}); };
+  return [given] {
+    const auto step = step_of(*given);
+    return step ? tell({{"step", step.value()}}) : report(step.error());
+  };
 }
 
 std::function<ExitStatus()> state_get(CLI::App& arguments) {

@@ -30,7 +30,7 @@ ExitStatus resume_one(const RunSession& session, const RunId& given, bool accept
   const RunId& run = info.value().id;
   const auto agent = session.agent_of(run);
   if (!agent) return report(agent.error());
-  const ResumeOptions options{.accept_changed = accept_changed, .run = session.run_options()};
+  const ResumeOptions options{.accept_changed = accept_changed, .run = session.run_options(run)};
   return session.conclude(run, agent.value().resume_run(run, options));
 }
 
@@ -45,7 +45,7 @@ ExitStatus resume_due(const RunSession& session) {
       status = worse(status, report(agent.error()));
       continue;
     }
-    const auto result = agent.value().resume_due_run(run, {.run = session.run_options()});
+    const auto result = agent.value().resume_due_run(run, {.run = session.run_options(run.run)});
     if (result) status = worse(status, session.conclude(run.run, *result));
   }
   return status;
@@ -64,7 +64,8 @@ ExitStatus resume_dead(const RunSession& session) {
       if (!agent) status = worse(status, report(agent.error()));
       continue;
     }
-    const auto result = agent.value().resume_claimed(lease, {.run = session.run_options()});
+    const auto result =
+        agent.value().resume_claimed(lease, {.run = session.run_options(lease.run)});
     status = worse(status, session.conclude(lease.run, result));
   }
   return status;

@@ -17,10 +17,6 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// As in env(1) and shells.
-constexpr ExitStatus not_found_status = static_cast<ExitStatus>(127);
-constexpr ExitStatus not_executable_status = static_cast<ExitStatus>(126);
-
 struct RunArguments {
   SessionArguments session{};
   std::vector<std::string> command{};
@@ -86,8 +82,10 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   spec.guard = given.guard;
   TRIAGE_TRY(budget, supervise::parse_budget(given.budget));
   spec.budget = supervise::over(budget, spec.budget);
-  TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
-  spec.max_wait = max_wait;
+  if (!given.session.max_wait.empty()) {
+    TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
+    spec.max_wait = max_wait;
+  }
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));
   spec.adapter = std::move(adapter);
   spec.session = given.own_session;
@@ -136,8 +134,7 @@ ExitStatus run_command(const RunArguments& given) {
   const auto program = supervise::find_program(given.command.front(), spec.value().folder);
   if (!program) {
     const Error& error = program.error();
-    const ExitStatus status =
-        error.code == Errc::not_found ? not_found_status : not_executable_status;
+    const ExitStatus status = status_of_no_program(error.code);
     if (asked_for_json()) {
       tell_error(to_string(error.code), error.detail, status);
     } else {
@@ -186,7 +183,9 @@ void declare_limits(CLI::App& arguments, RunArguments& given) {
       ->check(CLI::Range(1, 1'000'000));
   arguments.add_option("--memory", given.memory_mb, "Address space of each process, in MB.")
       ->check(whole_number(1, 1'000'000'000));
-  arguments.add_option("--cpu", given.cpu_seconds, "Processor time of each process, in seconds.")
+  arguments
+      .add_option("--cpu", given.cpu_seconds,
+                  "Processor time of each process, in seconds; then SIGXCPU ends it.")
       ->check(whole_number(1, 1'000'000'000));
   arguments.add_option("--files", given.open_files, "Open files of each process.")
       ->check(whole_number(1, 1'000'000'000));
@@ -234,13 +233,16 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
                   "Whether the program goes on with its own session after a failure: auto (the "
                   "default: as its adapter says), resume, fresh.")
       ->check(CLI::IsMember({"auto", "resume", "fresh"}));
-  arguments.add_option("--workspace", given->workspace,
-                       "A folder whose files are kept with every checkpoint, and come back with it "
-                       "(needs git).");
+  arguments
+      .add_option("--workspace", given->workspace,
+                  "A folder whose files are kept with every checkpoint, and come back with it "
+                  "(needs git).")
+      ->check(not_empty());
   arguments.add_option("--label", given->label, "A name to find the run by.");
-  arguments.add_option("--run", given->run,
-                       "The run's id. One that exists goes on; one that has finished is not run "
-                       "again.");
+  arguments
+      .add_option("--run", given->run,
+                  "The run's id. One that exists goes on; one that has finished is not run again.")
+      ->check(not_empty());
   arguments.add_option("CMD", given->command, "The program and its arguments, behind --.")
       ->required();
   arguments.footer(

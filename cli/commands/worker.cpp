@@ -74,7 +74,7 @@ class Worker {
         continue;
       }
       const auto result =
-          agent.value().resume_due_run(run, DueOptions{.run = session_.run_options()});
+          agent.value().resume_due_run(run, DueOptions{.run = session_.run_options(run.run)});
       if (!result) continue;  // Another process has it.
       conclude(run.run, *result);
       return true;
@@ -100,7 +100,7 @@ class Worker {
         continue;
       }
       conclude(run->id,
-               agent.value().resume_claimed(lease.value(), {.run = session_.run_options()}));
+               agent.value().resume_claimed(lease.value(), {.run = session_.run_options(run->id)}));
       return true;
     }
     return false;

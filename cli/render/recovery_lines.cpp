@@ -2,6 +2,7 @@
 #include "render/recovery_lines.hpp"
 
 #include "render/output.hpp"
+#include "render/telling_line.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 
@@ -24,16 +25,6 @@ Json evidence_json(const Classification& found) {
     all.push_back({{"source", one.source}, {"detail", one.detail}});
   }
   return all;
-}
-
-// The last line of the failure: where most programs say why they fail, and, of a death or a
-// timeout, how it ended.
-std::string last_words(const FailureContext& failure) {
-  std::string_view text = failure.text;
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string_view::npos) return {};
-  text = text.substr(0, end + 1);
-  return shorten(text.substr(text.rfind('\n') + 1), longest_quote);
 }
 
 void tell_recovery(const Event& event, Telling how) {
@@ -59,7 +50,7 @@ void tell_recovery(const Event& event, Telling how) {
                          : "attempt " + std::to_string(failure.attempt_number) + " failed: ";
   text += to_string(found.type);
   if (!found.reason.empty()) text += " (" + found.reason + ")";
-  const std::string words = last_words(failure);
+  const std::string words = shorten(telling_line(failure.text), longest_quote);
   if (!words.empty()) text += ", \"" + words + "\"";
   if (event.action->kind != RecoveryAction::Kind::escalate) {
     text += "; " + shorten(describe(*event.action), longest_quote);

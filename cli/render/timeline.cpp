@@ -2,6 +2,7 @@
 #include "render/timeline.hpp"
 
 #include "render/output.hpp"
+#include "render/telling_line.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
 
@@ -30,7 +31,9 @@ std::string text_field(const Json& body, const char* key) {
 }
 
 std::string sentence_end(std::string text) {
-  if (!text.empty() && text.back() != '.') text += '.';
+  if (!text.empty() && std::string_view(".?!").find(text.back()) == std::string_view::npos) {
+    text += '.';
+  }
   return text;
 }
 
@@ -65,7 +68,7 @@ std::string describe_failure(const Json& body, const Journal& journal) {
   if (const std::string reason = text_field(body, "reason"); !reason.empty()) text += ", " + reason;
   text += "." + describe_evidence(body);
   if (const std::string said = text_field(body, "text"); !said.empty()) {
-    text += " It said: \"" + shorten(said, longest_message_quote) + "\".";
+    text += " It said: \"" + quote(said, longest_message_quote) + "\".";
   }
   if (const auto delay = field<std::int64_t>(body, "retry_after_ns", 0); delay > 0) {
     char wait[64];
@@ -109,6 +112,8 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return "Resumed from " + describe_place(body, journal, "where it stood") + " (" +
              text_field(body, "reason") + decision_text(body) + ").";
     case RecordKind::suspended:
+      // Somebody has asked for another token.
+      if (!journal.suspended().is_null()) return "It got a new token.";
       return sentence_end("Suspended: " +
                           shorten(text_field(body, "message"), longest_message_quote));
     case RecordKind::gap:

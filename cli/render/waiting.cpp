@@ -41,6 +41,18 @@ Json shown_task(const Timeline& timeline) {
                                     supervise::redactor_of(task));
 }
 
+std::string task_in_words(const Json& task, std::size_t longest) {
+  const Json& command = member(task, "command");
+  if (!command.is_array()) {
+    return shorten(task.is_string() ? task.get<std::string>() : show(task), longest);
+  }
+  std::string line;
+  for (const Json& word : command) {
+    if (word.is_string()) line += (line.empty() ? "" : " ") + word.get<std::string>();
+  }
+  return shorten(line, longest);
+}
+
 Json waiting_json(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return nullptr;
@@ -61,7 +73,9 @@ std::string waiting_text(const Timeline& timeline) {
   const Json& step = member(body, "step");
   std::string text = "\nWaits for a decision: " + text_of(member(body, "message")) + "\n";
   text += line("  Agent    ", member(timeline.journal.start(), "agent"));
-  text += line("  Task     ", shown_task(timeline));
+  if (const Json task = shown_task(timeline); !task.is_null() && task != "") {
+    text += "  Task     " + task_in_words(task, longest_value) + "\n";
+  }
   text += line("  Step     ", member(step, "action"));
   text += line("  Tool     ", member(step, "tool"));
   text += line("  Input    ", member(step, "input"));

@@ -13,6 +13,9 @@ namespace triage::inline v0_1::cli {
 // The task for display: without what the agent removed for the newest suspension and, for `triage
 // run`, without secrets.
 [[nodiscard]] Json shown_task(const Timeline& timeline);
+// The command line of a run of `triage run`; of other runs the task itself. At most so many
+// characters.
+[[nodiscard]] std::string task_in_words(const Json& task, std::size_t longest);
 // Null or empty unless the run is suspended.
 [[nodiscard]] Json waiting_json(const Timeline& timeline);
 [[nodiscard]] std::string waiting_text(const Timeline& timeline);

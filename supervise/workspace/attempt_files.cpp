@@ -32,6 +32,7 @@ Result<void> AttemptFiles::begin() {
   options_.workspace.run = attempt_.run_id();
   TRIAGE_TRY(opened, Workspace::open(options_.workspace));
   files_ = std::move(opened);
+  tell_conflicts(files_->completed());
   const Recovery* recovery = attempt_.recovery();
   const bool back = recovery != nullptr && (recovery->action == RecoveryAction::Kind::rollback ||
                                             recovery->reason == branch_reason);
@@ -42,10 +43,7 @@ Result<void> AttemptFiles::begin() {
     TRIAGE_TRY(target, located(back ? recovery->checkpoint_id : pending));
     if (target) {
       TRIAGE_TRY(restored, files_->restore(*target));
-      for (const std::string& path : restored.conflicts) {
-        trouble("conflict: somebody has changed a file meanwhile; the change is kept in " +
-                printable(path));
-      }
+      tell_conflicts(restored);
     } else {
       trouble("no files are kept for the checkpoint that was restored; they stay as they are");
     }
@@ -55,6 +53,13 @@ Result<void> AttemptFiles::begin() {
     TRIAGE_TRYV(files_->name("start", now));
   }
   return outcome::success();
+}
+
+void AttemptFiles::tell_conflicts(const Restored& restored) const {
+  for (const std::string& path : restored.conflicts) {
+    trouble("conflict: somebody has changed a file meanwhile; the change is kept in " +
+            printable(path));
+  }
 }
 
 Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const {

@@ -41,6 +41,7 @@ class AttemptFiles {
   [[nodiscard]] Result<std::optional<FilesId>> located(const std::string& checkpoint) const;
   [[nodiscard]] Result<std::string> pending_rollback() const;
   [[nodiscard]] Result<std::string> label_of(const std::string& checkpoint) const;
+  void tell_conflicts(const Restored& restored) const;
   void trouble(const std::string& text) const {
     if (options_.on_trouble) options_.on_trouble(text);
   }

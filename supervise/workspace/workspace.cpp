@@ -154,10 +154,13 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
   TRIAGE_TRYV(made.prepare());
   std::ifstream cut_off(made.journal());
   std::string target;
-  if (cut_off >> target && is_id(target)) {
-    TRIAGE_TRYV(made.bring_back(target));
-  }
   if (const auto newest = made.named("newest")) made.newest_ = *newest;
+  if (cut_off >> target && is_id(target)) {
+    // The newest files are those before the restoration: what is neither theirs nor the target's
+    // was changed since.
+    TRIAGE_TRY(completed, made.restore(target));
+    made.completed_ = std::move(completed);
+  }
   return outcome::success(std::move(made));
 }
 

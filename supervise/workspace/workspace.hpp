@@ -44,6 +44,8 @@ class Workspace {
  public:
   // Completes an interrupted restoration. Errors: Errc::unsupported without git; Errc::io.
   [[nodiscard]] static Result<Workspace> open(WorkspaceOptions options);
+  // What open() kept beside the files of that restoration.
+  [[nodiscard]] const Restored& completed() const noexcept { return completed_; }
 
   // Keeps the current files. The id is the same as before if nothing has changed.
   [[nodiscard]] Result<FilesId> keep();
@@ -92,6 +94,7 @@ class Workspace {
   FilesId newest_{};
   std::string newest_tree_{};
   std::set<std::string> too_large_{};
+  Restored completed_{};
 };
 
 }  // namespace triage::inline v0_1::supervise

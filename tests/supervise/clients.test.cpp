@@ -33,6 +33,23 @@ std::vector<std::string> doing(const Workshop& shop, const std::string& text) {
   return {"python3", shop.file("a.py")};
 }
 
+// Runs a program that uses the client of its language.
+Printed with_client(const Workshop& shop, const std::string& interpreter, const std::string& file,
+                    const std::string& text) {
+  std::ofstream(shop.file(file)) << text;
+  return shop.run(
+      {"--run", "r", "--max-attempts", "1", "--timeout", "30s"},
+      {"env", "PYTHONPATH=" TRIAGE_SOURCE_DIR "/clients",
+       "CLIENT=" TRIAGE_SOURCE_DIR "/clients/triage_client.mjs", "TRIAGE=" TRIAGE_COMMAND,
+       "STORE=" + shop.store(), interpreter, shop.file(file)});
+}
+
+bool has_node() {
+  if (run_program({"/bin/sh", "-c", "command -v node"}).status == 0) return true;
+  WARN("node is not installed");
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("a client that reads no answers does not hold up the run's timeout", "[clients]") {
@@ -49,6 +66,23 @@ time.sleep(1000)
 )");
   CHECK(shop.run({"--timeout", "2s", "--max-attempts", "1", "--quiet"}, command).status ==
         128 + SIGTERM);
+}
+
+TEST_CASE("a connection that sleeps and goes away does not hold up the idle timeout", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const auto command = doing(shop, R"(
+for request in [{"sleep_until": time.time() + 300}, {"wait": {"name": "go", "until": time.time() + 300}}]:
+    s = connect()
+    s.sendall((json.dumps({"id": 1, **request}) + "\n" + json.dumps({"id": 2, "get": "state"}) + "\n").encode())
+    s.recv(1)  # Both were read.
+    s.close()
+time.sleep(1000)
+)");
+  const Printed printed =
+      shop.run({"--idle-timeout", "300ms", "--timeout", "20s", "--max-attempts", "1"}, command);
+  CHECK(printed.status == 128 + SIGTERM);
+  CHECK_THAT(printed.error, ContainsSubstring("timeout (attempt_idle_timeout)"));
 }
 
 TEST_CASE("effects that are done leave no threads and no memory behind", "[clients]") {
@@ -98,9 +132,172 @@ assert ask({"step": "b"})["ok"]
 )");
   std::filesystem::create_directory(shop.file("files"));
   const std::string line = shop.script(
-      "line", std::string("ulimit -S -n 64\nexec ") + TRIAGE_COMMAND +
-                  " run --store $W/runs.db --workspace $W/files --max-attempts 1 -- \"$@\"");
+      "line", "ulimit -S -n 64\nexec " TRIAGE_COMMAND
+              " run --store $W/runs.db --workspace $W/files --max-attempts 1 -- \"$@\"");
   const Printed printed = run_program({line, command[0], command[1]});
   CHECK(printed.error == "");
   CHECK(printed.status == 0);
+}
+
+TEST_CASE("a program goes on without an effect that threw, with the same client", "[clients]") {
+  if (has_python()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "python3", "a.py", R"(
+import sys
+from triage_client import Refused, Supervisor
+with Supervisor() as triage:
+    try:
+        triage.effect("pay", lambda key: 1 / 0)
+    except ZeroDivisionError:
+        print("threw")
+    try:
+        triage.effect("set", lambda key: {1, 2})
+    except TypeError:
+        print("no JSON")
+    triage.step("by hand")
+    try:
+        triage.effect("pay", lambda key: print("twice"))
+    except Refused as error:
+        print(error.code)
+    triage.step("on")
+    print("HTTP 503 Service Unavailable", file=sys.stderr)
+    sys.exit(1)
+)");
+    INFO(printed.error);
+    CHECK(printed.out == "threw\nno JSON\nin_doubt\n");
+    CHECK_THAT(printed.error, ContainsSubstring("attempt 1 failed: external_fault"));
+  }
+  if (has_node()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+await triage.effect("pay", () => { throw new Error("x"); }).catch(() => console.log("threw"));
+await triage.effect("big", () => 10n).catch(() => console.log("no JSON"));
+await triage.updateState({ big: 10n }).catch(() => console.log("no JSON"));
+await triage.step("by hand");
+await triage.effect("pay", () => console.log("twice")).catch((error) => console.log(error.code));
+await triage.step("on");
+console.error("HTTP 503 Service Unavailable");
+process.exit(1);
+)");
+    INFO(printed.error);
+    CHECK(printed.out == "threw\nno JSON\nno JSON\nin_doubt\n");
+    CHECK_THAT(printed.error, ContainsSubstring("attempt 1 failed: external_fault"));
+  }
+}
+
+TEST_CASE("what an effect does may itself report, from any thread", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+import threading
+from triage_client import Supervisor
+with Supervisor() as triage:
+    def act(key):
+        triage.step("inside")
+        beside = threading.Thread(target=lambda: triage.update_state(beat=1))
+        beside.start()
+        beside.join()
+        return triage.effect("inner", lambda key: (1, 2))
+    print(triage.effect("outer", act), triage.effect("inner", act))
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "[1, 2] [1, 2]\n");
+}
+
+TEST_CASE("a thread that waits for a signal does not hold up the others", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+import os, subprocess, threading, time
+from triage_client import Supervisor
+with Supervisor() as triage:
+    waiting = threading.Thread(target=lambda: print(triage.wait("go", time.time() + 20)))
+    waiting.start()
+    for n in range(100): triage.step("meanwhile")
+    subprocess.run([os.environ["TRIAGE"], "signal", "send", "--store", os.environ["STORE"], "r", "go", "1"],
+                   stdout=subprocess.DEVNULL, check=True)
+    waiting.join()
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "1\n");
+}
+
+TEST_CASE("a number that JSON lacks is refused by the client", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+from triage_client import Supervisor
+with Supervisor() as triage:
+    try:
+        triage.update_state(a=float("nan"))
+    except ValueError:
+        print("refused")
+    triage.step("on")
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "refused\n");
+}
+
+TEST_CASE("a line that the supervisor cannot read is refused, and the client goes on",
+          "[clients]") {
+  if (has_python()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "python3", "a.py", R"(
+from triage_client import Refused, Supervisor
+with Supervisor() as triage:
+    for act in [lambda: triage.step("x" * 17_000_000), lambda: triage.step("\ud800"),
+                lambda: triage.update_state(n=10**30), lambda: triage.effect("pay", lambda key: 10**30)]:
+        try:
+            act()
+        except Refused as error:
+            print(error.code)
+    triage.step("on")
+)");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out ==
+          "invalid_argument\ninvalid_argument\ninvalid_argument\ninvalid_argument\n");
+  }
+  if (has_node()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+const tell = (error) => console.log(error.code);
+await triage.step("x".repeat(17_000_000)).catch(tell);
+await triage.step("\ud800").catch(tell);
+await triage.effect("pay", () => "\ud800").catch(tell);
+await triage.step("on");
+)");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out == "invalid_argument\ninvalid_argument\ninvalid_argument\n");
+  }
+}
+
+TEST_CASE("a Node program ends by itself, and hears that its connection is closed", "[clients]") {
+  if (!has_node()) return;
+  const Workshop shop;
+  const Printed open = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+await triage.step("done");
+triage.heartbeat();
+)");
+  INFO(open.error);
+  CHECK(open.status == 0);
+  const Printed closed = with_client(Workshop(), "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+triage.close();
+await triage.step("more").catch((error) => console.log(error.message));
+)");
+  INFO(closed.error);
+  CHECK(closed.status == 0);
+  CHECK(closed.out == "the connection is closed\n");
 }

@@ -98,7 +98,11 @@ TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook
   const Workshop shop;
   for (const std::string& bad :
        {std::string("no JSON"), std::string("[]"), std::string("{}"),
-        std::string(R"({"hook_event_name": "PreToolUse", "tool_name": 5})")}) {
+        std::string(R"({"hook_event_name": "PreToolUse", "tool_name": 5})"),
+        std::string(R"({"hook_event_name": "", "tool_name": "Bash"})"),
+        std::string(R"({"hook_event_name": null, "tool_name": "Bash"})"),
+        std::string(R"({"tool_name": "a", "tool_input": {"hook_event_name": "Stop"}})"),
+        std::string(R"({"hook_event_name": ["Stop"], "tool_name": "Bash")")}) {
     const Printed passed = hook(shop, bad);
     CHECK(passed.status == 0);
     CHECK(passed.out.empty());

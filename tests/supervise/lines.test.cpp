@@ -67,6 +67,15 @@ constexpr Mistake mistakes[] = {
      "usage.cost_usd is -0.5; allowed is a number, 0 or more"},
     {R"({"checkpoint": "triage/x"})", "invalid_argument",
      "checkpoint is \"triage/x\"; allowed is a text that does not begin with triage/"},
+    {R"({"failure": {"message": 5}})", "invalid_argument",
+     "failure.message is 5; allowed is a text"},
+    {R"({"failure": {"message": "x", "type": 5}})", "invalid_argument",
+     "failure.type is 5; allowed is a text"},
+    {R"({"state": {"a": [1, -9223372036854775809]}})", "invalid_argument",
+     "the number -9223372036854775809 is too large; allowed are whole numbers from "
+     "-9223372036854775808 to 18446744073709551615"},
+    {R"({"effect": {"key": "a", "arguments": 18446744073709551616}})", "invalid_argument",
+     "the number 18446744073709551616 is too large"},
     {R"({"failure": 5})", "invalid_argument", "failure is 5; allowed is a text or an object"},
     {R"({"get": "everything"})", "invalid_argument", "get is \"everything\"; allowed is \"state\""},
     {R"({"get": "state", "step": "kept out"})", "invalid_argument",
@@ -119,6 +128,76 @@ TEST_CASE("each mistake in a line is answered with the value and what is allowed
   CHECK(journal.trajectory()[0].action == "last");
 }
 
+TEST_CASE("numbers are stored as they were sent", "[protocol]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string numbers =
+      R"({"a":18446744073709551615,"b":-9223372036854775808,"c":1e+30,"d":0.1,)"
+      R"("e":"18446744073709551616"})";
+  std::ofstream(shop.file("send.py")) << sender;
+  std::ofstream(shop.file("lines")) << R"({"state": )" << numbers << "}\n{\"get\": \"state\"}\n";
+  const Printed printed =
+      shop.run({}, {"/usr/bin/env", "python3", shop.file("send.py"), shop.file("lines")});
+  CHECK(printed.out ==
+        "{\"id\":0,\"ok\":true}\n{\"id\":1,\"ok\":true,\"state\":" + numbers + "}\n");
+  const std::string sets = std::string(TRIAGE_COMMAND) + " state set n=18446744073709551616";
+  const Printed refused = shop.run({"--max-attempts", "1", "--quiet"}, {"sh", "-c", sets});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("the number 18446744073709551616 is too large"));
+}
+
+TEST_CASE("a line of a connection that nobody can read is answered without an id", "[protocol]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("a.py")) << R"(
+import json, os, socket
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(os.environ["TRIAGE_SOCKET"])
+answers = peer.makefile()
+for line in [b"no JSON", b'"text"', b'{"id": 1, "step": "caf\xe9"}', b'{"id": 1, "step": "\\ud800"}',
+             b'{"id": 1, "step": ' + b"[" * 300, b'{"id": 1, "step": "' + b"x" * 17_000_000 + b'"}',
+             b'{"effect_done": {"key": "k", "result": 100000000000000000000}}']:
+    peer.sendall(line + b"\n")
+    answer = json.loads(answers.readline())
+    assert answer["id"] is None and answer["code"] == "invalid_argument", answer
+    print(answer["error"])
+peer.sendall(b'{"step": 5}\n{"id": 2, "get": "state"}\n')  # The first one wants no answer.
+print(answers.readline(), end="")
+)";
+  const Printed printed = shop.run({"--timeout", "30s", "--max-attempts", "1"},
+                                   {"/usr/bin/env", "python3", shop.file("a.py")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out ==
+        "a line cannot be read: it is not JSON in UTF-8\n"
+        "a line cannot be read: it is not a JSON object\n"
+        "a line cannot be read: it is not JSON in UTF-8\n"
+        "a line cannot be read: it is not JSON in UTF-8\n"
+        "a line cannot be read: it is nested deeper than 256 levels\n"
+        "a line cannot be read: it has more than 16 MB\n"
+        "a line cannot be read: the number 100000000000000000000 is too large; allowed are whole "
+        "numbers from -9223372036854775808 to 18446744073709551615, and others as texts\n"
+        "{\"id\":2,\"ok\":true,\"state\":{}}\n");
+}
+
+TEST_CASE("a failure that names a type of ours is of that type, and any other is an exception's",
+          "[protocol]") {
+  const Workshop shop;
+  const auto failing = [&](const std::string& failure) {
+    const Printed printed = shop.run(
+        {"--max-attempts", "1"},
+        {"sh", "-c", "echo '{\"failure\": " + failure + "}' >&$TRIAGE_FD; echo HTTP 503; exit 1"});
+    return printed.error;
+  };
+  CHECK_THAT(failing(R"({"message": "it said no", "type": "refused", "reason": "odd_date"})"),
+             ContainsSubstring("failed: refused (odd_date), \"it said no\""));
+  CHECK_THAT(failing(R"({"message": "it said no", "type": "refused"})"),
+             ContainsSubstring("failed: refused, \"it said no\""));
+  // Known to the classifier by its name.
+  CHECK_THAT(failing(R"({"message": "it said no", "type": "RateLimitError", "reason": "odd"})"),
+             ContainsSubstring("failed: external_fault (rate_limited), \"it said no\""));
+}
+
 TEST_CASE("lines of the pipe that nobody can read are told and skipped", "[protocol]") {
   const Workshop shop;
   const std::string deep(100'000, '[');
@@ -166,7 +245,8 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   CHECK(asked.status == 5);
   CHECK_THAT(asked.error,
              ContainsSubstring("run r waits for a person: effect \"pay\"") &&
-                 ContainsSubstring("`triage settle r KEY done|not-done`, and `triage resume r`"));
+                 ContainsSubstring("`triage settle r KEY done|not-done --store " + shop.store() +
+                                   "`, and `triage resume r --store " + shop.store() + "`"));
   // One attempt that dies, one that finds the doubt, and none that would only find it again.
   CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
   CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);
@@ -222,6 +302,39 @@ sys.exit(3)
   CHECK_THAT(printed.error, ContainsSubstring("run r waits for a person"));
 }
 
+TEST_CASE("what is reported after the connection of a doubt was closed settles it, however soon",
+          "[protocol][doubt]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("two.py")) << R"(
+import json, os, signal, socket, sys
+def connect():
+    s = socket.socket(socket.AF_UNIX); s.connect(os.environ["TRIAGE_SOCKET"])
+    return s
+def ask(s, message):
+    s.sendall((json.dumps(dict(message, id=1)) + "\n").encode())
+    return json.loads(s.recv(65536))
+worker = connect()
+ask(worker, {"get": "state"})
+payer = connect()
+answer = ask(payer, {"effect": {"key": "pay"}})
+if os.environ["TRIAGE_ATTEMPT"] == "1":
+    os.kill(os.getpid(), signal.SIGKILL)
+assert answer["code"] == "in_doubt", answer
+os.kill(os.getppid(), signal.SIGSTOP)  # It will find both at the same time.
+payer.close()
+worker.sendall(b'{"step": "other work"}\n')
+os.kill(os.getppid(), signal.SIGCONT)
+ask(worker, {"drain": True})
+print("HTTP 503", file=sys.stderr)
+sys.exit(3)
+)";
+  const Printed printed = shop.run({"--run", "r", "--max-attempts", "2"},
+                                   {"/usr/bin/env", "python3", shop.file("two.py")});
+  INFO(printed.error);
+  CHECK_THAT(printed.error, ContainsSubstring("attempt 2 failed: external_fault"));
+}
+
 TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[protocol]") {
   const Workshop shop;
   const Printed printed = shop.run(
@@ -231,10 +344,12 @@ TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[pr
   CHECK(printed.out == std::string("caf\xe9\0\ncaf\xe9\0\n", 12));
 }
 
-TEST_CASE("what an effect prints beyond a megabyte is not kept in memory", "[protocol]") {
+TEST_CASE("an effect passes all of its output on, and keeps a megabyte of it for later",
+          "[protocol]") {
   const Workshop shop;
   const std::string effect =
       std::string("'") + TRIAGE_COMMAND + "' effect big -- head -c 300000000 /dev/zero | wc -c";
-  const Printed printed = shop.run({}, {"sh", "-c", "ulimit -v 200000; " + effect + "; exit 0"});
-  CHECK(printed.out == "1048576\n");
+  const Printed printed =
+      shop.run({}, {"sh", "-c", "ulimit -v 200000; " + effect + "; " + effect + "; exit 0"});
+  CHECK(printed.out == "300000000\n1048576\n");
 }

@@ -111,6 +111,32 @@ exit 1)")});
   CHECK(journal.find_label("planned"));
 }
 
+TEST_CASE("an effect's output is passed on while it runs", "[run][protocol]") {
+  const Workshop shop;
+  REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);
+  // The effect ends when somebody has read its first line.
+  const Printed printed =
+      shop.run({"--timeout", "30s", "--max-attempts", "1"},
+               {speaking(shop,
+                         "$T effect k -- sh -c 'echo ready; read word < '$W'/go; echo $word' | { "
+                         "read first; echo went > $W/go; echo $first; cat; }")});
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "ready\nwent\n");
+}
+
+TEST_CASE("an effect whose command cannot be run is not done, and says so as shells do",
+          "[run][protocol]") {
+  const Workshop shop;
+  const Printed printed = shop.run({"--run", "r"}, {speaking(shop, R"(
+echo '#!/no/such/interpreter' > $W/script; chmod +x $W/script
+$T effect k -- no-such-command-anywhere; echo $?
+$T effect k -- $W; echo $?
+$T effect k -- $W/script; echo $?
+exit 0)")});
+  CHECK(printed.out == "127\n126\n126\n");
+  CHECK(journal_of(shop, "r").effect("k").status == EffectState::Status::withdrawn);
+}
+
 TEST_CASE("an effect that was cut off is in doubt, and is not done again", "[run][protocol]") {
   const Workshop shop;
   const Printed printed =

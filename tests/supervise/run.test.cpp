@@ -221,7 +221,9 @@ TEST_CASE("a command that is missing or cannot be executed is said so, as shells
   CHECK(shop.run({}, {"no-such-command-anywhere"}).status == 127);
   CHECK(shop.run({}, {shop.file("missing")}).status == 127);
   CHECK(shop.run({}, {shop.file("plain")}).status == 126);
-  CHECK(shop.run({}, {shop.file("")}).status == 126);
+  const Printed folder = shop.run({}, {shop.file("")});
+  CHECK(folder.status == 126);
+  CHECK_THAT(folder.error, ContainsSubstring("cannot be executed: Is a directory"));
   CHECK(shop.run({}, {}).status == 2);
   CHECK_FALSE(std::filesystem::exists(shop.store()));
 }
@@ -230,9 +232,12 @@ TEST_CASE("a script whose interpreter is missing ends as one that cannot be exec
   const Workshop shop;
   std::ofstream(shop.file("a")) << "#!/no/such/interpreter\n";
   std::filesystem::permissions(shop.file("a"), std::filesystem::perms::owner_all);
-  const Printed printed = shop.run({"--max-attempts", "1"}, {shop.file("a")});
+  const Printed printed = shop.run({"--run", "r"}, {shop.file("a")});
   CHECK(printed.status == 126);
-  CHECK_THAT(printed.error, ContainsSubstring("cannot be executed"));
+  CHECK_THAT(printed.error, ContainsSubstring("its interpreter /no/such/interpreter does not"));
+  // Another attempt could not come further.
+  CHECK_THAT(printed.error, ContainsSubstring("run r gave up: the program cannot be executed") &&
+                                !ContainsSubstring("attempt 2"));
 }
 
 TEST_CASE("nothing is run while the store cannot be written, and one line says so", "[run]") {
@@ -279,7 +284,12 @@ TEST_CASE("shells that know only small numbers can write to the pipe", "[run]") 
 TEST_CASE("limits bind the child", "[run]") {
   const Workshop shop;
   CHECK(shop.run({"--files", "64"}, {"sh", "-c", "ulimit -n"}).out == "64\n");
-  CHECK(shop.run({"--cpu", "7"}, {"sh", "-c", "ulimit -t"}).out == "7\n");
+  // SIGXCPU, which says what was too much, comes before SIGKILL.
+  CHECK(shop.run({"--cpu", "7"}, {"sh", "-c", "ulimit -t; ulimit -Ht"}).out == "7\n8\n");
+  // A limit that is above the one of the caller leaves that.
+  const std::string line = "ulimit -n 50; exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
+                           "' --files 64 -- sh -c 'ulimit -n'";
+  CHECK(run_program({"/bin/sh", "-c", line}).out == "50\n");
 }
 
 TEST_CASE("recoveries are told as JSON Lines, or not at all", "[run]") {

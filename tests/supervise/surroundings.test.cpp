@@ -3,6 +3,7 @@
 #include "supervise/running.hpp"
 
 #include "supervise/leftovers.hpp"
+#include "supervise/private_folder.hpp"
 #include "support/catch.hpp"
 
 using namespace triage;
@@ -99,6 +100,32 @@ TEST_CASE("an attempt begins although the folder of its socket was tidied away",
                   "[ $TRIAGE_ATTEMPT = 2 ] && exit 0\n"
                   "rm -r \"$(dirname $TRIAGE_SOCKET)\"\necho HTTP 503 >&2\nexit 1");
   CHECK(shop.run({"--max-attempts", "2"}, {program}).status == 0);
+}
+
+TEST_CASE("a folder for temporary files with a long path is no obstacle", "[surroundings]") {
+  const Workshop shop;
+  const std::string deep = shop.file(std::string(100, 'd'));
+  std::filesystem::create_directory(deep);
+  auto line = shop.run_line({}, {"sh", "-c", TRIAGE_COMMAND " step a && echo $TRIAGE_SOCKET"});
+  line.insert(line.begin(), {"/usr/bin/env", "--unset=XDG_RUNTIME_DIR", "TMPDIR=" + deep});
+  const Printed printed = run_program(line);
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out.starts_with("/tmp/triage-run-"));
+}
+
+TEST_CASE("folders of dead supervisors are removed, but not those of other containers",
+          "[surroundings]") {
+  const Workshop shop;
+  const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid").string();
+  const std::string number = space.substr(5, space.size() - 6);  // "pid:[4026531836]".
+  const std::string gone = shop.file("triage-run-" + number + ".999999999-abcdef");
+  const std::string elsewhere = shop.file("triage-run-1" + number + ".999999999-abcdef");
+  std::filesystem::create_directory(gone);
+  std::filesystem::create_directory(elsewhere);
+  CHECK(triage::supervise::PrivateFolder::make(std::filesystem::path(gone).parent_path()));
+  CHECK_FALSE(std::filesystem::exists(gone));
+  CHECK(std::filesystem::exists(elsewhere));
 }
 
 TEST_CASE("two effects within an effect have keys of their own", "[surroundings]") {

@@ -212,7 +212,16 @@ TEST_CASE("a restoration that was cut off is finished by the next start", "[work
   std::ofstream(index + ".lock") << "half";
   for (int i = 0; i < 10; ++i) room.write("f" + std::to_string(i), "then");
   fs::remove(room.at("f11"));
+  // What somebody has changed since is not lost.
+  room.write("f5", "by hand");
+  room.write("f15", "by hand");
+  room.write("extra", "by hand");
   Workspace files = room.open();
+  CHECK(files.completed().conflicts.size() == 3);
+  for (const char* changed : {"f5", "f15", "extra"}) {
+    CHECK(room.read(std::string(changed) + ".triage-conflict") == "by hand");
+    fs::remove(room.at(std::string(changed) + ".triage-conflict"));
+  }
   for (int i = 0; i < 20; ++i) CHECK(room.read("f" + std::to_string(i)) == "then");
   CHECK_FALSE(fs::exists(room.at("extra")));
   CHECK_FALSE(fs::exists(index + ".restoring"));
