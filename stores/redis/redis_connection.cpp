@@ -207,10 +207,14 @@ Error RedisConnection::lost(std::string_view what) const {
 Error RedisConnection::broken() const {
   const int kind = context_->err;
   const bool cut = kind == REDIS_ERR_EOF || kind == REDIS_ERR_PROTOCOL ||
-                   (kind == REDIS_ERR_IO && errno == ECONNRESET);
+                   (kind == REDIS_ERR_IO && (errno == ECONNRESET || errno == EPIPE));
   std::string what = context_->errstr;
   if (address_.tls) {
-    if (const std::string complaint = take_tls_complaint(); !complaint.empty()) what = complaint;
+    if (const std::string complaint = take_tls_complaint(); !complaint.empty()) {
+      what = complaint;
+    } else if (cut && !was_there_ && address_.tls_certificate.empty()) {
+      what += "; the server may demand a certificate (tls_certificate)";
+    }
   } else if (cut && !open_ && !was_there_) {
     what += "; a server that expects TLS needs rediss://";
   }

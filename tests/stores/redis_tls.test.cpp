@@ -218,7 +218,8 @@ TEST_CASE("a server that demands a certificate gets the client's", "[stores][red
   const std::string parameters =
       "?tls_ca=" + with.tls_ca + "&tls_certificate=" + with.tls_certificate + "&tls_key=" + key;
   REQUIRE_OK(RedisStore::open(tls.url() + parameters));
-  says(refusal(RedisStore::open(tls.url(), {.tls_ca = tls.own.ca()})), "certificate required");
+  // In the server's words or, if it hangs up before these are read, in ours.
+  says(refusal(RedisStore::open(tls.url(), {.tls_ca = tls.own.ca()})), "certificate");
 }
 
 TEST_CASE("files for TLS that cannot be used are named", "[stores][redis][tls]") {
