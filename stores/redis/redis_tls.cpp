@@ -137,7 +137,8 @@ std::string shake_hands(SSL& session, int file, std::chrono::steady_clock::time_
 bool redis_has_tls() noexcept { return true; }
 
 std::string take_tls_complaint() {
-  std::string complaint = tls_text(ERR_peek_last_error());
+  const unsigned long code = ERR_peek_last_error();
+  std::string complaint = ERR_GET_LIB(code) == ERR_LIB_SYS ? std::string() : tls_text(code);
   ERR_clear_error();
   return complaint;
 }

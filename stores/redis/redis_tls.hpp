@@ -16,7 +16,7 @@ namespace triage::inline v0_1::detail {
 // is trusted and for this host. Says why that failed; empty: it did not.
 [[nodiscard]] std::string start_redis_tls(redisContext& context, const RedisAddress& address,
                                           std::chrono::steady_clock::time_point give_up);
-// What TLS last complained of in this thread; empty: of nothing. Forgets it.
+// What TLS itself last complained of in this thread, not the socket; empty: of nothing. Forgets it.
 [[nodiscard]] std::string take_tls_complaint();
 
 }  // namespace triage::inline v0_1::detail
