@@ -47,7 +47,8 @@ if(TARGET triage_cli)
   install(FILES ${PROJECT_BINARY_DIR}/triage-resume.service data/systemd/triage-resume.timer DESTINATION lib/systemd/user)
   install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
   # Beside bin/, wherever data goes otherwise: the command looks there.
-  install(DIRECTORY data/adapters DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/triage)
+  cmake_path(SET triage_beside NORMALIZE ${CMAKE_INSTALL_BINDIR}/../share/triage)
+  install(DIRECTORY data/adapters DESTINATION ${triage_beside})
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
 set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)

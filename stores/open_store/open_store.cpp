@@ -58,8 +58,9 @@ Opened open_redis(const std::string& rest, const OpenStoreOptions& options) {
   return as_store(RedisStore::open(
       "redis://" + rest, {.durability = options.durability, .read_only = options.read_only}));
 }
-Opened open_rediss(const std::string& rest, const OpenStoreOptions&) {
-  return as_store(RedisStore::open("rediss://" + rest));  // Says why it is not supported.
+Opened open_rediss(const std::string& rest, const OpenStoreOptions& options) {
+  return as_store(RedisStore::open(
+      "rediss://" + rest, {.durability = options.durability, .read_only = options.read_only}));
 }
 #endif
 

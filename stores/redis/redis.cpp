@@ -339,12 +339,21 @@ Result<std::shared_ptr<RedisStore>> opened(detail::RedisAddress address,
 Result<std::shared_ptr<RedisStore>> RedisStore::open(const std::string& url,
                                                      const RedisOptions& options) {
   TRIAGE_TRY(address, detail::parse_redis_url(url));
+  if (address.tls_ca.empty()) address.tls_ca = options.tls_ca;
+  if (address.tls_certificate.empty() && address.tls_key.empty()) {
+    address.tls_certificate = options.tls_certificate;
+    address.tls_key = options.tls_key;
+  }
+  TRIAGE_TRYV(detail::check_tls_files(address));
   return opened(std::move(address), {}, options);
 }
 
 Result<std::shared_ptr<RedisStore>> RedisStore::on(Connect connect, const RedisOptions& options) {
   if (!connect) {
     return Error{Errc::invalid_argument, "there is no function that opens a connection to Redis"};
+  }
+  if (!options.tls_ca.empty() || !options.tls_certificate.empty() || !options.tls_key.empty()) {
+    return Error{Errc::invalid_argument, "a connection of your own has its own TLS options"};
   }
   return opened({}, std::move(connect), options);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redis_connection.hpp"
 
+#include "redis_tls.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -9,6 +10,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <thread>
@@ -97,6 +99,22 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
+// False: it is none of ours.
+bool take_parameter(RedisAddress& address, std::string_view parameter) {
+  const std::size_t equals = std::min(parameter.find('='), parameter.size());
+  const std::string_view name = parameter.substr(0, equals);
+  std::string* target = nullptr;
+  if (name == "prefix") target = &address.prefix;
+  if (name == "tls_ca") target = &address.tls_ca;
+  if (name == "tls_certificate") target = &address.tls_certificate;
+  if (name == "tls_key") target = &address.tls_key;
+  if (target == nullptr || equals == parameter.size() || !target->empty()) return false;
+  const auto value = decoded(parameter.substr(equals + 1));
+  if (!value || value->empty()) return false;
+  *target = *value;
+  return true;
+}
+
 }  // namespace
 
 void FreeReply::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
@@ -114,15 +132,17 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   const auto refuse = [](std::string_view why) {
     return Error{Errc::invalid_argument,
                  "the Redis URL " + std::string(why) +
-                     "; expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT]"};
+                     "; expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT], "
+                     "or rediss:, which also takes tls_ca, tls_certificate and tls_key"};
   };
-  if (url.starts_with("rediss:")) {
+  RedisAddress address;
+  address.tls = url.starts_with("rediss:");
+  if (address.tls && !redis_has_tls()) {
     return Error{Errc::unsupported, "rediss: needs a hiredis with TLS, which this build has not"};
   }
-  constexpr std::string_view scheme = "redis://";
+  const std::string_view scheme = address.tls ? "rediss://" : "redis://";
   if (!url.starts_with(scheme)) return refuse("has another scheme");
   url.remove_prefix(scheme.size());
-  RedisAddress address;
   // A prefix may have an "@", too.
   if (const std::size_t at = url.substr(0, url.find('?')).rfind('@'); at != url.npos) {
     const std::string_view user = url.substr(0, at);
@@ -136,12 +156,15 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
     url.remove_prefix(at + 1);
   }
   if (const std::size_t query = url.find('?'); query != url.npos) {
-    constexpr std::string_view prefix = "prefix=";
-    const auto value = decoded(url.substr(query + 1));
-    if (!value || !value->starts_with(prefix) || value->size() == prefix.size()) {
-      return refuse("has another parameter than ?prefix=TEXT");
+    std::string_view rest = url.substr(query);
+    while (!rest.empty()) {
+      rest.remove_prefix(1);  // "?" or "&".
+      const std::string_view parameter = rest.substr(0, rest.find('&'));
+      if (!take_parameter(address, parameter)) {
+        return refuse("has a parameter that is unknown, empty or there twice");
+      }
+      rest.remove_prefix(parameter.size());
     }
-    address.prefix = value->substr(prefix.size());
     url = url.substr(0, query);
   }
   if (const std::size_t slash = url.find('/'); slash != url.npos) {
@@ -160,13 +183,42 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   }
   if (url.empty()) return refuse("names no host");
   address.host = url;
+  TRIAGE_TRYV(check_tls_files(address));
   return outcome::success(std::move(address));
+}
+
+Result<void> check_tls_files(const RedisAddress& address) {
+  const bool any = !address.tls_ca.empty() || !address.tls_certificate.empty();
+  if ((any || !address.tls_key.empty()) && !address.tls) {
+    return Error{Errc::invalid_argument,
+                 "tls_ca, tls_certificate and tls_key are for rediss: URLs"};
+  }
+  if (address.tls_certificate.empty() == address.tls_key.empty()) return outcome::success();
+  return Error{Errc::invalid_argument, "tls_certificate and tls_key need each other"};
 }
 
 Error RedisConnection::lost(std::string_view what) const {
   const std::string where =
       open_ ? "" : " at " + printable(address_.host) + ":" + std::to_string(address_.port);
   return {Errc::io, "Redis" + where + ": " + printable(what)};
+}
+
+// Why the connection has just failed.
+Error RedisConnection::broken() const {
+  const int kind = context_->err;
+  const bool cut = kind == REDIS_ERR_EOF || kind == REDIS_ERR_PROTOCOL ||
+                   (kind == REDIS_ERR_IO && (errno == ECONNRESET || errno == EPIPE));
+  std::string what = context_->errstr;
+  if (address_.tls) {
+    if (const std::string complaint = take_tls_complaint(); !complaint.empty()) {
+      what = complaint;
+    } else if (cut && !was_there_ && address_.tls_certificate.empty()) {
+      what += "; the server may demand a certificate (tls_certificate)";
+    }
+  } else if (cut && !open_ && !was_there_) {
+    what += "; a server that expects TLS needs rediss://";
+  }
+  return lost(what);
 }
 
 // Null: there is none.
@@ -182,6 +234,7 @@ redisContext* RedisConnection::opened() const {
 }
 
 Result<void> RedisConnection::connect() {
+  const auto give_up = std::chrono::steady_clock::now() + timeout_;
   context_.reset(opened());
   if (!context_) return lost("there is no connection");
   const bool blocks = (context_->flags & REDIS_BLOCK) != 0;
@@ -194,6 +247,13 @@ Result<void> RedisConnection::connect() {
   // hiredis leaves it open to the programs that this one starts.
   ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
   redisSetTimeout(context_.get(), as_timeval(timeout_));
+  if (address_.tls) {
+    const NoBrokenPipe here;
+    if (const std::string why = start_redis_tls(*context_, address_, give_up); !why.empty()) {
+      context_.reset();
+      return lost(why);
+    }
+  }
   const Result<void> greeted = open_ ? Result<void>(outcome::success()) : greet();
   if (!greeted) context_.reset();
   return greeted;
@@ -225,6 +285,7 @@ Result<void> RedisConnection::greet() {
 Result<RedisConnection::Replies> RedisConnection::ask_once(
     const std::vector<RedisWords>& questions) {
   const NoBrokenPipe here;
+  if (address_.tls) static_cast<void>(take_tls_complaint());  // It may be another connection's.
   for (const RedisWords& words : questions) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
@@ -240,9 +301,7 @@ Result<RedisConnection::Replies> RedisConnection::ask_once(
   Replies replies;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     void* answer = nullptr;
-    if (redisGetReply(context_.get(), &answer) != REDIS_OK) {
-      return lost(std::string_view(context_->errstr));
-    }
+    if (redisGetReply(context_.get(), &answer) != REDIS_OK) return broken();
     RedisReply reply(static_cast<redisReply*>(answer));
     if (!reply) return lost("there is no answer");
     if (reply->type == REDIS_REPLY_ERROR) {

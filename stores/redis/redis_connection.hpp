@@ -24,10 +24,17 @@ struct RedisAddress {
   std::string password{};
   int database = 0;
   std::string prefix{};  // "?prefix=", empty: none.
+  bool tls = false;      // "rediss:".
+  // Names of files. Empty: the system's trusted certificates, no certificate of our own.
+  std::string tls_ca{};
+  std::string tls_certificate{};
+  std::string tls_key{};
 };
-// User, password and prefix may hold %XX. Errors: Errc::invalid_argument, Errc::unsupported
-// (rediss:). Never quotes the password.
+// User, password and parameters may hold %XX. Errors: Errc::invalid_argument, Errc::unsupported
+// (rediss: in a build without TLS). Never quotes the password.
 [[nodiscard]] Result<RedisAddress> parse_redis_url(std::string_view url);
+// Errc::invalid_argument: files without TLS, or a certificate without its key.
+[[nodiscard]] Result<void> check_tls_files(const RedisAddress& address);
 
 struct FreeReply {
   void operator()(redisReply* reply) const noexcept;
@@ -66,6 +73,7 @@ class RedisConnection {
   [[nodiscard]] Result<void> greet();
   [[nodiscard]] Result<Replies> ask_once(const std::vector<RedisWords>& questions);
   [[nodiscard]] Error lost(std::string_view what) const;
+  [[nodiscard]] Error broken() const;
 
   const RedisAddress address_;
   const Open open_;

@@ -86,7 +86,6 @@ TEST_CASE("a password is used and never shown", "[stores][redis]") {
 }
 
 TEST_CASE("a Redis URL that cannot be used is refused", "[stores][redis]") {
-  CHECK_ERRC(Errc::unsupported, RedisStore::open("rediss://host"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://host:none"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://host/x"));
@@ -187,8 +186,11 @@ TEST_CASE("a Redis server that came back without acknowledged records takes none
   const std::vector<Record> more{step(4), step(5)};
   REQUIRE_OK(store.append(lease.value(), more, RunStatus::running));
   // A possible state after a restart under everysec.
-  REQUIRE_OK(server.ask({"XDEL", "triage:{run-1}:log", "4-0", "5-0"}));
-  REQUIRE_OK(server.ask({"XSETID", "triage:{run-1}:log", "3-0"}));
+  const std::string forget = R"(
+local kept = redis.call('XRANGE', KEYS[1], '-', '3-0')
+redis.call('DEL', KEYS[1])
+for _, entry in ipairs(kept) do redis.call('XADD', KEYS[1], entry[1], unpack(entry[2])) end)";
+  REQUIRE_OK(server.ask({"EVAL", forget, "1", "triage:{run-1}:log"}));
   REQUIRE_OK(server.ask({"HSET", "triage:{run-1}", "last", "3"}));
   const std::vector<Record> next{step(6)};
   const auto refused = store.append(lease.value(), next, RunStatus::running);

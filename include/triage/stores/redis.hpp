@@ -30,6 +30,11 @@ struct RedisOptions {
   // For inspecting a store: nothing is created or changed, writes are Errc::unsupported. Needs no
   // permission to run scripts.
   bool read_only = false;
+  // For rediss: URLs, whose parameters of the same names override them; files in PEM, read for
+  // every new connection. The certificates that are trusted, instead of the system's.
+  std::string tls_ca{};
+  std::string tls_certificate{};  // What this client shows, with its chain; needs tls_key.
+  std::string tls_key{};          // Without a passphrase.
 };
 
 // The journal of a run is a stream whose ids are the sequences; a script on the server compares
@@ -40,11 +45,12 @@ struct RedisOptions {
 class RedisStore : public CheckpointStore {
  public:
   // url: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=TEXT], with %XX in USER, PASSWORD
-  // and TEXT where need be. No error quotes the password.
-  // Errors: Errc::invalid_argument (the URL, options out of range), Errc::unsupported (rediss:, no
-  // permission to run scripts, a maxmemory-policy that evicts journals, a durability that the
-  // server does not provide, a newer format), Errc::not_found (read_only without a store), Errc::io
-  // (no server, a wrong password). After fork(), every member is Errc::unsupported in the child.
+  // and TEXT where need be. No error quotes the password. rediss: is the same over TLS; HOST must
+  // be in the server's certificate. Errors: Errc::invalid_argument (the URL, options out of range),
+  // Errc::unsupported (rediss: in a build without TLS, no permission to run scripts, a
+  // maxmemory-policy that evicts journals, a durability that the server does not provide, a newer
+  // format), Errc::not_found (read_only without a store), Errc::io (no server, a wrong password or
+  // certificate). After fork(), every member is Errc::unsupported in the child.
   [[nodiscard]] static Result<std::shared_ptr<RedisStore>> open(const std::string& url,
                                                                 const RedisOptions& options = {});
 
