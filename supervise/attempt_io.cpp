@@ -203,6 +203,7 @@ void AttemptIo::stop(ChildEnd::Cause cause) {
   if (leader_ended_ || end_.cause != ChildEnd::Cause::itself) return;
   end_.cause = cause;
   ::kill(-pid_, SIGTERM);
+  ::kill(-pid_, SIGCONT);  // One that is stopped would not hear it.
   kill_at_ = clock_->now() + spec_.kill_after;
 }
 

@@ -121,6 +121,13 @@ TEST_CASE("a program that ignores SIGTERM is killed", "[run]") {
   }
 }
 
+TEST_CASE("a program that has stopped itself hears SIGTERM, too", "[run]") {
+  const Workshop shop;
+  const Printed printed = shop.run({"--timeout", "100ms", "--max-attempts", "1"},
+                                   {shop.script("a", "trap 'exit 4' TERM\nkill -STOP $$")});
+  CHECK(printed.status == 4);
+}
+
 TEST_CASE("what a program leaves behind when it has finished is ended with it", "[run]") {
   const Workshop shop;
   const Printed printed = shop.run({}, {shop.script("a", "setsid sleep 1000 &\necho $!")});
