@@ -71,8 +71,8 @@ template <class T>
 concept JsonConvertible = JsonWritable<T> && JsonReadable<T>;
 
 // Thread-safety: the threads of one callable may call all members at once. The callable must join
-// the threads it starts, as TaskGroup does. A run that ends waits for calls in progress. Calls made
-// after the callable has returned do nothing: the stop token is triggered, results are errors,
+// the threads it starts, as TaskGroup does. An attempt that ends waits for calls in progress. Calls
+// made after the callable has returned do nothing: the stop token is triggered, results are errors,
 // effect() throws; those made before the run ends are reported as the event late_call. This holds
 // while the agent lives and until 1,024 more of its attempts have ended; after that, and at once in
 // a process without other threads, another attempt may reuse the memory. References from run_id()
@@ -213,6 +213,8 @@ class Attempt {
   friend class detail::AttemptPool;
   friend class detail::AttemptUse;
   static constexpr std::uint32_t closed = std::uint32_t{1} << 31U;
+  static constexpr std::uint32_t awaited = std::uint32_t{1}
+                                           << 30U;  // Somebody waits for the calls.
 
   Attempt() noexcept = default;
   void report_error(Error&& error);
@@ -232,7 +234,7 @@ class Attempt {
 
   detail::Run* run_ = nullptr;
   std::atomic<int> number_{0};
-  mutable std::atomic<std::uint32_t> users_{closed};  // Calls by other threads, and `closed`.
+  mutable std::atomic<std::uint32_t> users_{closed};  // Calls by other threads, and the two flags.
   std::atomic<std::uintptr_t> thread_{0};             // Runs the callable.
   Attempt* next_ = nullptr;                           // In its run's list, or that of closed ones.
 };

@@ -93,16 +93,43 @@ std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_
 
 std::string effect_name(std::string_view key) { return "effect \"" + printable(key) + "\""; }
 
-Result<void> EffectTurns::enter(std::string_view key) {
-  std::unique_lock lock(mutex_);
+// Why waiting for the key would never end. The threads that wait for each other form no circle yet,
+// because each of them asked this before it waited.
+std::optional<Error> EffectTurns::never_free(std::string_view key) const {
+  const std::thread::id self = std::this_thread::get_id();
   auto running = running_.find(key);
-  if (running != running_.end() && running->second == std::this_thread::get_id()) {
+  if (running != running_.end() && running->second == self) {
     return Error{
         Errc::invalid_argument,
         effect_name(key) + " is running and asks for itself; give the inner effect another key"};
   }
-  left_.wait(lock, [&] { return !running_.contains(key); });
-  running_.emplace(key, std::this_thread::get_id());
+  while (running != running_.end()) {
+    if (running->second == self) {
+      return Error{Errc::invalid_argument,
+                   effect_name(key) + " is running on another thread, which waits for " +
+                       effect_name(running->first) +
+                       " of this one; nest effects in the same order on all threads"};
+    }
+    const auto next = waiting_.find(running->second);
+    if (next == waiting_.end()) break;
+    running = running_.find(next->second);
+  }
+  return std::nullopt;
+}
+
+Result<void> EffectTurns::enter(std::string_view key) {
+  const std::thread::id self = std::this_thread::get_id();
+  std::unique_lock lock(mutex_);
+  while (running_.contains(key)) {
+    if (auto why = never_free(key)) {
+      waiting_.erase(self);
+      return *std::move(why);
+    }
+    waiting_.insert_or_assign(self, std::string(key));
+    left_.wait(lock);
+  }
+  waiting_.erase(self);
+  running_.emplace(key, self);
   return outcome::success();
 }
 

@@ -34,14 +34,18 @@ inline constexpr std::string_view refused_cause = "the branch carries out no new
 // The effects in progress. Thread-safety: all members may be called from several threads at once.
 class EffectTurns {
  public:
-  // Waits while another thread holds this key. Errors: Errc::invalid_argument if this thread does.
+  // Waits while another thread holds this key. Errors: Errc::invalid_argument if this thread does,
+  // or if the other one waits, directly or not, for a key that this one holds.
   [[nodiscard]] Result<void> enter(std::string_view key);
   void leave(std::string_view key);
 
  private:
+  [[nodiscard]] std::optional<Error> never_free(std::string_view key) const;
+
   std::mutex mutex_{};
   std::condition_variable left_{};
   std::map<std::string, std::thread::id, std::less<>> running_{};
+  std::map<std::thread::id, std::string> waiting_{};  // What each thread waits for.
 };
 
 // Arguments whose hash matched the recorded one, so that the next request for the result need not

@@ -13,8 +13,8 @@ Attempt& AttemptPool::open_shared(Run& run, int number) {
   const std::scoped_lock lock(own.mutex);
   Attempt& attempt = take(own);
   begin(attempt, run, number);
-  // Late callers may still be counted, so only the mark is cleared.
-  attempt.users_.fetch_and(~Attempt::closed, std::memory_order_acq_rel);
+  // Late callers may still be counted, so only the flags are cleared.
+  attempt.users_.fetch_and(~(Attempt::closed | Attempt::awaited), std::memory_order_acq_rel);
   return attempt;
 }
 
@@ -33,12 +33,17 @@ Attempt& AttemptPool::take(Shard& from) {
   return *from.unused++;
 }
 
-void AttemptPool::close_shared(Attempt& attempt) noexcept {
-  std::uint32_t users = attempt.users_.fetch_or(Attempt::closed, std::memory_order_acq_rel);
-  while ((users & ~Attempt::closed) != 0) {
+void AttemptPool::wait_for_others(Attempt& attempt, std::uint32_t flag) noexcept {
+  constexpr std::uint32_t calls = ~(Attempt::closed | Attempt::awaited);
+  std::uint32_t users = attempt.users_.fetch_or(flag, std::memory_order_acq_rel);
+  while ((users & calls) != 0) {
     users = attempt.users_.load(std::memory_order_acquire);
-    if ((users & ~Attempt::closed) != 0) attempt.users_.wait(users, std::memory_order_acquire);
+    if ((users & calls) != 0) attempt.users_.wait(users, std::memory_order_acquire);
   }
+}
+
+void AttemptPool::close_shared(Attempt& attempt) noexcept {
+  wait_for_others(attempt, Attempt::closed);
   Shard& own = shard();
   const std::scoped_lock lock(own.mutex);
   attempt.next_ = nullptr;

@@ -41,7 +41,8 @@ namespace triage::inline v0_1::detail {
 }
 
 // Only the thread that runs the callable uses an attempt unannounced: its run cannot end meanwhile.
-// Other threads are counted in Attempt::users_, and a run waits for them when it ends.
+// Other threads are counted in Attempt::users_: an attempt that ends waits for them, and so does a
+// run, whose later callers find the attempt closed.
 // Thread-safety: all members may be called from several threads at once.
 class AttemptPool {
  public:
@@ -57,7 +58,12 @@ class AttemptPool {
     attempt->users_.store(0, std::memory_order_relaxed);
     return *attempt;
   }
-  // Waits for calls in progress; later ones find the attempt closed.
+  // Waits for the calls by other threads that are in progress. What they did is visible then.
+  static void wait_for_calls(Attempt& attempt) noexcept {
+    if (!is_alone()) [[unlikely]]
+      wait_for_others(attempt, Attempt::awaited);
+  }
+  // The same; later calls find the attempt closed.
   [[gnu::always_inline]] void close(Attempt& attempt) noexcept {
     if (!is_alone() || spare_ != nullptr) [[unlikely]] {
       close_shared(attempt);
@@ -92,6 +98,8 @@ class AttemptPool {
     return shards_[(this_thread_mark() >> 12U) % shard_count];
   }
   Attempt* make_block();
+  // Sets the flag, by which those that end know that somebody waits.
+  static void wait_for_others(Attempt& attempt, std::uint32_t flag) noexcept;
   [[nodiscard]] Attempt& take(Shard& from);  // Call with its mutex locked.
   Attempt& open_shared(Run& run, int number);
   void close_shared(Attempt& attempt) noexcept;
@@ -117,7 +125,7 @@ class AttemptUse {
     if (!counted_) [[likely]]
       return;
     const std::uint32_t before = attempt_.users_.fetch_sub(1, std::memory_order_acq_rel);
-    if ((before & Attempt::closed) != 0) attempt_.users_.notify_all();
+    if ((before & (Attempt::closed | Attempt::awaited)) != 0) attempt_.users_.notify_all();
   }
   AttemptUse(const AttemptUse&) = delete;
   AttemptUse& operator=(const AttemptUse&) = delete;

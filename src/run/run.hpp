@@ -52,9 +52,10 @@ inline constexpr std::string_view effect_in_doubt = "effect_in_doubt";
 Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& options,
                         bool* degraded);
 
-// Several threads of a callable may record at once; mutex_ guards what they touch. Between closing
-// one attempt and opening the next, only the driver uses the run, since other callers are late;
-// then only data shared with a store's thread is locked.
+// Several threads of a callable may record at once; mutex_ guards what they touch. When the
+// callable has returned, the driver waits for the calls in progress. From then until the next
+// attempt only the driver uses the run, since other callers are late: they only count themselves.
+// Then only data shared with a store's thread is locked.
 class Run {
  public:
   Run(const AgentCore& core, Call call, const RunOptions& options) noexcept

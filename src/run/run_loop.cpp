@@ -96,6 +96,7 @@ inline bool Run::just_called(Input* result) {
     core_.attempts.close(attempt);
     return true;
   }
+  AttemptPool::wait_for_calls(attempt);
   attempt.next_ = nullptr;
   attempts_ = &attempt;
   *result = settle(*result);
@@ -198,10 +199,11 @@ Input Run::invoke() {
   if (timed) [[unlikely]]
     begin_attempt_time();
   const Input result = run_callable(attempt);
+  open_attempt_.store(0, std::memory_order_relaxed);
+  AttemptPool::wait_for_calls(attempt);  // An effect on another thread belongs to this attempt.
   const bool over = timed && end_attempt_time();
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
     learn_duration();
-  open_attempt_.store(0, std::memory_order_relaxed);
   if (!data_ && core_.judges_return) [[unlikely]]
     make_data();
   if (!data_) [[likely]] {

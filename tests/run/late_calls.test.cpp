@@ -3,6 +3,8 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <atomic>
+#include <barrier>
 #include <latch>
 #include <thread>
 
@@ -147,4 +149,73 @@ TEST_CASE("a child run whose parent has ended is refused", "[attempt][threads]")
   const auto orphan = child.run("x", {.parent = kept});
   CHECK_ERRC(Errc::invalid_argument, orphan);
   CHECK_THAT(orphan.error().detail, ContainsSubstring("parent has ended"));
+}
+
+TEST_CASE("an effect on a thread that outlives its callable has ended when the failure is handled",
+          "[attempt][threads]") {
+  Kit kit;
+  AgentOptions options = GENERATE(true, false) ? kit.options() : kit.bare();
+  std::atomic<bool> done{false};
+  std::atomic<bool> told{false};
+  bool done_when_told = false;
+  options.hooks.on_failure = [&](const FailureContext&) {
+    done_when_told = done;
+    told = true;
+  };
+  std::latch begun{1};
+  std::thread late;
+  int again = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            if (attempt.number() > 1) {
+                              return attempt.effect("charge", [&] { return ++again; });
+                            }
+                            attempt.update_state({{"at", "work"}});
+                            late = std::thread([&] {
+                              static_cast<void>(attempt.try_effect("charge", [&] {
+                                begun.count_down();
+                                while (!attempt.state().empty()) std::this_thread::yield();
+                                // The callable has returned.
+                                for (int i = 0; i < 10'000 && !told; ++i) {
+                                  std::this_thread::yield();
+                                }
+                                done = true;
+                                return 40;
+                              }));
+                            });
+                            begun.wait();
+                            return attempt.fail({.text = "timeout"});
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK(agent.run("x").value() == 40);
+  late.join();
+  CHECK(done_when_told);
+  CHECK(again == 0);
+}
+
+TEST_CASE("two threads that nest effects in opposite order do not wait for each other for ever",
+          "[effects][threads]") {
+  Kit kit;
+  std::barrier both{2};
+  std::atomic<int> refused{0};
+  std::atomic<int> succeeded{0};
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto nest = [&](const char* outer, const char* inner) {
+                              const auto got = attempt.try_effect(outer, [&] {
+                                both.arrive_and_wait();
+                                const auto in = attempt.try_effect(inner, [] { return 1; });
+                                if (!in && in.error().code == Errc::invalid_argument) ++refused;
+                                return 1;
+                              });
+                              if (got) ++succeeded;
+                            };
+                            std::thread one(nest, "a", "b");
+                            std::thread other(nest, "b", "a");
+                            one.join();
+                            other.join();
+                            return 1;
+                          },
+                          FailurePolicy(), kit.bare()};
+  CHECK(agent.run("x").value() == 1);
+  CHECK(refused == 1);
+  CHECK(succeeded == 2);
 }
