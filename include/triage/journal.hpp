@@ -77,7 +77,10 @@ class Journal {
   // A decision approved a proposed step; equivalent to a record `resumed`.
   void approve(std::string fingerprint) { facts_.approved.insert(std::move(fingerprint)); }
   // The run waits for a nested one; equivalent to a record `suspended` with a `child`.
-  void await(const RunId& run, AwaitedRun awaited) { facts_.awaited[run] = std::move(awaited); }
+  void await(const RunId& run, AwaitedRun awaited) {
+    facts_.awaited[run] = std::move(awaited);
+    ++facts_.suspended_attempts;
+  }
   // The decision for it; equivalent to a record `resumed` with a `child_decision`.
   void decide_awaited(const RunId& run, Json action, std::string by);
   // Applies a stored record. A record that cannot be decoded or leaves a hole is skipped, and so is
@@ -142,6 +145,8 @@ class Journal {
   [[nodiscard]] const Json& stopped() const noexcept { return facts_.stopped; }
   // Body of the newest `suspended` until the run continues; else null.
   [[nodiscard]] const Json& suspended() const noexcept { return facts_.suspended; }
+  // Its sequence; else 0. What an operator recorded since may follow it.
+  [[nodiscard]] Sequence suspended_at() const noexcept { return facts_.suspended_at; }
   // Body of the `resumed` whose decision has not been carried out yet; else null.
   [[nodiscard]] const Json& decision() const noexcept { return facts_.decision; }
   // An abort was decided but, according to the records, the run has not ended yet.

@@ -151,7 +151,7 @@ Input Run::wait_for_child() {
                          {"agent", awaited.agent},
                          {"task", awaited.task},
                          {"ticket", awaited.ticket}};
-  b.journal.await(inner.run_id, std::move(awaited));
+  if (!b.store) b.journal.await(inner.run_id, std::move(awaited));
   suspend_with(action, std::move(fields));
   return Input::stopped;
 }

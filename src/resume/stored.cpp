@@ -125,7 +125,7 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
   }
   const RunInfo& info = taken.value()->reading.info;
   const Journal& journal = taken.value()->journal();
-  if (journal.last() != suspended_at || info.status != RunStatus::suspended) {
+  if (journal.suspended_at() != suspended_at || info.status != RunStatus::suspended) {
     if (gone != nullptr) *gone = true;
     return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
                                      std::string(to_string(info.status))};

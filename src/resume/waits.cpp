@@ -11,9 +11,22 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-// How a suspended run waits, from its newest record. Errors: the store's; Errc::corrupt.
-Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
+// The newest `suspended` of a suspended run. It is the newest record, unless an operator has
+// settled an effect since or set damaged records aside.
+Result<JournalReading> read_suspended(CheckpointStore& store, const RunInfo& info) {
   TRIAGE_TRY(reading, run_catching([&] { return store.read(info.id, {info.last, info.last}); }));
+  if (reading.records.empty() || reading.records.back().kind() == RecordKind::suspended) {
+    return reading;
+  }
+  return run_catching([&] { return store.read_newest(info.id); });
+}
+
+// How a suspended run waits. Errors: the store's; Errc::corrupt.
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
+  TRIAGE_TRY(reading, read_suspended(store, info));
+  const auto newest =
+      std::find_if(reading.records.rbegin(), reading.records.rend(),
+                   [](const Record& record) { return record.kind() == RecordKind::suspended; });
   const Json body = newest_body(reading, RecordKind::suspended);
   if (body.is_null()) {
     return Error{Errc::corrupt, "run \"" + info.id + "\" is suspended, but its record is damaged"};
@@ -22,7 +35,7 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
                  .until = time_field(body, "until_ms").value_or(WallTime::max()),
                  .message = text_field(body, "message"),
                  .signal = text_field(body, "signal"),
-                 .suspended_at = info.last};
+                 .suspended_at = newest->seq()};
   if (!waiting.signal.empty()) {
     TRIAGE_TRY(sent, read_signal(store, info.id, waiting.signal));
     if (sent) waiting.until = std::min(waiting.until, info.updated);

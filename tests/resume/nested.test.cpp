@@ -227,3 +227,34 @@ TEST_CASE("a nested run that could not be reached is not begun anew", "[nested]"
   CHECK(charged == 1);
   CHECK(nested.kit.store->runs({.agent = "inner"}).value().size() == 1);
 }
+
+TEST_CASE("waiting for a nested run is no attempt that a limit counts", "[nested]") {
+  Kit kit;
+  auto options_of = [&, stored = GENERATE(true, false), seed = 0](const char* name) mutable {
+    AgentOptions all = stored ? kit.options() : kit.bare();
+    all.name = name;
+    all.random = seeded_random(static_cast<std::uint64_t>(++seed));
+    all.limits.max_attempts = 3;
+    return all;
+  };
+  AgentOptions patient = options_of("inner");
+  patient.limits.max_attempts = 20;
+  int asked = 0;
+  const TriageAgent inner{[&](const std::string&) -> int {
+                            if (++asked <= 6) throw std::runtime_error("access_denied");
+                            return asked;
+                          },
+                          answers({asking()}), patient};
+  int failures = 0;
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) -> Result<int> {
+                            auto answer = inner.run(task, {.parent = &attempt});
+                            if (!answer) return answer;
+                            if (++failures == 1) return attempt.fail({.text = "timeout"});
+                            return answer;
+                          },
+                          answers({RecoveryAction::retry()}), options_of("outer")};
+  auto result = outer.run("x");
+  for (int i = 0; i < 6; ++i) result = outer.decide(token_of(result), RecoveryAction::retry());
+  CHECK(failures == 2);
+  REQUIRE_OK(result);
+}

@@ -133,3 +133,36 @@ TEST_CASE("a signal is sent without the agent, and a run that waits for it has n
   REQUIRE(due.value().size() == 1);
   CHECK(due.value()[0].result.value() == 9);
 }
+
+TEST_CASE("settling an effect leaves a waiting run its token and its time", "[operations]") {
+  DurableKit kit;
+  int calls = 0;
+  RecoveryAction waits = asking();
+  waits.until = kit.clock->wall_now() + 2h;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            return attempt.effect("charge", [&]() -> int {
+                              if (++calls == 1) throw std::runtime_error("connection lost");
+                              return calls;
+                            });
+                          },
+                          answers({waits}), kit.on_disk()};
+  const auto waiting = agent.run(1, {.run_id = "r"});
+  CHECK_ERRC(Errc::suspended, waiting);
+  REQUIRE_OK(settle_effect(*kit.store, "r", "charge", {.happened = true, .result = 40}));
+  SECTION("so it is decided") {
+    CHECK(agent.decide(token_of(waiting), RecoveryAction::resume()).value() == 40);
+  }
+  SECTION("so it comes due") {
+    CHECK(agent.due().value().empty());
+    kit.clock->advance(3h);
+    const auto due = agent.resume_due().value();
+    REQUIRE(due.size() == 1);
+    CHECK(due[0].result.value() == 40);
+  }
+  SECTION("so it waits until then") {
+    const auto asked = agent.run_or_resume("r", 1);
+    CHECK_ERRC(Errc::suspended, asked);
+    CHECK(asked.error().suspension()->until == waits.until);
+  }
+  CHECK(calls == 1);
+}
