@@ -26,7 +26,9 @@ class CompactsRuns {
   [[nodiscard]] virtual bool writes_whole_runs() const noexcept { return false; }
 };
 
-// For stores: checks that each record lies in a range. Errors: Errc::invalid_argument.
+// For stores, with ranges as replace() is given them: whether one contains the sequence, and
+// whether each record lies in one. Errors: Errc::invalid_argument.
+[[nodiscard]] bool in_one_of(std::span<const SequenceRange> ranges, Sequence seq) noexcept;
 [[nodiscard]] Result<void> check_replacement(std::span<const SequenceRange> ranges,
                                              std::span<const Record> instead);
 

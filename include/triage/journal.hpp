@@ -92,6 +92,7 @@ class Journal {
   void set_run(RunId run) { run_ = std::move(run); }
   [[nodiscard]] Sequence last() const noexcept { return last_; }
   [[nodiscard]] State state() const { return state_.state(); }
+  [[nodiscard]] bool has_key(std::string_view key) const { return state_.contains(key); }
   [[nodiscard]] const Trajectory& trajectory() const noexcept { return trajectory_; }
   [[nodiscard]] bool auto_checkpoint() const noexcept { return auto_checkpoint_; }
   // All ended checkpoints, oldest first, including abandoned branches.

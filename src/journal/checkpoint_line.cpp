@@ -46,8 +46,8 @@ void CheckpointLine::push(Position place) {
   place.time = open_time_;
   place.previous = branch_.empty() ? -1 : static_cast<std::int32_t>(branch_.back());
   place.cut = cut_;
-  branch_.push_back(static_cast<std::uint32_t>(positions_.size()));
   positions_.push_back(std::move(place));
+  branch_.push_back(static_cast<std::uint32_t>(positions_.size() - 1));
 }
 
 void CheckpointLine::push_begin(Position place) {
@@ -81,12 +81,20 @@ void CheckpointLine::mark_failed(std::size_t critical_step) {
 }
 
 void CheckpointLine::return_to(std::size_t position, Sequence at) {
-  branch_.clear();
-  for (auto i = static_cast<std::int32_t>(position); i >= 0;
-       i = positions_[static_cast<std::size_t>(i)].previous) {
-    branch_.push_back(static_cast<std::uint32_t>(i));
+  // Mostly it is on the branch, which ascends: a run that sleeps often returns to its end each
+  // time.
+  const auto index = static_cast<std::uint32_t>(position);
+  const auto on_branch = std::lower_bound(branch_.begin(), branch_.end(), index);
+  if (on_branch != branch_.end() && *on_branch == index) {
+    branch_.erase(on_branch + 1, branch_.end());
+  } else {
+    branch_.clear();
+    for (auto i = static_cast<std::int32_t>(position); i >= 0;
+         i = positions_[static_cast<std::size_t>(i)].previous) {
+      branch_.push_back(static_cast<std::uint32_t>(i));
+    }
+    std::reverse(branch_.begin(), branch_.end());
   }
-  std::reverse(branch_.begin(), branch_.end());
   base_ = positions_[position].seq;
   open_ = false;
   cut_back(base_, at, positions_[position].cut);

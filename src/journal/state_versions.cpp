@@ -32,6 +32,12 @@ std::size_t rough_cost(const Json& value) {
   }
 }
 
+// A key for whose first version there was no memory has none.
+template <class Versions>
+const Json* newest_of(const Versions& versions) {
+  return versions.empty() ? nullptr : versions.back().value.get();
+}
+
 }  // namespace
 
 State StateVersions::state() const { return at(version_); }
@@ -52,10 +58,15 @@ State StateVersions::at(std::uint32_t version) const {
   return found;
 }
 
+bool StateVersions::contains(std::string_view key) const {
+  const auto found = versions_.find(key);
+  return found != versions_.end() && newest_of(found->second) != nullptr;
+}
+
 void StateVersions::set_key(const std::string& key, std::shared_ptr<const Json> value) {
   auto& versions = versions_[key];
-  const std::size_t before =
-      versions.empty() || !versions.back().value ? 0 : rough_cost(*versions.back().value);
+  const Json* const known = newest_of(versions);
+  const std::size_t before = known == nullptr ? 0 : rough_cost(*known);
   const std::size_t after = value ? rough_cost(*value) : 0;
   state_cost_ = state_cost_ - std::min(state_cost_, before) + after;
   delta_cost_ += after + key.size();
@@ -80,7 +91,7 @@ void StateVersions::erase(const std::string& key) {
   current_.reset();
   delta_cost_ += record_cost;
   const auto found = versions_.find(key);
-  if (found != versions_.end() && found->second.back().value) set_key(key, nullptr);
+  if (found != versions_.end() && newest_of(found->second) != nullptr) set_key(key, nullptr);
 }
 
 void StateVersions::replace(const State::Values& values) {
@@ -88,7 +99,7 @@ void StateVersions::replace(const State::Values& values) {
   ++version_;
   current_.reset();
   for (auto& [key, versions] : versions_) {
-    if (versions.back().value && !values.contains(key)) set_key(key, nullptr);
+    if (newest_of(versions) != nullptr && !values.contains(key)) set_key(key, nullptr);
   }
   for (const auto& [key, value] : values) {
     auto& versions = versions_[key];

@@ -165,7 +165,7 @@ void Run::record_step(int attempt, const Step& step, Step* movable) {
   if (const AgentContract* held_to = contract().get(); held_to != nullptr && judges_steps(*held_to))
       [[unlikely]] {
     broken = judge_unlocked(step, lock);
-    if (is_late(attempt)) return;
+    if (takes_nothing(attempt)) return;
   }
   RunData& b = data();
   if (!b.store) {
@@ -211,7 +211,7 @@ void Run::remove_state(int attempt, std::string_view key) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   RunData& b = data();
-  if (!b.journal.state().contains(key)) return;
+  if (!b.journal.has_key(key)) return;
   make_room();
   Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
   if (!b.store) return;

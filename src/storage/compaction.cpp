@@ -106,13 +106,18 @@ Result<void> compare(const Journal& before, const Journal& after, const std::set
 
 }  // namespace
 
+// There may be as many as the run has records.
+bool in_one_of(std::span<const SequenceRange> ranges, Sequence seq) noexcept {
+  const auto at = std::lower_bound(
+      ranges.begin(), ranges.end(), seq,
+      [](const SequenceRange& range, Sequence wanted) { return range.last < wanted; });
+  return at != ranges.end() && at->first <= seq;
+}
+
 Result<void> check_replacement(std::span<const SequenceRange> ranges,
                                std::span<const Record> instead) {
   for (const Record& record : instead) {
-    const bool inside = std::any_of(ranges.begin(), ranges.end(), [&](const SequenceRange& range) {
-      return range.first <= record.seq() && record.seq() <= range.last;
-    });
-    if (inside) continue;
+    if (in_one_of(ranges, record.seq())) continue;
     return Error{Errc::invalid_argument,
                  "record " + std::to_string(record.seq()) + " takes the place of none"};
   }

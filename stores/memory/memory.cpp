@@ -36,11 +36,16 @@ Error no_such_run(const RunId& run) {
   return {Errc::not_found, "no run \"" + printable(run) + "\" in this memory store"};
 }
 
+// The first record from this sequence on.
+std::deque<Record>::const_iterator find_from(const std::deque<Record>& records, Sequence seq) {
+  return std::lower_bound(
+      records.begin(), records.end(), seq,
+      [](const Record& stored, Sequence wanted) { return stored.seq() < wanted; });
+}
+
 // True if the same record is stored: an append is retried because its reply was lost.
 bool is_stored(const std::deque<Record>& records, const Record& record) {
-  const auto at =
-      std::lower_bound(records.begin(), records.end(), record.seq(),
-                       [](const Record& stored, Sequence wanted) { return stored.seq() < wanted; });
+  const auto at = find_from(records, record.seq());
   if (at == records.end() || at->seq() != record.seq() || at->kind() != record.kind() ||
       at->time() != record.time()) {
     return false;
@@ -193,11 +198,7 @@ Result<void> MemoryStore::replace(const Lease& lease, std::span<const SequenceRa
   auto owned = data_->owned(lease);
   if (!owned) return std::move(owned).error();
   std::deque<Record>& records = owned.value()->records;
-  std::erase_if(records, [&](const Record& record) {
-    return std::any_of(ranges.begin(), ranges.end(), [&](const SequenceRange& range) {
-      return range.first <= record.seq() && record.seq() <= range.last;
-    });
-  });
+  std::erase_if(records, [&](const Record& record) { return in_one_of(ranges, record.seq()); });
   records.insert(records.end(), instead.begin(), instead.end());
   std::sort(records.begin(), records.end(),
             [](const Record& one, const Record& other) { return one.seq() < other.seq(); });
@@ -210,10 +211,11 @@ Result<JournalReading> MemoryStore::read(const RunId& run, SequenceRange range) 
   if (!found) return std::move(found).error();
   const StoredRun& stored = *found.value();
   JournalReading reading{.info = stored.seen()};
-  std::copy_if(stored.records.begin(), stored.records.end(), std::back_inserter(reading.records),
-               [&](const Record& record) {
-                 return record.seq() >= range.first && record.seq() <= range.last;
-               });
+  // Waiting runs are looked at by their newest record alone.
+  for (auto at = find_from(stored.records, range.first);
+       at != stored.records.end() && at->seq() <= range.last; ++at) {
+    reading.records.push_back(*at);
+  }
   return outcome::success(std::move(reading));
 }
 

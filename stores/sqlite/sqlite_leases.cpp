@@ -39,7 +39,7 @@ bool SqliteJournals::owned(const RunRow& row) const {
     case OwnerLife::elsewhere: break;
   }
   // A time far in the future comes from a clock that was set back since; it would never expire.
-  return std::abs(row.unseen_ms) < lease_timeout_.count();
+  return row.unseen_ms < lease_timeout_.count() && row.unseen_ms > -lease_timeout_.count();
 }
 
 Result<Lease> SqliteJournals::start(const RunInfo& run, std::span<const Record> records) {

@@ -261,6 +261,7 @@ void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, Journ
   list.bind(3, to_column(range.last));
   auto record = out.records.begin();
   auto left_out = out.superseded.begin();
+  auto damaged_one = out.damaged.begin();  // All three ascend.
   std::vector<DamagedRecord> unlisted;
   while (list.executeStep()) {
     const auto seq = static_cast<Sequence>(list.getColumn(0).getInt64());
@@ -268,8 +269,8 @@ void SqliteJournals::find_unlisted(const RunRow& row, SequenceRange range, Journ
     if (left_out != out.superseded.end() && left_out->first <= seq) continue;
     while (record != out.records.end() && record->seq() < seq) ++record;
     if (record != out.records.end() && record->seq() == seq) continue;
-    const auto is_it = [&](const DamagedRecord& one) { return one.seq == seq; };
-    if (std::any_of(out.damaged.begin(), out.damaged.end(), is_it)) continue;
+    while (damaged_one != out.damaged.end() && damaged_one->seq < seq) ++damaged_one;
+    if (damaged_one != out.damaged.end() && damaged_one->seq == seq) continue;
     unlisted.push_back(
         {seq, damaged(row.info.id, seq, "is missing from the index of records"), {}});
   }

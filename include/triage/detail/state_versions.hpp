@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -21,6 +22,7 @@ class StateVersions {
  public:
   [[nodiscard]] std::uint32_t newest() const noexcept { return version_; }
   [[nodiscard]] State state() const;  // The newest; kept until the next change.
+  [[nodiscard]] bool contains(std::string_view key) const;  // The newest; O(log keys).
   [[nodiscard]] State at(std::uint32_t version) const;
 
   // Sets the keys of `patch`, an object, whose values are shared.
