@@ -10,7 +10,9 @@ namespace triage::inline v0_1::detail {
 
 Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   const Json& start = journal.start();
-  if (text_field(start, "fingerprint") == core.fingerprint.whole) return outcome::success();
+  const Fingerprint& now = core.fingerprint;
+  const std::string whole = text_field(start, "fingerprint");
+  if (whole == now.whole || whole == now.older_whole) return outcome::success();
   const std::string agent = text_field(start, "agent");
   const std::string version = text_field(start, "version");
   std::string changes;
@@ -22,8 +24,9 @@ Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
   compare(version == core.options.version,
           "the version (\"" + version + "\" then, \"" + core.options.version + "\" now)");
   if (const auto parts = start.find("parts"); parts != start.end()) {
-    compare(text_field(*parts, "policy") == core.fingerprint.policy, "the policy's strategies");
-    compare(text_field(*parts, "contract") == core.fingerprint.contract, "the contract");
+    const std::string contract = text_field(*parts, "contract");
+    compare(text_field(*parts, "policy") == now.policy, "the policy's strategies");
+    compare(contract == now.contract || contract == now.older_contract, "the contract");
     if (changes.empty()) return outcome::success();  // Only numbers of the policy.
   } else if (changes.empty()) {
     changes = "the policy or the contract";

@@ -172,6 +172,17 @@ std::string without_numbers(std::string_view text) {
 
 std::string short_digest(const std::string& text) { return digest(text).substr(0, 16); }
 
+// How many of its names are of which kind: the names alone do not tell a constraint from a subgoal.
+std::string kinds_of(const AgentContract& contract) {
+  if (contract.tools.empty() && contract.constraints.empty() && contract.subgoals.empty())
+    return {};
+  std::string kinds = "kinds";
+  for (const ToolContract& tool : contract.tools) {
+    kinds += '\0' + std::to_string(tool.aliases.size());
+  }
+  return kinds + '\0' + "constraints" + std::to_string(contract.constraints.size()) + '\0';
+}
+
 // The part of a contract that must not change between the processes of a run.
 std::string text_of(const AgentContract& contract) {
   std::string text;
@@ -202,11 +213,14 @@ std::string text_of(const AgentContract& contract) {
 
 Fingerprint fingerprint(const FailurePolicy& policy, const AgentOptions& options) {
   const std::string described = policy.describe();
-  const std::string contract = text_of(options.contract);
-  return {.whole = short_digest(options.name + '\0' + options.version + '\0' + described + '\0' +
-                                contract),
+  const std::string older = text_of(options.contract);
+  const std::string contract = kinds_of(options.contract) + older;
+  const std::string others = options.name + '\0' + options.version + '\0' + described + '\0';
+  return {.whole = short_digest(others + contract),
           .policy = short_digest(without_numbers(described)),
-          .contract = short_digest(contract)};
+          .contract = short_digest(contract),
+          .older_whole = short_digest(others + older),
+          .older_contract = short_digest(older)};
 }
 
 Json identity_of(const AgentCore& core) {

@@ -75,6 +75,9 @@ struct Fingerprint {
   std::string policy{};  // Without its numbers: more attempts or longer waits do not change the
                          // plan.
   std::string contract{};
+  // As older versions computed them: they did not tell a constraint from a subgoal or a tool.
+  std::string older_whole{};
+  std::string older_contract{};
 };
 
 struct AgentCore {

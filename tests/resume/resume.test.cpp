@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Continuing: after a crash, after an end without a result, with an existing id.
+#include "run/agent_core.hpp"
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
@@ -191,6 +192,41 @@ TEST_CASE("another fingerprint is a conflict unless it is accepted", "[resume]")
       may_start ? second.run_or_resume("r", "site", {.accept_changed = true, .revive = true})
                 : second.resume_run("r", {.accept_changed = true});
   CHECK(accepted.value() == "done after 3");
+}
+
+TEST_CASE("a text that becomes a subgoal instead of a constraint changes the fingerprint",
+          "[resume]") {
+  Kit kit;
+  const auto options_with = [&](AgentContract contract) {
+    AgentOptions options = kit.options();
+    options.contract = std::move(contract);
+    return options;
+  };
+  const FailurePolicy policy = answers({RecoveryAction::escalate()});
+  const auto agent_with = [&](AgentContract contract) {
+    return TriageAgent{
+        [](int, Attempt& attempt) -> Result<int> { return attempt.fail({.text = "broken"}); },
+        policy, options_with(std::move(contract))};
+  };
+  const AgentContract constraint{.constraints = {"report"}};
+  CHECK_ERRC(Errc::escalated, agent_with(constraint).run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::conflict, agent_with({.subgoals = {"report"}}).resume_run("r"));
+  CHECK_ERRC(Errc::conflict, agent_with({.tools = {{.name = "report"}}}).resume_run("r"));
+  CHECK_ERRC(Errc::escalated, agent_with(constraint).resume_run("r"));
+
+  // As a version wrote it that did not tell them apart.
+  const detail::Fingerprint print = detail::fingerprint(policy, options_with(constraint));
+  JournalReading reading = kit.store->read("r", {}).value();
+  Json start = reading.records.front().body().value();
+  start["fingerprint"] = print.older_whole;
+  start["parts"]["contract"] = print.older_contract;
+  reading.records.front() = Record(1, RecordKind::run_started, reading.records.front().time(),
+                                   std::make_shared<const Json>(std::move(start)));
+  const auto older = MemoryStore::create();
+  const Lease lease = older->start(reading.info, reading.records).value();
+  REQUIRE_OK(older->append(lease, {}, RunStatus::escalated));
+  REQUIRE_OK(older->release(lease));
+  CHECK_ERRC(Errc::escalated, agent_with(constraint).resume_run("r", {.run = {.store = older}}));
 }
 
 TEST_CASE("other numbers in the policy are no reason to refuse a run, another plan is",
