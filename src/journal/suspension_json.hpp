@@ -7,8 +7,11 @@
 #include "triage/limits.hpp"
 #include "triage/policy.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -43,11 +46,22 @@ struct Ticket {
 [[nodiscard]] std::string text_field(const Json& body, const char* key);
 [[nodiscard]] std::optional<WallTime> time_field(const Json& body, const char* key);
 [[nodiscard]] std::vector<std::string> names_field(const Json& body, const char* key);
+// So does a number that T cannot express.
 template <class T>
 [[nodiscard]] T number_field(const Json& body, const char* key, T otherwise) {
   if (!body.is_object()) return otherwise;
   const auto found = body.find(key);
-  return found != body.end() && found->is_number() ? found->get<T>() : otherwise;
+  if (found == body.end()) return otherwise;
+  if constexpr (std::is_floating_point_v<T>) {
+    return found->is_number() ? found->get<T>() : otherwise;
+  } else if (found->is_number_unsigned()) {
+    const auto number = found->get<std::uint64_t>();
+    return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+  } else if (found->is_number_integer()) {
+    const auto number = found->get<std::int64_t>();
+    return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+  }
+  return otherwise;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -69,12 +69,14 @@ void Run::record_once() {
   if (!std::exchange(s.recorded, true)) record_action(s.action);
 }
 
-void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after) {
+void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after,
+                        const Json* state) {
   RunData& b = *data_;
   const Classification& why = b.context().classification;
   std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
   if (!b.store) {
     b.journal.take_action({why.type, action.kind, why.reason, std::move(who), b.context().refused});
+    if (state != nullptr) b.journal.snapshot_state(*state, true, WallTime());
     return;
   }
   Json fields{{"action", to_string(action.kind)},
@@ -95,7 +97,10 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
       fields["default"] = true;
     }
   }
-  record_fact(RecordKind::action_taken, std::move(fields));
+  const Lock lock(mutex_);
+  add_fact(RecordKind::action_taken, std::move(fields));
+  if (state == nullptr) return;
+  enqueue(b.journal.snapshot_state(*state, true, core_.clock->wall_now()));
 }
 
 void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
@@ -123,11 +128,7 @@ Input Run::start_again(const Situation& s) {
       return refuse_action(std::move(storable).error().detail);
     }
   }
-  record_action(action);
-  if (has_state) {
-    const Lock lock(mutex_);
-    enqueue(data_->journal.snapshot_state(*action.value, true, core_.clock->wall_now()));
-  }
+  record_action(action, std::nullopt, has_state ? action.value.get() : nullptr);
   data_->rolled_back_step.reset();
   const Sequence start = data_->journal.start_sequence();
   set_recovery(action, start == 0 ? std::string() : to_string(CheckpointId{id(), start}));
@@ -199,9 +200,10 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   const Sequence to = target ? b.journal.positions()[*target].seq : 0;
   if (b.store) {
     const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
-    record_fact(RecordKind::rolled_back,
-                Json{{"to", to}, {"steps", steps}, {"default", by_default}});
-    record_state();  // Folding then never crosses the rollback.
+    const Lock lock(mutex_);
+    add_fact(RecordKind::rolled_back, Json{{"to", to}, {"steps", steps}, {"default", by_default}});
+    // Folding then never crosses the rollback.
+    enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
   } else if (target) {
     b.journal.rewind(*target);
     if (by_default) b.journal.mark_used(to);

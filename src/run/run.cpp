@@ -238,16 +238,13 @@ Result<void> Run::start_in_store() {
 void Run::record_fact(RecordKind kind, Json fields, RunStatus status) {
   if (!has_store()) return;
   const Lock lock(mutex_);
+  add_fact(kind, std::move(fields), status);
+}
+
+void Run::add_fact(RecordKind kind, Json fields, RunStatus status) {
   make_room();
   enqueue(data_->journal.add(kind, core_.clock->wall_now(), std::move(fields)));
   data_->writer.status = status;
-}
-
-void Run::record_state() {
-  if (!has_store()) return;
-  const Lock lock(mutex_);
-  Journal& journal = data_->journal;
-  enqueue(journal.snapshot_state(journal.state().json(), false, core_.clock->wall_now()));
 }
 
 void Run::enqueue(Record record) {

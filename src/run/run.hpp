@@ -170,7 +170,8 @@ class Run {
   Result<Record> run_started();
   // Between attempts, and only with a store: records a fact and the resulting status. Locks.
   void record_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
-  void record_state();          // Likewise: the state in which the next attempt begins.
+  // The same for a caller that holds mutex_. Records made under one lock are stored together.
+  void add_fact(RecordKind kind, Json fields, RunStatus status = RunStatus::running);
   void enqueue(Record record);  // The caller holds mutex_.
   void snapshot_if_due();       // Likewise.
   [[nodiscard]] std::size_t newest_step() const {
@@ -352,8 +353,10 @@ class Run {
   [[nodiscard]] bool outlives_process() const noexcept;
   void set_recovery(const RecoveryAction& action, std::string checkpoint);
   void record_once();
+  // state: what the next attempt begins with; null: what the action says.
   void record_action(const RecoveryAction& action,
-                     std::optional<Sequence> compensates_after = std::nullopt);
+                     std::optional<Sequence> compensates_after = std::nullopt,
+                     const Json* state = nullptr);
   // Needed before going back to that position: its state may only be in the store.
   [[nodiscard]] Result<void> learn_state_at(Sequence to);
   void record_rollback(std::optional<std::size_t> target, bool by_default);

@@ -189,8 +189,9 @@ void Run::keep_lease() {
   Lease lease;
   {
     const Lock lock(mutex_);
-    if (!b.renewed) b.renewed = instant;  // Recording before the first wait renewed it.
-    if (instant - *b.renewed < every) return;
+    // Taking it renewed it. What was recorded since may be long ago.
+    const TimePoint before = b.renewed.value_or(b.started_at.value_or(instant - every));
+    if (instant - before < every) return;
     b.renewed = instant;
     lease = b.writer.lease;
   }

@@ -23,6 +23,17 @@ bool is_quarantine(const Record& record) {
   return body && body.value().is_object() && body.value().contains("crashes");
 }
 
+// A century: what a run adds to it does not overflow. Stored numbers and clocks are not trusted.
+constexpr Duration longest_elapsed = std::chrono::hours(24 * 36'500);
+
+// Clocks that were set back do not count.
+Duration passed_between(WallTime from, WallTime until) {
+  const auto passed = milliseconds(
+      saturating_subtract(until.time_since_epoch().count(), from.time_since_epoch().count()));
+  constexpr auto longest = std::chrono::duration_cast<milliseconds>(longest_elapsed);
+  return std::clamp(passed, milliseconds(0), longest);
+}
+
 }  // namespace
 
 void put_terms(const Terms& terms, Json& body) {
@@ -43,16 +54,17 @@ Terms terms_of(const JournalReading& reading) {
     if (!decoded || !decoded.value().is_object()) continue;
     const Json& body = decoded.value();
     if (!body.contains("elapsed_ns")) continue;  // An older record without this field.
-    Terms terms{.deadline = time_field(body, "deadline_ms"),
-                .elapsed = Duration(std::max<Duration::rep>(
-                    0, number_field<Duration::rep>(body, "elapsed_ns", 0)))};
+    Terms terms{
+        .deadline = time_field(body, "deadline_ms"),
+        .elapsed = Duration(std::clamp<Duration::rep>(
+            number_field<Duration::rep>(body, "elapsed_ns", 0), 0, longest_elapsed.count()))};
     if (const auto limits = body.find("limits"); limits != body.end() && limits->is_object()) {
       terms.limits = limits_from(*limits);
     }
     if (record->kind() != RecordKind::suspended && worked_until) {
-      // Clocks that were set back do not count.
-      terms.elapsed += std::max(milliseconds(0), *worked_until - record->time());
+      terms.elapsed += passed_between(record->time(), *worked_until);
     }
+    terms.elapsed = std::min(terms.elapsed, longest_elapsed);
     return terms;
   }
   return {};

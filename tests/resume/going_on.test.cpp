@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a run has when it continues, by any path, and which runs do not continue by themselves.
 #include "resume/durable.hpp"
+#include "run/terms.hpp"
+
+#include <limits>
 
 using namespace triage;
 using namespace triage::test;
@@ -299,4 +302,19 @@ TEST_CASE("what strict idempotency forbids when a sleep is over is escalated", "
   }
   SECTION("with it the attempt waits where it is") { CHECK(make(true).run("x").value() == 1); }
   CHECK(calls == 1);
+}
+
+TEST_CASE("a clock that was ages off, or a number that makes no sense, adds no more than a century",
+          "[resume]") {
+  const auto far = std::numeric_limits<std::int64_t>::max();
+  const auto [elapsed, until] = GENERATE_COPY(
+      table<std::int64_t, std::int64_t>({{far, 1'000}, {0, far}, {far, far}, {-far, -far}}));
+  JournalReading reading{.info = {.id = "r", .last = 2}};
+  reading.records.emplace_back(1, RecordKind::run_started, WallTime(std::chrono::milliseconds(-5)),
+                               std::make_shared<const Json>(Json{{"elapsed_ns", elapsed}}));
+  reading.records.emplace_back(2, RecordKind::usage, WallTime(std::chrono::milliseconds(until)),
+                               std::make_shared<const Json>(Json::object()));
+  const Duration worked = detail::terms_of(reading).elapsed;
+  CHECK(worked >= Duration::zero());
+  CHECK(worked <= std::chrono::hours(24 * 36'500));
 }

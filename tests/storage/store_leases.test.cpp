@@ -68,6 +68,23 @@ TEST_CASE("a wait that is longer than a lease lives keeps it", "[durability]") {
   }
 }
 
+TEST_CASE("a wait after a long silence renews the lease at once", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<ExpiringStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int renewals = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            kit.clock->advance(std::chrono::seconds(25));
+                            kit.clock->on_sleep = [&](TimePoint) { renewals = store->renewals; };
+                            attempt.sleep_until(kit.clock->wall_now() + std::chrono::seconds(1));
+                            return 1;
+                          },
+                          FailurePolicy(), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(renewals == 1);
+}
+
 TEST_CASE("a lease that could not be given back is given back later", "[durability][queue]") {
   struct Holding final : ForwardingStore {
     using ForwardingStore::ForwardingStore;
