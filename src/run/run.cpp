@@ -230,7 +230,7 @@ Result<void> Run::start_in_store() {
   writer.lease = std::move(lease).value();
   writer.pending.erase(writer.pending.begin(), writer.pending.begin() + opening);
   writer.durable = records.back().seq();
-  writer.failure.reset();
+  if (!writer.lost) writer.failure.reset();
   b.started = true;
   return outcome::success();
 }
@@ -251,25 +251,23 @@ void Run::enqueue(Record record) {
   RunData& b = *data_;
   if (!b.store) return;
   RunWriter& writer = b.writer;
-  if (!b.started) {
-    writer.queued = record.seq();
-    writer.pending.push_back(std::move(record));
-    return;
-  }
+  if (!b.started) return writer.keep(std::move(record));
   b.store->queue().enqueue(writer, std::move(record));
 }
 
-// The store was unavailable for too long: drops the queue, except for the start of the run, which
-// every fold needs. A gap record says what was lost, and a snapshot restores the state. If records
-// are just being written to the store, the gap includes them.
+// The store was unavailable for too long, or memory ran out: drops the queue, except for the start
+// of the run, which every fold needs. A gap record says what was lost, and a snapshot restores the
+// state. If records are just being written to the store, the gap includes them.
 void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;
-  if (!b.store || !writer.failure || writer.pending.size() < core_.options.queue_capacity) return;
+  const bool full = writer.failure && writer.pending.size() >= core_.options.queue_capacity;
+  if (!b.store || (!full && !writer.lost)) return;
   const std::size_t kept = b.started || b.fenced ? 0 : b.opening;
   const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;
   writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(kept),
                        writer.pending.end());
+  writer.lost = false;
   b.dropped = b.journal.last();
   const Json gap{{"first", first}, {"last", b.dropped}, {"attempts", attempt_}};
   enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));

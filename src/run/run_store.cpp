@@ -56,6 +56,7 @@ void Run::give_up_refused(Error why) {
   RunData& b = *data_;
   if (b.writer.pending.empty()) return;
   b.writer.pending.clear();
+  b.writer.lost = false;
   const Json gap{
       {"first", b.writer.durable + 1}, {"last", b.journal.last()}, {"attempts", attempt_}};
   enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));

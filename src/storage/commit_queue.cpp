@@ -7,8 +7,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iterator>
-#include <system_error>
+#include <new>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -24,6 +25,9 @@ RunStatus status_after(bool all, RunStatus status) noexcept {
   return all ? status : RunStatus::running;
 }
 
+// Short enough to need no memory itself.
+Error no_memory() noexcept { return {Errc::io, "out of memory"}; }
+
 // No caller waits for a result, so an exception of the user's store is dropped.
 void be_idle(CheckpointStore& store) noexcept {
   try {
@@ -32,6 +36,29 @@ void be_idle(CheckpointStore& store) noexcept {
 }
 
 }  // namespace
+
+void RunWriter::keep(Record record) {
+  const bool follows = record.seq() == queued + 1;
+  queued = record.seq();
+  try {
+    pending.push_back(std::move(record));
+  } catch (...) {
+    lose();
+    throw;
+  }
+  if (!follows) lose();  // The one before was made, but not handed over.
+}
+
+void RunWriter::lose() noexcept {
+  lost = true;
+  fail(no_memory());
+}
+
+// A retry costs as much as there are records, so at least that many new ones must come first.
+void RunWriter::fail(Error why) noexcept {
+  failure = std::move(why);
+  retry_at = queued + pending.size();
+}
 
 CommitQueue::CommitQueue(CheckpointStore& store)
     : store_(store),
@@ -55,31 +82,38 @@ void CommitQueue::stop() noexcept {
   }
 }
 
-void CommitQueue::list(RunWriter& writer) {
-  if (writer.listed || is_foreign()) return;
-  writer.listed = true;
+bool CommitQueue::list(RunWriter& writer) noexcept {
+  if (writer.listed) return true;
+  if (is_foreign()) return false;
   bool notify = false;
   {
     const std::scoped_lock lock(mutex_);
-    listed_.push_back(&writer);
+    try {
+      listed_.push_back(&writer);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    writer.listed = true;
     if (writer.background && takes_background_ && !stopped_) {
       start_thread();
       notify = std::exchange(asleep_, false);
     }
   }
   if (notify) wake_.notify_one();
+  return true;
 }
 
 void CommitQueue::start_thread() {
   if (thread_.joinable()) return;
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { run_thread(stop); });
-  } catch (const std::system_error&) {}  // Drains commit; the next run that is listed tries again.
+  } catch (const std::exception&) {
+    // No thread or no memory: drains commit, and the next run that is listed tries again.
+  }
 }
 
 void CommitQueue::enqueue(RunWriter& writer, Record record) {
-  writer.queued = record.seq();
-  writer.pending.push_back(std::move(record));
+  writer.keep(std::move(record));
   // A run whose store failed is retried only by its own drains.
   if (!writer.failure && takes_background_ && writer.background) list(writer);
 }
@@ -88,6 +122,7 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
   Sequence wanted = 0;
   {
     const std::scoped_lock run(*writer.mutex);
+    if (writer.lost) return *writer.failure;
     wanted = writer.queued;
   }
   if (writer.durable.load(std::memory_order_acquire) >= wanted) return outcome::success();
@@ -113,11 +148,12 @@ Result<void> CommitQueue::drain(RunWriter& writer) {
 
 Result<void> CommitQueue::drain_in_turn(RunWriter& writer, Sequence wanted) {
   while (writer.durable.load(std::memory_order_acquire) < wanted) {
+    bool listed = false;
     if (takes_background_) {
-      {
-        const std::scoped_lock run(*writer.mutex);
-        list(writer);
-      }
+      const std::scoped_lock run(*writer.mutex);
+      listed = list(writer);
+    }
+    if (listed) {
       commit_listed();
     } else {
       RunWriter* own = &writer;
@@ -138,7 +174,7 @@ void CommitQueue::remove(RunWriter& writer) {
   writer.listed = false;
 }
 
-void CommitQueue::commit_listed() {
+void CommitQueue::commit_listed() noexcept {
   std::vector<RunWriter*> writers;
   {
     const std::scoped_lock lock(mutex_);
@@ -147,29 +183,56 @@ void CommitQueue::commit_listed() {
   commit(writers);
 }
 
-void CommitQueue::append(std::span<AppendBatch> batches) {
-  const Result<void> called = run_catching([&]() -> Result<void> {
-    store_.append_group(batches);
-    return outcome::success();
-  });
-  if (called) return;
-  // Batches that were stored nevertheless count as appended when they are offered again.
-  for (AppendBatch& batch : batches) batch.outcome = called.error();
+// Batches that were stored although the call failed count as appended when they are offered again.
+void CommitQueue::append(std::span<AppendBatch> batches) noexcept {
+  try {
+    const Result<void> called = run_catching([&]() -> Result<void> {
+      store_.append_group(batches);
+      return outcome::success();
+    });
+    if (called) return;
+    for (AppendBatch& batch : batches) batch.outcome = called.error();
+  } catch (...) {
+    for (AppendBatch& batch : batches) batch.outcome = no_memory();
+  }
 }
 
-void CommitQueue::commit(std::span<RunWriter*> writers) {
+void CommitQueue::commit(std::span<RunWriter*> writers) noexcept {
   std::vector<Taken> taken;
-  taken.reserve(writers.size());
-  for (RunWriter* writer : writers) {
-    const std::scoped_lock run(*writer->mutex);
-    writer->listed = false;
-    const std::size_t waiting = writer->pending.size();
-    if (waiting == 0) continue;
-    const std::size_t offered = writer->failure ? std::min(waiting, most_in_a_probe) : waiting;
-    taken.push_back(
-        {writer, std::exchange(writer->pending, {}), writer->lease, writer->status, offered});
+  bool works = false;
+  try {
+    taken.reserve(writers.size());
+    for (RunWriter* writer : writers) take(*writer, taken);
+    if (taken.empty()) return;
+    works = commit_taken(taken);
+  } catch (...) {
+    for (Taken& run : taken) settle(run, no_memory());
+    for (RunWriter* writer : writers) {
+      const std::scoped_lock run(*writer->mutex);
+      writer->listed = false;
+      if (!writer->pending.empty() && !writer->failure) writer->fail(no_memory());
+    }
   }
-  if (taken.empty()) return;
+  if (works) retry_releases();
+}
+
+// There is room in `taken`.
+void CommitQueue::take(RunWriter& writer, std::vector<Taken>& taken) noexcept {
+  const std::scoped_lock run(*writer.mutex);
+  writer.listed = false;
+  const std::size_t waiting = writer.pending.size();
+  if (waiting == 0 || writer.lost) return;
+  const std::size_t offered = writer.failure ? std::min(waiting, most_in_a_probe) : waiting;
+  try {
+    Lease lease = writer.lease;
+    taken.push_back(
+        {&writer, std::exchange(writer.pending, {}), std::move(lease), writer.status, offered});
+  } catch (const std::bad_alloc&) {
+    writer.fail(no_memory());
+  }
+}
+
+bool CommitQueue::commit_taken(std::span<Taken> taken) {
   std::vector<AppendBatch> batches;
   batches.reserve(taken.size());
   for (const Taken& run : taken) {
@@ -183,59 +246,67 @@ void CommitQueue::commit(std::span<RunWriter*> writers) {
     works = works || batches[i].outcome.has_value();
     settle(taken[i], std::move(batches[i].outcome));
   }
-  if (works) retry_releases();
+  return works;
 }
 
 // Appends up to the first record that the store refuses, so that it does not block earlier ones.
-std::size_t CommitQueue::append_singly(const Taken& run, Result<void>& stored) {
+std::size_t CommitQueue::append_singly(const Taken& run, Result<void>& stored) noexcept {
   const std::span<const Record> records = std::span(run.records).first(run.offered);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    AppendBatch one{.lease = run.lease,
-                    .records = records.subspan(i, 1),
-                    .status = status_after(i + 1 == run.records.size(), run.status)};
-    append({&one, 1});
-    stored = std::move(one.outcome);
-    if (!stored) return i;
+  std::size_t done = 0;
+  try {
+    for (; done < records.size(); ++done) {
+      AppendBatch one{.lease = run.lease,
+                      .records = records.subspan(done, 1),
+                      .status = status_after(done + 1 == run.records.size(), run.status)};
+      append({&one, 1});
+      stored = std::move(one.outcome);
+      if (!stored) break;
+    }
+  } catch (const std::bad_alloc&) {
+    stored = no_memory();
   }
-  return records.size();
+  return done;
 }
 
-void CommitQueue::settle(Taken& run, Result<void> stored) {
+void CommitQueue::settle(Taken& run, Result<void> stored) noexcept {
   std::vector<Record>& records = run.records;
   std::size_t done = stored ? run.offered : 0;
   if (!stored && stored.error().code == Errc::invalid_argument) done = append_singly(run, stored);
   RunWriter& writer = *run.writer;
   const std::scoped_lock lock(*writer.mutex);
   if (done > 0) writer.durable.store(records[done - 1].seq(), std::memory_order_release);
-  if (stored) {
-    writer.failure.reset();
-  } else {
-    // A retry costs as much as there are records, so at least that many new ones must come first.
-    writer.failure = std::move(stored).error();
-    writer.retry_at = writer.queued + records.size();
+  if (stored && !writer.lost) writer.failure.reset();
+  if (done < records.size()) {
+    records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done));
+    try {
+      records.insert(records.end(), std::make_move_iterator(writer.pending.begin()),
+                     std::make_move_iterator(writer.pending.end()));
+    } catch (const std::bad_alloc&) {
+      writer.lost = true;
+      if (stored) stored = no_memory();
+    }
+    writer.pending = std::move(records);
   }
-  if (done == records.size()) return;
-  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done));
-  records.insert(records.end(), std::make_move_iterator(writer.pending.begin()),
-                 std::make_move_iterator(writer.pending.end()));
-  writer.pending = std::move(records);
+  if (!stored) writer.fail(std::move(stored).error());
 }
 
 // --- Leases that could not be released.
 
-void CommitQueue::release(Lease lease) {
+void CommitQueue::release(Lease lease) noexcept {
   if (is_foreign()) return;
   lease.holder.reset();  // The run is not continued here.
-  if (run_catching([&] { return store_.release(lease); })) return;
-  {
+  try {
+    if (run_catching([&] { return store_.release(lease); })) return;
     const std::scoped_lock lock(mutex_);
     unreleased_.push_back(std::move(lease));
     release_failed_ = true;
+  } catch (const std::bad_alloc&) {
+    return;  // Nobody holds the lease any more, so the store may give it away.
   }
   wake_.notify_one();
 }
 
-void CommitQueue::retry_releases() {
+void CommitQueue::retry_releases() noexcept {
   if (is_foreign()) return;
   std::vector<Lease> leases;
   {
@@ -243,14 +314,19 @@ void CommitQueue::retry_releases() {
     leases.swap(unreleased_);
   }
   // A run that was taken over meanwhile has a new epoch, so it is not affected.
-  const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
-    const Result<void> released = run_catching([&] { return store_.release(lease); });
-    return !released && (released.error().code == Errc::io || released.error().code == Errc::busy);
-  });
-  if (stuck == leases.end()) return;
-  const std::scoped_lock lock(mutex_);
-  unreleased_.insert(unreleased_.end(), std::make_move_iterator(stuck),
-                     std::make_move_iterator(leases.end()));
+  try {
+    const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
+      const Result<void> released = run_catching([&] { return store_.release(lease); });
+      return !released &&
+             (released.error().code == Errc::io || released.error().code == Errc::busy);
+    });
+    if (stuck == leases.end()) return;
+    const std::scoped_lock lock(mutex_);
+    unreleased_.insert(unreleased_.end(), std::make_move_iterator(stuck),
+                       std::make_move_iterator(leases.end()));
+  } catch (const std::bad_alloc&) {
+    // As in release().
+  }
 }
 
 // --- The background thread.

@@ -33,6 +33,15 @@ struct RunWriter {
   std::optional<Error> failure{};    // Why the last commit failed; empty while attached.
   Sequence retry_at = 0;             // After a failure: recording alone retries from here on.
   bool listed = false;               // In the queue's list.
+  bool lost = false;  // Memory ran out for a record: nothing is stored until a gap stands for it.
+
+  // Adds a record. Throws std::bad_alloc if there is no memory; then the record is lost.
+  void keep(Record record);
+  // Why records cannot be stored just now. Needs no memory.
+  void fail(Error why) noexcept;
+
+ private:
+  void lose() noexcept;
 };
 
 // Thread-safety: all members may be called from several threads at once.
@@ -43,7 +52,8 @@ class CommitQueue {
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
-  // Adds a record. The caller holds *writer.mutex. Never blocks on the store.
+  // Adds a record, as RunWriter::keep() does. The caller holds *writer.mutex. Never blocks on the
+  // store.
   void enqueue(RunWriter& writer, Record record);
   // Returns when everything this run has enqueued is durable, or says why it is not; then the
   // records stay pending and the next drain tries again. The caller does not hold *writer.mutex.
@@ -59,9 +69,9 @@ class CommitQueue {
   void remove(RunWriter& writer);
   // Releases a lease. If the store fails, the release is retried by the queue's thread, by the next
   // commit or by retry_releases().
-  void release(Lease lease);
+  void release(Lease lease) noexcept;
   // Retries failed releases; call it before taking a run over.
-  void retry_releases();
+  void retry_releases() noexcept;
   // Joins the background thread. Idempotent.
   void stop() noexcept;
   // True in a child made by fork(), where locks of other threads may be held for ever.
@@ -76,14 +86,19 @@ class CommitQueue {
     std::size_t offered;  // How many of them the store is given.
   };
 
-  void list(RunWriter& writer);
+  // False if it is not listed: there is no memory, or a child made by fork() asks.
+  bool list(RunWriter& writer) noexcept;
   void start_thread();  // The caller holds mutex_.
   [[nodiscard]] Result<void> drain_in_turn(RunWriter& writer, Sequence wanted);
-  void commit(std::span<RunWriter*> writers);  // During this thread's turn.
-  void commit_listed();                        // Likewise.
-  void append(std::span<AppendBatch> batches);
-  [[nodiscard]] std::size_t append_singly(const Taken& run, Result<void>& stored);
-  void settle(Taken& run, Result<void> stored);
+  // The following are called during this thread's turn. Without memory they store nothing, lose
+  // nothing, and the runs' drains fail.
+  void commit(std::span<RunWriter*> writers) noexcept;
+  void commit_listed() noexcept;
+  static void take(RunWriter& writer, std::vector<Taken>& taken) noexcept;
+  [[nodiscard]] bool commit_taken(std::span<Taken> taken);  // True if the store took something.
+  void append(std::span<AppendBatch> batches) noexcept;
+  [[nodiscard]] std::size_t append_singly(const Taken& run, Result<void>& stored) noexcept;
+  void settle(Taken& run, Result<void> stored) noexcept;
   void run_thread(const std::stop_token& stop);
 
   CheckpointStore& store_;

@@ -184,7 +184,14 @@ Result<void> MemoryStore::append(const Lease& lease, std::span<const Record> rec
                                        lease.run + "\" is stored already, with other content"};
     }
   }
-  for (const Record* record : fresh) stored.records.push_back(*record);
+  const std::size_t before = stored.records.size();
+  try {
+    for (const Record* record : fresh) stored.records.push_back(*record);
+  } catch (...) {  // All or none.
+    stored.records.erase(stored.records.begin() + static_cast<std::ptrdiff_t>(before),
+                         stored.records.end());
+    throw;
+  }
   stored.info.last = last;
   stored.info.status = status;
   if (!records.empty()) stored.info.updated = records.back().time();
