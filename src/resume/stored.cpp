@@ -112,6 +112,15 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
   return outcome::success(std::move(run));
 }
 
+// 0: none can be read. An operator may have recorded something behind it; and the fold may not have
+// reached it, because of damage before it.
+static Sequence newest_suspended(const JournalReading& reading) {
+  const auto newest = std::find_if(
+      reading.records.rbegin(), reading.records.rend(),
+      [](const Record& record) { return record.kind() == RecordKind::suspended; });
+  return newest == reading.records.rend() ? 0 : newest->seq();
+}
+
 Result<ContinuationPtr> take_suspended(const AgentCore& core,
                                        std::shared_ptr<CheckpointStore> store, const RunId& id,
                                        Sequence suspended_at, const DueOptions& options,
@@ -128,7 +137,9 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
   }
   const RunInfo& info = taken.value()->reading.info;
   const Journal& journal = taken.value()->journal();
-  if (journal.suspended_at() != suspended_at || info.status != RunStatus::suspended) {
+  const bool stays = journal.last() == suspended_at ||
+                     newest_suspended(taken.value()->reading) == suspended_at;
+  if (!stays || info.status != RunStatus::suspended) {
     if (gone != nullptr) *gone = true;
     return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
                                      std::string(to_string(info.status))};
