@@ -146,8 +146,6 @@ class Journal {
   [[nodiscard]] const Json& stopped() const noexcept { return facts_.stopped; }
   // Body of the newest `suspended` until the run continues; else null.
   [[nodiscard]] const Json& suspended() const noexcept { return facts_.suspended; }
-  // Its sequence; else 0. What an operator recorded since may follow it.
-  [[nodiscard]] Sequence suspended_at() const noexcept { return facts_.suspended_at; }
   // Body of the `resumed` whose decision has not been carried out yet; else null.
   [[nodiscard]] const Json& decision() const noexcept { return facts_.decision; }
   // An abort was decided but, according to the records, the run has not ended yet.

@@ -153,9 +153,6 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       touch(time);
       break;  // A snapshot with the lost changes follows.
     case RecordKind::suspended:
-      facts_.suspended_at = last_;
-      crashes_.note_resumed(false);
-      break;
     case RecordKind::stopped: crashes_.note_resumed(false); break;
     default: break;
   }

@@ -115,7 +115,6 @@ void RunFacts::go_on(const Json& body, WallTime time) {
   finished = nullptr;
   stopped = nullptr;
   suspended = nullptr;
-  suspended_at = 0;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -37,7 +37,6 @@ struct RunFacts {
   Json finished{};
   Json stopped{};
   Json suspended{};
-  Sequence suspended_at = 0;
   Json decision{};
   Json forked{};
   int attempts = 0;
