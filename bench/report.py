@@ -81,7 +81,7 @@ ROWS = [
     at_most("`effect` with a recorded result, memory store", "≤ 1 µs", "effect_reused/0", "each_us", 1, "µs"),
     at_most("… that has arguments", "≤ 1 µs", "effect_reused/1", "each_us", 1, "µs"),
     *[at_most(f"10,000 steps on SQLite, `process`, `background`, {shape}: the caller", "≤ 1 µs a step",
-              f"background/{i}", "caller_us", 1, "µs") for i, shape in enumerate(SHAPES)],
+              f"background/{i}", "caller_us", 1, "µs") for i, shape in enumerate((*SHAPES, "structured as JSON text"))],
     *[at_most(f"… in all, {shape}, log checkpointed", "≤ 10 µs a step", f"background/{i}", "all_us", 10, "µs")
       for i, shape in enumerate(SHAPES)],
     at_most("10,000 steps on SQLite, `process`, `immediate`", "≤ 40 µs a step", "immediate", "all_us", 40,

@@ -21,6 +21,24 @@ namespace {
 constexpr std::size_t count = 10'000;
 constexpr int rounds = 3;
 
+// Structured steps as a program has them that needs no trees: their JSON values as text.
+struct WrittenStep {
+  Step step{};
+  std::string input{};
+  std::string output{};
+};
+std::vector<WrittenStep> written_steps() {
+  std::vector<WrittenStep> all;
+  all.reserve(count);
+  for (Step& step : make_steps(Shape::structured, count)) {
+    WrittenStep& written = all.emplace_back();
+    written.input = std::exchange(step.tool_input, nullptr).dump();
+    written.output = std::exchange(step.tool_output, nullptr).dump();
+    written.step = std::move(step);
+  }
+  return all;
+}
+
 Shape shape_of(std::int64_t argument) { return argument == 0 ? Shape::flat : Shape::structured; }
 
 std::vector<std::string> encoded(Shape shape) {
@@ -35,14 +53,14 @@ struct Recorded {
 };
 
 // Steps are created beforehand; a labelled checkpoint waits until all of them are stored.
-Recorded record(const std::string& path, Shape shape, AgentOptions options) {
+template <class Steps, class Put>
+Recorded record_each(const std::string& path, Steps steps, Put put, AgentOptions options) {
   auto store = SqliteStore::open(path).value();
   options.store = store;
-  std::vector<Step> steps = make_steps(shape, count);
   Recorded measured;
   const TriageAgent agent{[&](int, Attempt& attempt) {
                             const auto begin = Clock::now();
-                            for (Step& step : steps) attempt.record_step(std::move(step));
+                            for (auto& step : steps) put(attempt, step);
                             measured.caller = seconds_since(begin);
                             attempt.checkpoint("all").value();
                             store->idle();
@@ -53,14 +71,28 @@ Recorded record(const std::string& path, Shape shape, AgentOptions options) {
   return measured;
 }
 
+Recorded record(const std::string& path, Shape shape, AgentOptions options) {
+  const auto put = [](Attempt& attempt, Step& step) { attempt.record_step(std::move(step)); };
+  return record_each(path, make_steps(shape, count), put, std::move(options));
+}
+
+Recorded record_written(const std::string& path) {
+  const auto put = [](Attempt& attempt, const WrittenStep& step) {
+    attempt.record_step(step.step, {.tool_input = step.input, .tool_output = step.output});
+  };
+  return record_each(path, written_steps(), put, {});
+}
+
 void background(benchmark::State& state) {
   const Scratch scratch;
+  const bool as_text = state.range(0) == 2;
   for (auto _ : state) {
     std::vector<double> caller;
     std::vector<double> all;
     for (int round = 0; round < rounds; ++round) {
+      const std::string path = scratch.fresh("background.db");
       const Recorded measured =
-          record(scratch.fresh("background.db"), shape_of(state.range(0)), {});
+          as_text ? record_written(path) : record(path, shape_of(state.range(0)), {});
       caller.push_back(measured.caller * 1e6 / count);
       all.push_back(measured.all * 1e6 / count);
     }
@@ -68,7 +100,7 @@ void background(benchmark::State& state) {
     state.counters["all_us"] = median(std::move(all));
   }
 }
-BENCHMARK(background)->Arg(0)->Arg(1)->Iterations(1);
+BENCHMARK(background)->Arg(0)->Arg(1)->Arg(2)->Iterations(1);
 
 // Baseline: the same steps as raw INSERTs, each in a transaction of its own.
 void immediate(benchmark::State& state) {

@@ -108,6 +108,9 @@ class Attempt {
   // of judge_step. Errors are sticky: see error().
   void record_step(Step&& step);
   void record_step(const Step& step);
+  // The same with JSON values as bytes, in place of those that `step` leaves null. Malformed bytes
+  // and values nested deeper than max_json_depth are sticky errors.
+  void record_step(const Step& step, const StepValues& values);
   // Merges the top-level keys of a JSON object into the state. O(changed). The change belongs to
   // the checkpoint of the preceding step. Anything but an object is a sticky error.
   void update_state(Json patch);

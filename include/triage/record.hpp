@@ -116,6 +116,8 @@ void encode_cbor(const Json& value, std::string& out);
 void encode_step(const Step& step, std::string& out);
 // The encoded step; null if it holds what check_json() refuses, except for NaN and infinities.
 [[nodiscard]] Record::Bytes encode_if_storable(const Step& step);
+// The same bytes as for a step that holds the values as trees. Errors: Errc::invalid_argument.
+[[nodiscard]] Result<Record::Bytes> encode_step(const Step& step, const StepValues& values);
 [[nodiscard]] Result<Json> decode_cbor(std::string_view bytes);
 [[nodiscard]] Result<Step> decode_step(std::string_view bytes);
 // Whether the encoded step has an `error`; false for bytes that are no step. Builds nothing.

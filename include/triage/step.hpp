@@ -4,8 +4,10 @@
 
 #include "triage/json.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace triage::inline v0_1 {
 
@@ -26,6 +28,19 @@ struct Step {
   Json metadata{};                        // An object, or null.
 
   friend bool operator==(const Step&, const Step&) = default;
+};
+
+// JSON values of a step as bytes, for programs that have them as text or encode their own types: no
+// tree is built, and what is read back is the same. Empty: none. The views must live for the call.
+struct StepValues {
+  enum class Format : std::uint8_t {
+    json,  // JSON text (RFC 8259). Of several members with one name the last one counts.
+    cbor,  // CBOR (RFC 8949): definite lengths, text keys; no byte strings, tags or undefined.
+  };
+  std::string_view tool_input{};
+  std::string_view tool_output{};
+  std::string_view metadata{};  // An object, or null.
+  Format format = Format::json;
 };
 
 }  // namespace triage::inline v0_1

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/json.hpp"
 
+#include "base/utf8.hpp"
+
 #include <cmath>
 #include <cstdio>
 #include <tuple>
@@ -31,33 +33,16 @@ const char* problem_of(const Json& leaf, NonFinite non_finite) {
   }
 }
 
-// Length of the valid UTF-8 sequence at the front of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto tail = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80U) return 1;
-  if (lead >= 0xC2U && lead <= 0xDFU) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0U && lead <= 0xEFU) {
-    if (!tail(1) || !tail(2)) return 0;
-    if (lead == 0xE0U && byte(1) < 0xA0U) return 0;  // Overlong.
-    if (lead == 0xEDU && byte(1) > 0x9FU) return 0;  // Surrogate.
-    return 3;
-  }
-  if (lead >= 0xF0U && lead <= 0xF4U) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if (lead == 0xF0U && byte(1) < 0x90U) return 0;
-    if (lead == 0xF4U && byte(1) > 0x8FU) return 0;
-    return 4;
-  }
-  return 0;
-}
-
 std::string with_bad_bytes_escaped(std::string_view text, bool escape_controls) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    std::size_t plain = 0;
+    while (plain < text.size() && text[plain] >= 0x20 && text[plain] < 0x7F) ++plain;
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const std::size_t length = detail::utf8_length(text);
     const auto lead = static_cast<unsigned char>(text.front());
     // U+0080 to U+009F, which begin with 0xC2, steer terminals too.
     const bool high_control =

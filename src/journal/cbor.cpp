@@ -2,10 +2,11 @@
 // The CBOR subset that record bodies use (RFC 8949): definite lengths, text keys, 64-bit floats.
 // Own code because the general-purpose decoder recurses without a limit and builds a tree first.
 #include "journal/cbor_reader.hpp"
+#include "journal/cbor_writer.hpp"
+#include "journal/value_bytes.hpp"
+#include "triage/detail/try.hpp"
 #include "triage/record.hpp"
 
-#include <array>
-#include <bit>
 #include <limits>
 #include <optional>
 
@@ -15,34 +16,14 @@ namespace {
 using cbor::array;
 using cbor::map;
 
-class Writer {
+class Writer : public CborWriter {
  public:
   explicit Writer(std::string& out, int deepest = std::numeric_limits<int>::max())
-      : out_(out), deepest_(deepest) {}
+      : CborWriter(out), deepest_(deepest) {}
 
   // False once it was given what cannot be stored: binary or discarded values, or too deep ones.
   [[nodiscard]] bool storable() const noexcept { return storable_; }
 
-  void head(cbor::Major major, std::uint64_t value) { cbor::put_head(out_, major, value); }
-  void text(std::string_view value) {
-    head(cbor::text_string, value.size());
-    out_.append(value);
-  }
-  void boolean(bool value) { out_.push_back(value ? cbor::true_byte : cbor::false_byte); }
-  void integer(std::int64_t value) {
-    if (value >= 0) {
-      head(cbor::unsigned_integer, static_cast<std::uint64_t>(value));
-    } else {
-      head(cbor::negative_integer, static_cast<std::uint64_t>(-1 - value));
-    }
-  }
-  void real(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    std::array<char, 9> bytes{};
-    bytes[0] = cbor::double_byte;
-    for (std::size_t i = 0; i < 8; ++i) bytes[1 + i] = static_cast<char>(bits >> (8 * (7 - i)));
-    out_.append(bytes.data(), bytes.size());
-  }
   // Recursion is bounded: by `deepest`, or values were checked against max_json_depth when they
   // were recorded, and the library's own wrappers add at most max_wrapper_depth levels.
   void json(const Json& value, int depth = 1) {
@@ -67,7 +48,7 @@ class Writer {
           json(element, depth + 1);
         }
         break;
-      case Json::value_t::null: out_.push_back(cbor::null_byte); break;
+      case Json::value_t::null: null(); break;
       default: refuse(); break;
     }
   }
@@ -75,10 +56,9 @@ class Writer {
  private:
   void refuse() {
     storable_ = false;
-    out_.push_back(cbor::null_byte);
+    null();
   }
 
-  std::string& out_;
   int deepest_;
   bool storable_ = true;
 };
@@ -155,34 +135,45 @@ bool fits_in_memory(std::string_view body) {
 
 namespace {
 
-void write_step(const Step& step, Writer& writer) {
-  const auto present = [](const auto& field) -> std::uint64_t { return field ? 1 : 0; };
-  const auto not_null = [](const Json& field) -> std::uint64_t { return field.is_null() ? 0 : 1; };
-  writer.head(
-      map, 1 + present(step.tool_called) + not_null(step.tool_input) + not_null(step.tool_output) +
-               present(step.llm_output) + present(step.error) + present(step.exception_type) +
-               present(step.http_status) + present(step.json_rpc_code) + present(step.grpc_status) +
-               present(step.agent_id) + (step.idempotent ? 1U : 0U) + not_null(step.metadata));
+// One of a step's JSON values: as a tree, or as bytes.
+struct ValueField {
+  std::string_view key;
+  Json Step::*tree;
+  std::string_view StepValues::*bytes;
+  std::string_view name;
+};
+constexpr ValueField input_field{input_key, &Step::tool_input, &StepValues::tool_input,
+                                 "a step's tool_input"};
+constexpr ValueField output_field{output_key, &Step::tool_output, &StepValues::tool_output,
+                                  "a step's tool_output"};
+constexpr ValueField metadata_field{metadata_key, &Step::metadata, &StepValues::metadata,
+                                    "a step's metadata"};
+
+// `value(field)` writes a JSON value under its key and returns true, or nothing if it is null.
+template <class Value>
+void write_step(const Step& step, std::string& out, Writer& writer, Value value) {
+  constexpr std::uint8_t most_fields = 13;
+  static_assert(most_fields < 24);  // The head of a small map is one byte.
+  const std::size_t head = out.size();
+  std::uint8_t fields = 1;
   const auto text = [&](std::string_view key, const std::optional<std::string>& field) {
     if (!field) return;
     writer.text(key);
     writer.text(*field);
+    ++fields;
   };
   const auto code = [&](std::string_view key, const std::optional<int>& field) {
     if (!field) return;
     writer.text(key);
     writer.integer(*field);
+    ++fields;
   };
-  const auto json = [&](std::string_view key, const Json& field) {
-    if (field.is_null()) return;
-    writer.text(key);
-    writer.json(field);
-  };
+  out.push_back('\0');
   writer.text(action_key);
   writer.text(step.action);
   text(tool_key, step.tool_called);
-  json(input_key, step.tool_input);
-  json(output_key, step.tool_output);
+  if (value(input_field)) ++fields;
+  if (value(output_field)) ++fields;
   text(llm_key, step.llm_output);
   text(error_key, step.error);
   text(exception_key, step.exception_type);
@@ -193,23 +184,82 @@ void write_step(const Step& step, Writer& writer) {
   if (step.idempotent) {
     writer.text(idempotent_key);
     writer.boolean(true);
+    ++fields;
   }
-  json(metadata_key, step.metadata);
+  if (value(metadata_field)) ++fields;
+  out[head] = static_cast<char>(map | fields);
 }
+
+bool write_tree(const Json& tree, std::string_view key, Writer& writer) {
+  if (tree.is_null()) return false;
+  writer.text(key);
+  writer.json(tree);
+  return true;
+}
+
+void write_step(const Step& step, std::string& out, Writer& writer) {
+  write_step(step, out, writer, [&](const ValueField& field) {
+    return write_tree(step.*field.tree, field.key, writer);
+  });
+}
+
+// The value that `bytes` hold, under its key; nothing for null, as for a tree.
+Result<bool> write_bytes(const ValueField& field, std::string_view bytes, StepValues::Format format,
+                         Writer& writer, std::string& out) {
+  const std::size_t begin = out.size();
+  writer.text(field.key);
+  const std::size_t value = out.size();
+  TRIAGE_TRYV(format == StepValues::Format::json ? append_json_text(bytes, field.name, out)
+                                                 : append_cbor(bytes, field.name, out));
+  const bool null = out.size() == value + 1 && out.back() == cbor::null_byte;
+  if (null) out.resize(begin);
+  return outcome::success(!null);
+}
+
+constexpr std::size_t usual_step_bytes = 1'024;  // The result has exactly its size.
 
 }  // namespace
 
 void encode_step(const Step& step, std::string& out) {
   Writer writer(out);
-  write_step(step, writer);
+  write_step(step, out, writer);
 }
 
 Record::Bytes encode_if_storable(const Step& step) {
   std::string buffer;
-  buffer.reserve(1'024);  // Enough for most; the result has exactly its size.
+  buffer.reserve(usual_step_bytes);
   Writer writer(buffer, max_json_depth);
-  write_step(step, writer);
+  write_step(step, buffer, writer);
   return writer.storable() ? std::make_shared<const std::string>(buffer) : nullptr;
+}
+
+Result<Record::Bytes> encode_step(const Step& step, const StepValues& values) {
+  std::string buffer;
+  buffer.reserve(usual_step_bytes);
+  Writer writer(buffer, max_json_depth);
+  std::optional<Error> problem;
+  write_step(step, buffer, writer, [&](const ValueField& field) {
+    const std::string_view bytes = values.*field.bytes;
+    const Json& tree = step.*field.tree;
+    if (bytes.empty()) return write_tree(tree, field.key, writer);
+    if (!tree.is_null()) {
+      problem = Error{Errc::invalid_argument, std::string(field.name) + " is given twice"};
+      return false;
+    }
+    Result<bool> written = write_bytes(field, bytes, values.format, writer, buffer);
+    if (!written) problem = std::move(written).error();
+    return written && written.value();
+  });
+  if (problem) return *std::move(problem);
+  if (!writer.storable()) {
+    for (const ValueField& field : {input_field, output_field, metadata_field}) {
+      TRIAGE_TRYV(check_json(step.*field.tree, field.name, NonFinite::allowed));
+    }
+  }
+  if (!fits_in_memory(buffer)) {
+    return Error{Errc::invalid_argument, "a step is too large to be read back"};
+  }
+  return outcome::success(std::make_shared<const std::string>(buffer));
 }
 
 bool has_error(std::string_view step) noexcept {

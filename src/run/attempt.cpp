@@ -48,6 +48,9 @@ void Attempt::record_step(Step&& step) {
 void Attempt::record_step(const Step& step) {
   if (const AttemptUse use(*this); use) use.run().record_step(number(), step, nullptr);
 }
+void Attempt::record_step(const Step& step, const StepValues& values) {
+  if (const AttemptUse use(*this); use) use.run().record_step(number(), step, values);
+}
 void Attempt::update_state(Json patch) {
   if (const AttemptUse use(*this); use) use.run().update_state(number(), std::move(patch));
 }

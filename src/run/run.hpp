@@ -89,6 +89,7 @@ class Run {
   // --- Recording, for Attempt (run_recording.cpp). All of these lock.
   // `movable`: the same step, if it may be moved from.
   void record_step(int attempt, const Step& step, Step* movable);
+  void record_step(int attempt, const Step& step, const StepValues& values);
   void update_state(int attempt, Json patch);
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);

@@ -192,6 +192,32 @@ void Run::record_step(int attempt, const Step& step, Step* movable) {
   write_through(attempt, std::move(lock));
 }
 
+void Run::record_step(int attempt, const Step& step, const StepValues& values) {
+  Result<Record::Bytes> encoded = encode_step(step, values);
+  Lock lock(mutex_);
+  if (takes_nothing(attempt)) return;
+  if (!encoded) {
+    Result<void> checked = std::move(encoded).error();
+    refused(checked);
+    return;
+  }
+  const AgentContract* const held_to = contract().get();
+  if (observer() != nullptr || (held_to != nullptr && judges_steps(*held_to))) {
+    lock.unlock();
+    Step whole = decode_step(*encoded.value()).value();
+    record_step(attempt, whole, &whole);
+    return;
+  }
+  RunData& b = data();
+  if (!b.store) {
+    b.journal.add_step(std::move(encoded).value(), WallTime());
+    return;
+  }
+  make_room();
+  enqueue(b.journal.add_step(std::move(encoded).value(), core_.clock->wall_now()));
+  write_through(attempt, std::move(lock));
+}
+
 void Run::update_state(int attempt, Json patch) {
   Result<void> checked = check_state(patch, "a state patch", ", such as {{\"page\", 1}}");
   Lock lock(mutex_);

@@ -20,6 +20,8 @@ bool names_status(std::string_view before) {
   constexpr std::array<std::string_view, 8> names{"http",        "status",       "status code",
                                                   "status_code", "status-code",  "statuscode",
                                                   "error code",  "response code"};
+  const char last = before.empty() ? '\0' : before.back();
+  if (last != 'p' && last != 's' && last != 'e') return false;  // Each ends in one of these.
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     if (!before.ends_with(name)) return false;
     const std::string_view rest = before.substr(0, before.size() - name.size());
@@ -55,10 +57,17 @@ std::optional<int> stated_http_status(std::string_view text) noexcept {
   const bool is_long = text.size() > 2 * text_window_bytes;
   const std::string_view tail = is_long ? text.substr(text.size() - text_window_bytes) : "";
   for (const std::string_view window : {is_long ? text.substr(0, text_window_bytes) : text, tail}) {
-    for (std::size_t at = 1; at + 3 <= window.size(); ++at) {
+    std::size_t next = 1;
+    while (next + 3 <= window.size()) {
+      const std::size_t at = next;
+      if (!is_digit(
+              window[at + 2])) {  // No number of three digits begins here or before that byte.
+        next += 3;
+        continue;
+      }
+      ++next;
       if (window[at] != '4' && window[at] != '5') continue;
-      if (!is_digit(window[at + 1]) || !is_digit(window[at + 2])) continue;
-      if (is_word_byte(window[at - 1])) continue;
+      if (!is_digit(window[at + 1]) || is_word_byte(window[at - 1])) continue;
       if (at + 3 < window.size() && is_word_byte(window[at + 3])) continue;
       if (!is_status_at(window, at)) continue;
       const int status =

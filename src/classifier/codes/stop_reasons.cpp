@@ -15,6 +15,7 @@ using enum FailureType;
 
 constexpr std::size_t most_reasons = 16;
 constexpr std::size_t longest_reason = 48;
+constexpr std::size_t least_key_bytes = 7;
 constexpr std::size_t most_marks = 24;  // Between the name and the reason: `": {"reason": "`.
 
 constexpr CodeMeaning cut_off{plan_incomplete, "output_cut_off", 0.9};
@@ -109,6 +110,19 @@ bool is_key(std::string_view word) {
   return std::find(keys.begin(), keys.end(), Folded(word).view()) != keys.end();
 }
 
+// Most words end in another letter. Separators may follow the last one.
+constexpr std::array<bool, 256> key_ends = [] {
+  std::array<bool, 256> ends{};
+  for (std::size_t c = 0; c < ends.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    ends[c] = !is_letter(byte) || std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+      return key.back() == lower(byte);
+    });
+  }
+  return ends;
+}();
+bool may_end_key(char last) { return key_ends[static_cast<unsigned char>(last)]; }
+
 std::string_view take_word(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && is_reason_byte(text[end])) ++end;
@@ -127,15 +141,23 @@ class Search {
   Search(std::string_view text, std::vector<TextCode>& codes) : text_(text), codes_(codes) {}
 
   void run() {
-    for (std::size_t at = 0; at < text_.size() && codes_.size() < most_reasons;) {
-      if (!is_reason_byte(text_[at])) {
-        ++at;
+    const std::string_view text = text_;  // A local: the compiler need not reload it.
+    std::size_t begin = 0;
+    while (begin + least_key_bytes <= text.size()) {
+      // Most words are too short, which shows soonest from behind.
+      std::size_t last = begin + least_key_bytes;
+      while (last > begin && is_reason_byte(text[last - 1])) --last;
+      if (last > begin) {
+        begin = last;
         continue;
       }
-      const std::string_view word = take_word(text_, at);
-      at += word.size();
-      if (word.size() >= 8 && is_key(word)) look_behind_key(at);
-      if (word == "subtype") look_behind_key(at);  // Of an agent's result.
+      const std::string_view word = take_word(text, begin);
+      begin += word.size();
+      if (codes_.size() >= most_reasons) return;
+      if (word.size() > least_key_bytes && may_end_key(word.back()) && is_key(word)) {
+        look_behind_key(begin);
+      }
+      if (word == "subtype") look_behind_key(begin);  // Of an agent's result.
     }
   }
 

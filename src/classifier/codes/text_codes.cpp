@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <iterator>
 
 namespace triage::inline v0_1::detail {
@@ -113,21 +114,23 @@ constexpr NamedCode sqlstates[] = {
     {"58", {external_fault, "server_error", 0.6}},
 };
 
-// A table: every byte of every text is looked at.
-constexpr std::array<bool, 256> name_bytes = [] {
-  std::array<bool, 256> bytes{};
+// What a byte is in a name; 0 if it ends one. A table: every byte of every text is looked at.
+constexpr std::uint8_t plain_in_name = 1;
+constexpr std::uint8_t underscore_in_name = 2;
+constexpr std::array<std::uint8_t, 256> name_bytes = [] {
+  std::array<std::uint8_t, 256> bytes{};
   for (std::size_t c = 0; c < bytes.size(); ++c) {
-    bytes[c] =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (is_alnum(static_cast<char>(c))) bytes[c] = plain_in_name;
   }
+  bytes['_'] = underscore_in_name;
   return bytes;
 }();
-bool is_name_byte(char c) { return name_bytes[static_cast<unsigned char>(c)]; }
+std::uint8_t in_name(char c) { return name_bytes[static_cast<unsigned char>(c)]; }
 bool is_state_byte(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 std::string_view take_name(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && is_name_byte(text[end])) ++end;
+  while (end < text.size() && in_name(text[end]) != 0) ++end;
   return text.substr(at, end - at);
 }
 
@@ -136,24 +139,30 @@ class Scan {
   Scan(std::string_view text, std::vector<TextCode>& codes) : text_(text), codes_(codes) {}
 
   void run() {
-    for (std::size_t at = 0; at < text_.size() && codes_.size() < most_codes;) {
-      if (!is_name_byte(text_[at])) {
+    const std::string_view text = text_;  // A local: the compiler need not reload it.
+    std::size_t at = 0;
+    while (at < text.size()) {
+      if (in_name(text[at]) == 0) {
         ++at;
         continue;
       }
-      const std::string_view name = take_name(text_, at);
-      look_at(name, at);
-      at += name.size();
+      const std::size_t begin = at;
+      unsigned seen = 0;
+      for (unsigned kind = 0; at < text.size() && (kind = in_name(text[at])) != 0; ++at) {
+        seen |= kind;
+      }
+      const std::size_t size = at - begin;
+      if (size < 4 || size > longest_name) continue;
+      if (codes_.size() >= most_codes) return;
+      look_at(text.substr(begin, size), begin, (seen & underscore_in_name) != 0);
     }
   }
 
  private:
-  void look_at(std::string_view name, std::size_t at) {
-    if (name.size() < 4 || name.size() > longest_name) return;
-    const bool upper = name[1] >= 'A' && name[1] <= 'Z';
+  void look_at(std::string_view name, std::size_t at, bool has_underscore) {
     if (name == "SQLSTATE") {
       sqlstate(at + name.size());
-    } else if (upper || name.find('_') != std::string_view::npos) {
+    } else if (has_underscore || is_upper(name[1])) {
       if (const auto meaning = named_code_meaning(name)) add("name", name, *meaning);
     } else if (name == "exit" || name == "exited" || name == "Exit" || name == "exitcode" ||
                name == "status") {

@@ -4,8 +4,9 @@
 #include <re2/filtered_re2.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -105,24 +106,63 @@ std::optional<PhraseWords> words_needed(re2::FilteredRE2& phrase) {
 
 void PhraseFilter::add(PhraseWords phrase) { added_.push_back(std::move(phrase)); }
 
+namespace {
+
+// Numbers different words in the order in which they come.
+class WordNumbers {
+ public:
+  explicit WordNumbers(std::size_t most) : slots_(std::bit_ceil(2 * most + 1), none) {
+    words_.reserve(most);
+  }
+
+  std::size_t number_of(std::string&& word) {
+    std::size_t slot = hash(word) & (slots_.size() - 1);
+    while (slots_[slot] != none && words_[slots_[slot]] != word) {
+      slot = (slot + 1) & (slots_.size() - 1);
+    }
+    if (slots_[slot] == none) {
+      slots_[slot] = static_cast<std::uint32_t>(words_.size());
+      words_.push_back(std::move(word));
+    }
+    return slots_[slot];
+  }
+  std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  static constexpr auto none = static_cast<std::uint32_t>(-1);
+
+  // Of both ends, since finish() is a part of every process's first classification.
+  static std::size_t hash(std::string_view word) noexcept {
+    std::uint64_t first = word.size();
+    std::uint64_t last = 0;
+    std::memcpy(&last, word.data() + word.size() - std::min(word.size(), sizeof last),
+                std::min(word.size(), sizeof last));
+    std::memcpy(&first, word.data(), std::min(word.size(), sizeof first - 1));
+    return static_cast<std::size_t>((first ^ std::rotl(last, 23)) * 0x9E3779B97F4A7C15U >> 32U);
+  }
+
+  std::vector<std::string> words_{};
+  std::vector<std::uint32_t> slots_;
+};
+
+}  // namespace
+
 bool PhraseFilter::finish() {
   std::size_t all = 0;
   for (const PhraseWords& phrase : added_) all += phrase.words.size();
-  std::unordered_map<std::string_view, std::size_t> numbers;
-  numbers.reserve(all);
+  WordNumbers numbers(all);
   std::vector<std::pair<std::size_t, Use>> uses;  // With the word's number.
   uses.reserve(all);
   wanted_.assign(added_.size(), 0);
   for (std::size_t phrase = 0; phrase < added_.size(); ++phrase) {
-    for (const PhraseWords::Word& word : added_[phrase].words) {
-      const std::size_t number = numbers.try_emplace(word.text, numbers.size()).first->second;
-      uses.emplace_back(number, Use{static_cast<std::uint8_t>(phrase), word.clauses});
+    for (PhraseWords::Word& word : added_[phrase].words) {
       wanted_[phrase] |= word.clauses;
+      uses.emplace_back(numbers.number_of(std::move(word.text)),
+                        Use{static_cast<std::uint8_t>(phrase), word.clauses});
     }
   }
-  if (numbers.size() > WordIndex::most_words) return false;
-  std::vector<std::string> words(numbers.size());
-  for (const auto& [word, number] : numbers) words[number] = word;
+  std::vector<std::string> words = numbers.take();
+  if (words.size() > WordIndex::most_words) return false;
   added_.clear();
 
   first_use_.assign(words.size() + 1, 0);

@@ -4,9 +4,11 @@
 
 #include "classifier/phrases/word_index.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,8 +52,15 @@ class PhraseFilter {
   void for_each_candidate(std::string_view line, Visit visit) const {
     Met met{};
     if (!meet_words(line, met)) return;
-    for (std::size_t phrase = 0; phrase < wanted_.size(); ++phrase) {
-      if (met[phrase] == wanted_[phrase]) visit(phrase);
+    // Most phrases have no word in the line; eight of those are passed over at a time.
+    for (std::size_t first = 0; first < wanted_.size(); first += sizeof(std::uint64_t)) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, met.data() + first, sizeof eight);
+      if (eight == 0) continue;
+      const std::size_t end = std::min(first + sizeof eight, wanted_.size());
+      for (std::size_t phrase = first; phrase < end; ++phrase) {
+        if (met[phrase] == wanted_[phrase]) visit(phrase);
+      }
     }
   }
 

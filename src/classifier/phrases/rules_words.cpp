@@ -34,15 +34,14 @@ bool read_spelt(std::string_view text, std::string& word) {
     word = text;
     return !word.empty();
   }
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      word += text[i];
-      continue;
-    }
+  for (;;) {
+    const std::size_t mark = std::min(text.find('%'), text.size());
+    word += text.substr(0, mark);
+    if (mark == text.size()) break;
     unsigned byte = 0;
-    if (i + 2 >= text.size() || !read_hex(text.substr(i + 1, 2), byte)) return false;
+    if (mark + 2 >= text.size() || !read_hex(text.substr(mark + 1, 2), byte)) return false;
     word += static_cast<char>(byte);
-    i += 2;
+    text.remove_prefix(mark + 3);
   }
   return !word.empty();
 }
@@ -56,8 +55,15 @@ std::string_view take_until(std::string_view& rest, char end) {
 
 // "5:word" is a word of the first and the third clause.
 bool read_word(std::string_view field, PhraseWords::Word& word) {
-  return read_hex(take_until(field, ':'), word.clauses) && word.clauses != 0 &&
-         read_spelt(field, word.text);
+  unsigned clauses = 0;
+  std::size_t at = 0;
+  for (; at < field.size() && field[at] != ':'; ++at) {
+    const std::size_t digit = hex_digits.find(field[at]);
+    if (digit == std::string_view::npos || clauses > 0xF) return false;
+    clauses = clauses << 4U | static_cast<unsigned>(digit);
+  }
+  word.clauses = static_cast<PhraseWords::Clauses>(clauses);
+  return clauses != 0 && read_spelt(field.substr(std::min(at + 1, field.size())), word.text);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "base/ascii.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -19,12 +18,20 @@ constexpr std::array<unsigned char, 256> make_lower_case() {
   return table;
 }
 
+std::uint32_t four_of(const std::string& word) noexcept {
+  std::uint32_t four = 0;
+  std::memcpy(&four, word.data(), std::min(word.size(), sizeof four));
+  return four;
+}
+
 }  // namespace
 
 constinit const std::array<unsigned char, 256> WordIndex::lower_case = make_lower_case();
 
-std::size_t WordIndex::slot_of(const std::string& word) const noexcept {
-  return slot_of(byte(word, 0) | byte(word, 1) << 8U | byte(word, 2) << 16U, slot_shift_);
+WordIndex::Slot& WordIndex::slot_of(const std::string& word) noexcept {
+  const std::uint32_t four = four_of(word);
+  return word.size() == least_bytes ? short_slots_[short_slot_of(four)]
+                                    : slots_[begin_of(four) >> (begin_bits - slot_bits)];
 }
 
 // Finds upper-case letters in all eight bytes at once: for bytes below 128, an addition sets the
@@ -49,26 +56,37 @@ bool WordIndex::rest_stands_at(const std::string& word, std::string_view text,
   return true;
 }
 
+void WordIndex::note_begin(const std::string& word) {
+  const auto note = [&](std::uint32_t four) {
+    const std::uint32_t begin = begin_of(four);
+    begins_[begin / 64] |= std::uint64_t{1} << (begin % 64);
+  };
+  const std::uint32_t four = four_of(word);
+  if (word.size() > least_bytes) return note(four);
+  for (std::uint32_t fourth = 0; fourth < 256; ++fourth) note(four | fourth << 24U);  // Any.
+}
+
 WordIndex::WordIndex(std::vector<std::string> words)
-    : words_(std::move(words)), entries_(words_.size()) {
-  // At least four slots per word, so that most are empty.
-  const auto bits = static_cast<unsigned>(std::bit_width(words_.size())) + 2;
-  slot_shift_ = 32 - std::clamp(bits, least_slot_bits, most_slot_bits);
-  slots_.resize(std::size_t{1} << (32 - slot_shift_));
+    : words_(std::move(words)),
+      begins_((std::size_t{1} << begin_bits) / 64),
+      slots_(std::size_t{1} << slot_bits),
+      short_slots_(std::size_t{1} << short_slot_bits),
+      entries_(words_.size()) {
   for (const std::string& word : words_) {
-    Slot& slot = slots_[slot_of(word)];
-    ++slot.end;
-    slot.fourth |= word.size() == least_bytes ? ~0U : 1U << (byte(word, least_bytes) % 32);
+    note_begin(word);
+    ++slot_of(word).end;
   }
   std::uint16_t begin = 0;
-  for (Slot& slot : slots_) {
-    slot.begin = begin;
-    begin = static_cast<std::uint16_t>(begin + slot.end);
-    slot.end = slot.begin;
+  for (auto* slots : {&slots_, &short_slots_}) {
+    for (Slot& slot : *slots) {
+      slot.begin = begin;
+      begin = static_cast<std::uint16_t>(begin + slot.end);
+      slot.end = slot.begin;
+    }
   }
   for (std::size_t word = 0; word < words_.size(); ++word) {
     const std::size_t bytes = std::min(words_[word].size(), sizeof(Entry::begin));
-    Entry& entry = entries_[slots_[slot_of(words_[word])].end++];
+    Entry& entry = entries_[slot_of(words_[word]).end++];
     std::memcpy(&entry.begin, words_[word].data(), bytes);
     std::memset(&entry.mask, 0xFF, bytes);
     entry.word = static_cast<std::uint16_t>(word);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/text/name_words.hpp"
 
-#include "base/ascii.hpp"
+#include "base/word_set.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,6 @@
 
 namespace triage::inline v0_1::detail {
 namespace {
-
-constexpr std::size_t longest_known = 16;
 
 struct Known {
   std::string_view word;
@@ -163,34 +161,18 @@ constexpr Known known_words[] = {
 static_assert(std::is_sorted(std::begin(known_words), std::end(known_words),
                              [](const Known& a, const Known& b) { return a.word < b.word; }));
 
-// Where the words with each first letter begin, and the end.
-constexpr std::size_t letters = 26;
-constexpr std::array<std::uint8_t, letters + 1> first_with = [] {
-  std::array<std::uint8_t, letters + 1> begins{};
-  for (std::size_t letter = 0; letter <= letters; ++letter) {
-    std::size_t at = 0;
-    while (at < std::size(known_words) &&
-           static_cast<std::size_t>(known_words[at].word[0] - 'a') < letter) {
-      ++at;
-    }
-    begins[letter] = static_cast<std::uint8_t>(at);
-  }
-  return begins;
-}();
-static_assert(std::size(known_words) < 256);
+constexpr WordSet name_words([] {
+  std::array<std::string_view, std::size(known_words)> words{};
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = known_words[i].word;
+  return words;
+}());
 
 }  // namespace
 
 std::uint16_t name_roles(std::string_view word) noexcept {
-  if (word.empty() || word.size() > longest_known || !is_letter(word[0])) return 0;
-  std::array<char, longest_known> buffer{};
-  std::transform(word.begin(), word.end(), buffer.begin(), lower);
-  const std::string_view key(buffer.data(), word.size());
-  const auto letter = static_cast<std::size_t>(key[0] - 'a');
-  for (std::size_t i = first_with[letter]; i < first_with[letter + 1]; ++i) {
-    if (known_words[i].word == key) return static_cast<std::uint16_t>(known_words[i].roles);
-  }
-  return 0;
+  const std::size_t found = name_words.find(word);
+  return found == name_words.none ? std::uint16_t{0}
+                                  : static_cast<std::uint16_t>(known_words[found].roles);
 }
 
 }  // namespace triage::inline v0_1::detail

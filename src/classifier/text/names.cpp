@@ -5,6 +5,7 @@
 #include "classifier/text/name_words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace triage::inline v0_1::detail {
@@ -12,16 +13,36 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;  // Longer lines are data.
 constexpr std::size_t most_words = 400;
+constexpr std::size_t least_usual_word = 5;  // Bytes, with the blank behind it.
 
-bool is_letter_byte(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
+enum class ByteClass : std::uint8_t {
+  other,
+  letter,
+  digit,
+  underscore,
+  joint,  // Allowed inside a name, between two word bytes.
+  quote,
+};
+// A table: every byte of every text is looked at.
+constexpr std::array<ByteClass, 256> byte_classes = [] {
+  using enum ByteClass;
+  std::array<ByteClass, 256> classes{};
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    if (is_letter(byte) || c >= 0x80) classes[c] = letter;
+    if (is_digit(byte)) classes[c] = digit;
+  }
+  classes['_'] = underscore;
+  for (const char c : {'.', '-', '/', '@', '$', ':'}) classes[static_cast<std::size_t>(c)] = joint;
+  for (const char c : {'\'', '"', '`'}) classes[static_cast<std::size_t>(c)] = quote;
+  return classes;
+}();
+ByteClass class_of(char c) { return byte_classes[static_cast<unsigned char>(c)]; }
+bool is_word_byte(char c) {
+  return class_of(c) >= ByteClass::letter && class_of(c) <= ByteClass::underscore;
 }
-bool is_word_byte(char c) { return is_letter_byte(c) || is_digit(c) || c == '_'; }
-// Characters allowed inside a name, between two word bytes.
-bool is_joining_byte(char c) {
-  return c == '.' || c == '-' || c == '/' || c == '@' || c == '$' || c == ':';
-}
-bool is_quote(char c) { return c == '\'' || c == '"' || c == '`'; }
+bool is_joining_byte(char c) { return class_of(c) == ByteClass::joint; }
+bool is_quote(char c) { return class_of(c) == ByteClass::quote; }
 
 struct Word {
   std::size_t begin = 0;
@@ -34,8 +55,9 @@ struct Word {
 
 class NameFinder {
  public:
-  NameFinder(std::string_view line, std::vector<NamePlace>& places)
-      : line_(line), places_(places) {}
+  NameFinder(std::string_view line, std::vector<NamePlace>& places) : line_(line), places_(places) {
+    words_.reserve(line.size() / least_usual_word + 1);
+  }
 
   void run() {
     read_words();

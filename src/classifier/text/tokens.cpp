@@ -2,6 +2,7 @@
 #include "classifier/text/tokens.hpp"
 
 #include "base/ascii.hpp"
+#include "classifier/text/char_kinds.hpp"
 #include "classifier/text/file_kinds.hpp"
 
 #include <algorithm>
@@ -10,23 +11,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-enum class CharKind : std::uint8_t { other, space, digit, lower, upper, high };
-
-constexpr std::array<CharKind, 256> char_kinds = [] {
-  std::array<CharKind, 256> kinds{};
-  for (unsigned c = 'a'; c <= 'z'; ++c) kinds[c] = CharKind::lower;
-  for (unsigned c = 'A'; c <= 'Z'; ++c) kinds[c] = CharKind::upper;
-  for (unsigned c = '0'; c <= '9'; ++c) kinds[c] = CharKind::digit;
-  for (unsigned c = 0x80; c <= 0xFF; ++c) kinds[c] = CharKind::high;
-  for (const unsigned c : {0x20U, 0x09U, 0x0BU, 0x0CU, 0x0DU}) kinds[c] = CharKind::space;
-  return kinds;
-}();
-
 constexpr std::size_t longest_quoted_name = 64;
 constexpr std::size_t longest_word = 48;
 
-CharKind kind_of(char c) { return char_kinds[static_cast<unsigned char>(c)]; }
-bool is_token_letter(char c) { return kind_of(c) >= CharKind::lower; }
 bool is_name_char(char c) {
   return is_token_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' ||
          c == '/' || c == '@' || c == '$' || c == '*' || c == '#' || c == '+';
@@ -299,7 +286,7 @@ class LineTokenizer {
 
   // "https://…": one token up to the next blank or quote.
   bool url(std::size_t end) {
-    if (end + 2 >= line_.size() || line_.substr(end, 3) != "://") return false;
+    if (end + 2 >= line_.size() || line_[end] != ':' || line_.substr(end, 3) != "://") return false;
     while (end < line_.size() && kind_of(line_[end]) != CharKind::space && line_[end] != '"' &&
            line_[end] != '\'' && line_[end] != '`' && line_[end] != ')' && line_[end] != '>') {
       ++end;
@@ -309,36 +296,39 @@ class LineTokenizer {
     return true;
   }
 
+  // A word as it is read, byte by byte.
+  struct WordBytes {
+    Token token{.hash = hash_seed};
+    std::uint32_t recent = 0;  // The last three bytes.
+    std::size_t length = 0;
+
+    void put(unsigned char byte, const Lexicon& lexicon) {
+      if (length == longest_word) return;
+      token.hash = hash_byte(token.hash, byte);
+      recent = (recent << 8U | byte) & 0xFFFFFFU;
+      ++length;
+      if (length < 3) return;
+      if (length == 4) token.prefix = hash_byte(token.hash, '^');
+      if (const Concept meaning = lexicon.prefix(token.hash)) token.meaning = meaning;
+    }
+  };
+
   // One word, up to its end or a change in CamelCase.
   void word(TokenKind kind) {
     if (ideographic()) {
       ideographs();
       return;
     }
-    Token token{.hash = hash_seed, .kind = kind};
+    WordBytes word;
     const std::size_t begin = at_;
-    std::uint32_t recent = 0;  // The last three bytes.
-    std::size_t length = 0;
-    while (at_ < line_.size()) {
-      const bool curly = curly_inside();
-      if (!curly && !is_token_letter(line_[at_]) && !(length > 0 && apostrophe_inside())) break;
-      if (at_ > begin && new_part(begin)) break;
-      unsigned char bytes[4] = {'\''};
-      const std::size_t taken = curly ? 3 : lowered(at_, bytes);
-      for (std::size_t i = 0; i < (curly ? 1 : taken) && length < longest_word; ++i, ++length) {
-        token.hash = hash_byte(token.hash, bytes[i]);
-        recent = (recent << 8U | bytes[i]) & 0xFFFFFFU;
-        if (length + 1 == 4) token.prefix = hash_byte(token.hash, '^');
-        if (length + 1 >= 3) {
-          if (const Concept meaning = lexicon_.prefix(token.hash)) token.meaning = meaning;
-        }
-      }
-      at_ += taken;
-      if (at_ < line_.size() && ideographic()) break;
-    }
+    while (at_ < line_.size() && take_letter(begin, word)) {}
     if (at_ == begin) ++at_;  // A stray byte.
-    if (length >= 6) token.suffix = hash_byte(hash_byte(recent * 2654435761U, '$'), '$');
-    if (length < 5) token.prefix = 0;
+    Token& token = word.token;
+    token.kind = kind;
+    if (word.length >= 6) {
+      token.suffix = hash_byte(hash_byte(word.recent * 2654435761U, '$'), '$');
+    }
+    if (word.length < 5) token.prefix = 0;
     if (const Concept meaning = lexicon_.word(token.hash)) token.meaning = meaning;
     if (url(at_)) return;
     if (is_extension(begin)) {
@@ -348,6 +338,35 @@ class LineTokenizer {
       }
     }
     tokens_.push_back(token);
+  }
+
+  // Takes the next letter, or an apostrophe between letters. False at the word's end.
+  bool take_letter(std::size_t begin, WordBytes& word) {
+    const char c = line_[at_];
+    switch (kind_of(c)) {
+      case CharKind::lower: break;
+      case CharKind::upper:
+        if (at_ > begin && new_part(begin)) return false;
+        break;
+      case CharKind::high: return take_high(begin, word);
+      default:
+        if (word.length == 0 || !apostrophe_inside()) return false;
+        break;
+    }
+    word.put(static_cast<unsigned char>(lower(c)), lexicon_);
+    ++at_;
+    return true;
+  }
+
+  // A letter that is not ASCII.
+  bool take_high(std::size_t begin, WordBytes& word) {
+    if (at_ > begin && ideographic()) return false;
+    const bool curly = curly_inside();
+    unsigned char bytes[4] = {'\''};
+    const std::size_t taken = curly ? 3 : lowered(at_, bytes);
+    for (std::size_t i = 0; i < (curly ? 1 : taken); ++i) word.put(bytes[i], lexicon_);
+    at_ += taken;
+    return true;
   }
 
   // True where CamelCase begins a new part: "rateL|imit", "JSOND|ecode".

@@ -4,6 +4,7 @@
 #include "classifier/undress/letters.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,14 @@ constexpr std::size_t most_encodings = 4;  // JSON in a string in JSON …
 constexpr std::size_t most_messages = 12;
 constexpr std::size_t most_candidates = 4;  // Places where an envelope may begin.
 constexpr std::size_t longest_code = 64;
+
+// Bytes of a string in quotes that are not copied as they are.
+template <char Quote>
+constexpr std::array<bool, 256> ends_of_plain = [] {
+  std::array<bool, 256> ends{};
+  for (const char c : {Quote, '\\', '\n'}) ends[static_cast<unsigned char>(c)] = true;
+  return ends;
+}();
 
 // Reads JSON as found in practice: truncated, with single quotes, True and None, or line breaks
 // inside strings. Reads from left to right once and builds no tree.
@@ -109,14 +118,14 @@ class EnvelopeReader {
   // A string without its quotes, unescaped.
   std::string string() {
     const char quote = text_[at_++];
+    const auto& ends = quote == '"' ? ends_of_plain<'"'> : ends_of_plain<'\''>;
     std::string out;
     while (true) {
-      const std::size_t plain = at_;
-      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' &&
-             text_[at_] != '\n') {
-        ++at_;
-      }
-      out += text_.substr(plain, at_ - plain);
+      const std::string_view rest = text_.substr(at_);  // A local: the compiler need not reload it.
+      std::size_t plain = 0;
+      while (plain < rest.size() && !ends[static_cast<unsigned char>(rest[plain])]) ++plain;
+      out += rest.substr(0, plain);
+      at_ += plain;
       if (at_ >= text_.size() || text_[at_] == quote) break;
       const char c = text_[at_++];
       if (c == '\n') {
@@ -362,9 +371,13 @@ bool unwrap_envelope(std::string& text) {
   }
   const std::string_view whole = text;
   std::size_t tried = 0;
-  for (std::size_t at = std::min(whole.find('{'), whole.find('['));
-       at < whole.size() && tried < most_candidates; ++at) {
-    if ((whole[at] != '{' && whole[at] != '[') || !may_begin(whole, at)) continue;
+  std::size_t brace = whole.find('{');
+  std::size_t bracket = whole.find('[');
+  while (tried < most_candidates) {
+    const std::size_t at = std::min(brace, bracket);
+    if (at == std::string_view::npos) break;
+    (at == brace ? brace : bracket) = whole.find(whole[at], at + 1);
+    if (!may_begin(whole, at)) continue;
     ++tried;
     if (unwrap_at(text, at)) return true;
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/envelope_keys.hpp"
 
+#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 
 #include <array>
+#include <iterator>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -86,6 +88,59 @@ constexpr KnownKey known_keys[] = {
     {"retrydelay", Role::wait},
 };
 
+constexpr WordSet common_codes(std::to_array<std::string_view>({"error",
+                                                                "errors",
+                                                                "err",
+                                                                "fail",
+                                                                "failed",
+                                                                "failure",
+                                                                "exception",
+                                                                "api_error",
+                                                                "apierror",
+                                                                "server_error",
+                                                                "internal_error",
+                                                                "internal",
+                                                                "internal_server_error",
+                                                                "unknown",
+                                                                "unknown_error",
+                                                                "unexpected_error",
+                                                                "invalid_request_error",
+                                                                "bad_request",
+                                                                "badrequest",
+                                                                "general_error",
+                                                                "about:blank",
+                                                                "none",
+                                                                "null",
+                                                                "text",
+                                                                "object",
+                                                                "string",
+                                                                "message",
+                                                                "log",
+                                                                "runtime_error",
+                                                                "tool_error",
+                                                                "tool_result",
+                                                                "function",
+                                                                "default",
+                                                                "request_error",
+                                                                "agent_error",
+                                                                "service_error",
+                                                                "err_unknown",
+                                                                "internalservererror",
+                                                                "critical",
+                                                                "fatal",
+                                                                "warning",
+                                                                "info",
+                                                                "response",
+                                                                "result",
+                                                                "failed_request",
+                                                                "application_error"}));
+
+constexpr WordSet key_names([] {
+  std::array<std::string_view, std::size(known_keys)> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = known_keys[i].name;
+  return names;
+}());
+
 }  // namespace
 
 Role role_of(std::string_view key) {
@@ -94,65 +149,14 @@ Role role_of(std::string_view key) {
   for (const char c : key) {
     if (c == '_' || c == '-' || c == '@' || c == '.') continue;
     if (length == buffer.size()) return Role::other;
-    buffer[length++] = lower(c);
+    buffer[length++] = c;
   }
-  const std::string_view name(buffer.data(), length);
-  for (const KnownKey& known : known_keys) {
-    if (known.name == name) return known.role;
-  }
-  return Role::other;
+  const std::size_t found = key_names.find({buffer.data(), length});
+  return found == key_names.none ? Role::other : known_keys[found].role;
 }
 
 bool is_common_code(std::string_view code) {
-  for (const std::string_view common : {"error",
-                                        "errors",
-                                        "err",
-                                        "fail",
-                                        "failed",
-                                        "failure",
-                                        "exception",
-                                        "api_error",
-                                        "apierror",
-                                        "server_error",
-                                        "internal_error",
-                                        "internal",
-                                        "internal_server_error",
-                                        "unknown",
-                                        "unknown_error",
-                                        "unexpected_error",
-                                        "invalid_request_error",
-                                        "bad_request",
-                                        "badrequest",
-                                        "general_error",
-                                        "about:blank",
-                                        "none",
-                                        "null",
-                                        "text",
-                                        "object",
-                                        "string",
-                                        "message",
-                                        "log",
-                                        "runtime_error",
-                                        "tool_error",
-                                        "tool_result",
-                                        "function",
-                                        "default",
-                                        "request_error",
-                                        "agent_error",
-                                        "service_error",
-                                        "err_unknown",
-                                        "internalservererror",
-                                        "critical",
-                                        "fatal",
-                                        "warning",
-                                        "info",
-                                        "response",
-                                        "result",
-                                        "failed_request",
-                                        "application_error"}) {
-    if (same_word(code, common)) return true;
-  }
-  return is_common_exception(code);
+  return common_codes.contains(code) || is_common_exception(code);
 }
 
 }  // namespace triage::inline v0_1::detail

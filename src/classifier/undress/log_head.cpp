@@ -267,21 +267,30 @@ std::string said_by_pairs(std::string_view line) {
 }  // namespace
 
 bool cut_log_heads(std::string& text) {
+  const std::string_view whole = text;
   bool changed = false;
-  std::string out;
-  for (const std::string_view line : lines_of(text)) {
-    if (!out.empty()) out += '\n';
+  std::string out;  // The lines so far, as soon as one of them has a head.
+  for (std::size_t at = 0, end = 0; at < whole.size(); at = end + 1) {
+    end = std::min(whole.find('\n', at), whole.size());
+    const std::string_view line = whole.substr(at, end - at);
     HeadReader head(line);
     const std::size_t begin = head.run();
     // Indented text after a container's name may be a stack trace.
     std::string_view words = line.substr(begin);
     while (!words.empty() && is_space(words.back())) words.remove_suffix(1);
     const std::string said = said_by_pairs(words);
-    if (begin == 0 && said.empty()) {
+    const bool cut = begin != 0 || !said.empty();
+    if (!cut && !changed) continue;
+    if (!changed) {
+      const std::size_t first = std::min(whole.find_first_not_of('\n'), at);
+      out = whole.substr(first, at - std::min(at, first + 1));
+      changed = true;
+    }
+    if (!out.empty()) out += '\n';
+    if (!cut) {
       out += line;
       continue;
     }
-    changed = true;
     // Errors are the default; only a lower level is worth stating.
     if (head.level() == Level::warning) out += "warning: ";
     if (head.level() == Level::info) out += "info: ";

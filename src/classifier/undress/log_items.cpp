@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/log_items.hpp"
 
+#include "base/word_set.hpp"
+
 #include <array>
 
 namespace triage::inline v0_1::detail {
@@ -99,30 +101,77 @@ constexpr LevelName level_names[] = {
     {"notice", Level::info},     {"verbose", Level::info}, {"ftl", Level::error},
 };
 
+constexpr WordSet level_words([] {
+  std::array<std::string_view, std::size(level_names)> words{};
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = level_names[i].name;
+  return words;
+}());
+
 Level level_named(std::string_view word, bool any_case) {
+  const std::size_t found = level_words.find(word);
+  if (found == level_words.none) return Level::none;
   const bool upper = std::all_of(word.begin(), word.end(), is_upper);
-  if (!upper && !any_case) return Level::none;
-  for (const LevelName& known : level_names) {
-    if (same_word(word, known.name)) return known.level;
-  }
-  return Level::none;
+  return upper || any_case ? level_names[found].level : Level::none;
 }
 
 // Words that start a message but look like a program's name in a log.
-bool begins_message(std::string_view word) {
-  for (const std::string_view known :
-       {"error",     "errors",       "failed",     "failure",   "timeout",    "warning",  "fatal",
-        "exception", "denied",       "invalid",    "unknown",   "unable",     "missing",  "refused",
-        "rejected",  "unauthorized", "forbidden",  "conflict",  "aborted",    "panic",    "killed",
-        "note",      "hint",         "cause",      "reason",    "usage",      "expected", "got",
-        "truncated", "stopped",      "incomplete", "skipped",   "blocked",    "overflow", "limit",
-        "quota",     "tool",         "tools",      "schema",    "validation", "plan",     "http",
-        "https",     "argument",     "arguments",  "parameter", "field",      "loop",     "result",
-        "output",    "status"}) {
-    if (same_word(word, known)) return true;
-  }
-  return false;
-}
+constexpr WordSet message_words(std::to_array<std::string_view>(
+    {"error",     "errors",       "failed",     "failure",   "timeout",    "warning",  "fatal",
+     "exception", "denied",       "invalid",    "unknown",   "unable",     "missing",  "refused",
+     "rejected",  "unauthorized", "forbidden",  "conflict",  "aborted",    "panic",    "killed",
+     "note",      "hint",         "cause",      "reason",    "usage",      "expected", "got",
+     "truncated", "stopped",      "incomplete", "skipped",   "blocked",    "overflow", "limit",
+     "quota",     "tool",         "tools",      "schema",    "validation", "plan",     "http",
+     "https",     "argument",     "arguments",  "parameter", "field",      "loop",     "result",
+     "output",    "status"}));
+bool begins_message(std::string_view word) { return message_words.contains(word); }
+
+// Without "_" and other marks.
+constexpr WordSet metadata_keys(
+    std::to_array<std::string_view>({"id",          "requestid",    "reqid",
+                                     "xrequestid",  "request",      "req",
+                                     "trace",       "traceid",      "span",
+                                     "spanid",      "parentid",     "correlationid",
+                                     "correlation", "cid",          "rid",
+                                     "tid",         "pid",          "thread",
+                                     "threadid",    "process",      "host",
+                                     "hostname",    "instance",     "pod",
+                                     "container",   "namespace",    "node",
+                                     "region",      "zone",         "cluster",
+                                     "service",     "env",          "version",
+                                     "build",       "commit",       "sha",
+                                     "duration",    "durationms",   "elapsed",
+                                     "elapsedms",   "took",         "tookms",
+                                     "latency",     "latencyms",    "time",
+                                     "timems",      "ms",           "ts",
+                                     "timestamp",   "at",           "date",
+                                     "attempt",     "attempts",     "try",
+                                     "tries",       "retries",      "retry",
+                                     "retrycount",  "session",      "sessionid",
+                                     "user",        "userid",       "tenant",
+                                     "org",         "account",      "accountid",
+                                     "run",         "runid",        "job",
+                                     "jobid",       "task",         "taskid",
+                                     "step",        "stepid",       "agent",
+                                     "agentid",     "worker",       "workerid",
+                                     "component",   "module",       "logger",
+                                     "caller",      "source",       "file",
+                                     "line",        "func",         "function",
+                                     "level",       "lvl",          "severity",
+                                     "seq",         "ref",          "reference",
+                                     "errorid",     "eventid",      "event",
+                                     "ip",          "client",       "clientip",
+                                     "port",        "method",       "path",
+                                     "url",         "route",        "conversationid",
+                                     "threadname",  "invocationid", "executionid",
+                                     "workflowid",  "messageid",    "batch",
+                                     "shard",       "partition",    "offset",
+                                     "cost",        "rayid",        "cfray",
+                                     "hostid",      "incident",     "incidentid",
+                                     "ticket",      "uuid",         "guid",
+                                     "uptime",      "cached",       "gitsha",
+                                     "xtraceid",    "operationid",  "opid",
+                                     "callid",      "toolcallid"}));
 
 bool is_source_name(std::string_view name) {
   for (const std::string_view ending :
@@ -147,6 +196,8 @@ bool take_clock_time(Reader& reader) {
 }
 
 bool take_timestamp(Reader& reader) {
+  const char first = reader.next();
+  if (!is_digit(first) && !is_upper(first)) return false;
   if (take_named_date(reader)) return true;
   return whole(reader, [&] {
     if (take_date(reader)) {
@@ -169,6 +220,7 @@ bool take_timestamp(Reader& reader) {
 }
 
 Level take_level(Reader& reader, bool any_case) {
+  if (!is_upper(reader.next()) && !(any_case && is_lower(reader.next()))) return Level::none;
   const std::size_t begin = reader.at;
   const std::string_view word = reader.take_while(is_letter);
   const Level level = level_named(word, any_case);
@@ -295,56 +347,9 @@ bool is_metadata_key(std::string_view key) {
   for (const char c : key) {
     if (!is_word(c) || c == '_') continue;
     if (length == buffer.size()) return false;
-    buffer[length++] = lower(c);
+    buffer[length++] = c;
   }
-  const std::string_view name(buffer.data(), length);
-  for (const std::string_view known : {"id",          "requestid",    "reqid",
-                                       "xrequestid",  "request",      "req",
-                                       "trace",       "traceid",      "span",
-                                       "spanid",      "parentid",     "correlationid",
-                                       "correlation", "cid",          "rid",
-                                       "tid",         "pid",          "thread",
-                                       "threadid",    "process",      "host",
-                                       "hostname",    "instance",     "pod",
-                                       "container",   "namespace",    "node",
-                                       "region",      "zone",         "cluster",
-                                       "service",     "env",          "version",
-                                       "build",       "commit",       "sha",
-                                       "duration",    "durationms",   "elapsed",
-                                       "elapsedms",   "took",         "tookms",
-                                       "latency",     "latencyms",    "time",
-                                       "timems",      "ms",           "ts",
-                                       "timestamp",   "at",           "date",
-                                       "attempt",     "attempts",     "try",
-                                       "tries",       "retries",      "retry",
-                                       "retrycount",  "session",      "sessionid",
-                                       "user",        "userid",       "tenant",
-                                       "org",         "account",      "accountid",
-                                       "run",         "runid",        "job",
-                                       "jobid",       "task",         "taskid",
-                                       "step",        "stepid",       "agent",
-                                       "agentid",     "worker",       "workerid",
-                                       "component",   "module",       "logger",
-                                       "caller",      "source",       "file",
-                                       "line",        "func",         "function",
-                                       "level",       "lvl",          "severity",
-                                       "seq",         "ref",          "reference",
-                                       "errorid",     "eventid",      "event",
-                                       "ip",          "client",       "clientip",
-                                       "port",        "method",       "path",
-                                       "url",         "route",        "conversationid",
-                                       "threadname",  "invocationid", "executionid",
-                                       "workflowid",  "messageid",    "batch",
-                                       "shard",       "partition",    "offset",
-                                       "cost",        "rayid",        "cfray",
-                                       "hostid",      "incident",     "incidentid",
-                                       "ticket",      "uuid",         "guid",
-                                       "uptime",      "cached",       "gitsha",
-                                       "xtraceid",    "operationid",  "opid",
-                                       "callid",      "toolcallid"}) {
-    if (name == known) return true;
-  }
-  return false;
+  return metadata_keys.contains({buffer.data(), length});
 }
 
 bool is_message_key(std::string_view key) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 
@@ -14,17 +15,19 @@ constexpr int most_prefixes = 4;
 constexpr std::size_t longest_prefix = 140;
 constexpr std::size_t most_words = 20;
 
-constexpr std::array<std::string_view, 25> work_nouns{
-    "step", "steps",    "stage", "phase",  "task",    "subtask", "job",      "attempt",  "try",
-    "item", "run",      "node",  "worker", "agent",   "batch",   "round",    "workflow", "pipeline",
-    "flow", "activity", "graph", "chain",  "episode", "chapter", "iteration"};
-constexpr std::array<std::string_view, 13> failing_verbs{
-    "failed",  "errored", "crashed", "raised", "threw",  "broke",       "died",
-    "failure", "failing", "fails",   "error",  "errors", "unsuccessful"};
+constexpr WordSet work_nouns(std::to_array<std::string_view>(
+    {"step",    "steps",   "stage",    "phase",    "task", "subtask",  "job",
+     "attempt", "try",     "item",     "run",      "node", "worker",   "agent",
+     "batch",   "round",   "workflow", "pipeline", "flow", "activity", "graph",
+     "chain",   "episode", "chapter",  "iteration"}));
+constexpr WordSet failing_verbs(std::to_array<std::string_view>(
+    {"failed", "errored", "crashed", "raised", "threw", "broke", "died", "failure", "failing",
+     "fails", "error", "errors", "unsuccessful"}));
 // Then the work continues, or the words say more than where it failed.
-constexpr std::array<std::string_view, 12> other_words{
-    "retry",   "retrying", "retried",    "again",     "ignored", "ignoring",
-    "skipped", "skipping", "continuing", "recovered", "not",     "no"};
+constexpr WordSet other_words(std::to_array<std::string_view>({"retry", "retrying", "retried",
+                                                               "again", "ignored", "ignoring",
+                                                               "skipped", "skipping", "continuing",
+                                                               "recovered", "not", "no"}));
 
 bool is_number(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
@@ -58,13 +61,13 @@ struct Prefix {
 };
 
 // "Step 4 of 7 failed while sending", "Task mailer failed", "[3/7] build: error in job 12"
-bool tells_progress(std::string_view text) {
-  const Prefix prefix(text);
+bool tells_progress(const Prefix& prefix) {
   if (!prefix.whole || prefix.count < 2) return false;
-  if (prefix.find([](auto w) { return is_one_of(other_words, w); }) < prefix.count) return false;
-  const std::size_t verb = prefix.find([](auto w) { return is_one_of(failing_verbs, w); });
-  const std::size_t noun = prefix.find([](auto w) { return is_one_of(work_nouns, w); });
-  if (verb == prefix.count || noun == prefix.count) return false;
+  const std::size_t verb = prefix.find([](auto w) { return failing_verbs.contains(w); });
+  if (verb == prefix.count) return false;
+  const std::size_t noun = prefix.find([](auto w) { return work_nouns.contains(w); });
+  if (noun == prefix.count) return false;
+  if (prefix.find([](auto w) { return other_words.contains(w); }) < prefix.count) return false;
   constexpr std::size_t near = 5;
   // The work itself failed, or an error occurred in it; details follow.
   return noun <= near && verb <= noun + near &&
@@ -72,8 +75,7 @@ bool tells_progress(std::string_view text) {
 }
 
 // "Giving up after 3 attempts"
-bool tells_attempts(std::string_view text) {
-  const Prefix prefix(text);
+bool tells_attempts(const Prefix& prefix) {
   const std::size_t up = prefix.find([](auto w) { return same_word(w, "up"); });
   if (up == 0 || up >= prefix.count || prefix.count > 6) return false;
   const std::string_view verb = prefix.words[up - 1];
@@ -144,8 +146,9 @@ std::size_t prefix_of(std::string_view text) {
     if (!ends) continue;
     const std::string_view prefix = line.substr(0, colon);
     if (prefix.find_first_of("{<\"") != std::string_view::npos) break;
-    if (tells_progress(prefix) || tells_attempts(prefix)) return from;
-    if (colons == 0 && words_in(prefix) > 1 && says_little(prefix)) return from;
+    const Prefix words(prefix);
+    if (tells_progress(words) || tells_attempts(words)) return from;
+    if (colons == 0 && words.count > 1 && says_little(prefix)) return from;
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which lines and names are informative about a failure.
+#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 
@@ -14,132 +15,123 @@ using namespace undressing;
 constexpr std::size_t longest_little = 120;
 constexpr std::size_t longest_name = 160;
 
-// Words that say only that something failed, and where. Sorted.
-constexpr std::array<std::string_view, 106> little_words{"a",
-                                                         "abort",
-                                                         "aborted",
-                                                         "action",
-                                                         "activity",
-                                                         "agent",
-                                                         "an",
-                                                         "and",
-                                                         "app",
-                                                         "at",
-                                                         "attempt",
-                                                         "been",
-                                                         "body",
-                                                         "by",
-                                                         "call",
-                                                         "callable",
-                                                         "caught",
-                                                         "chain",
-                                                         "code",
-                                                         "command",
-                                                         "during",
-                                                         "encountered",
-                                                         "err",
-                                                         "error",
-                                                         "errors",
-                                                         "event",
-                                                         "exception",
-                                                         "exceptions",
-                                                         "execute",
-                                                         "executing",
-                                                         "execution",
-                                                         "failed",
-                                                         "failing",
-                                                         "failure",
-                                                         "fatal",
-                                                         "flow",
-                                                         "for",
-                                                         "from",
-                                                         "function",
-                                                         "got",
-                                                         "graph",
-                                                         "handled",
-                                                         "handler",
-                                                         "handling",
-                                                         "has",
-                                                         "have",
-                                                         "in",
-                                                         "invocation",
-                                                         "invoke",
-                                                         "invoking",
-                                                         "is",
-                                                         "it",
-                                                         "iteration",
-                                                         "its",
-                                                         "job",
-                                                         "last",
-                                                         "main",
-                                                         "message",
-                                                         "node",
-                                                         "occurred",
-                                                         "occured",
-                                                         "of",
-                                                         "on",
-                                                         "oops",
-                                                         "operation",
-                                                         "our",
-                                                         "phase",
-                                                         "pipeline",
-                                                         "problem",
-                                                         "process",
-                                                         "processing",
-                                                         "raised",
-                                                         "run",
-                                                         "runner",
-                                                         "running",
-                                                         "script",
-                                                         "something",
-                                                         "stage",
-                                                         "step",
-                                                         "sub",
-                                                         "subtask",
-                                                         "sub-exception",
-                                                         "sub-exceptions",
-                                                         "task",
-                                                         "tasks",
-                                                         "terminated",
-                                                         "the",
-                                                         "there",
-                                                         "this",
-                                                         "thread",
-                                                         "threw",
-                                                         "thrown",
-                                                         "to",
-                                                         "tool",
-                                                         "traceback",
-                                                         "uncaught",
-                                                         "unexpected",
-                                                         "unhandled",
-                                                         "was",
-                                                         "went",
-                                                         "were",
-                                                         "while",
-                                                         "with",
-                                                         "worker",
-                                                         "workflow",
-                                                         "wrong"};
+// Words that say only that something failed, and where.
+constexpr WordSet little_words(std::to_array<std::string_view>({"a",
+                                                                "abort",
+                                                                "aborted",
+                                                                "action",
+                                                                "activity",
+                                                                "agent",
+                                                                "an",
+                                                                "and",
+                                                                "app",
+                                                                "at",
+                                                                "attempt",
+                                                                "been",
+                                                                "body",
+                                                                "by",
+                                                                "call",
+                                                                "callable",
+                                                                "caught",
+                                                                "chain",
+                                                                "code",
+                                                                "command",
+                                                                "during",
+                                                                "encountered",
+                                                                "err",
+                                                                "error",
+                                                                "errors",
+                                                                "event",
+                                                                "exception",
+                                                                "exceptions",
+                                                                "execute",
+                                                                "executing",
+                                                                "execution",
+                                                                "failed",
+                                                                "failing",
+                                                                "failure",
+                                                                "fatal",
+                                                                "flow",
+                                                                "for",
+                                                                "from",
+                                                                "function",
+                                                                "got",
+                                                                "graph",
+                                                                "handled",
+                                                                "handler",
+                                                                "handling",
+                                                                "has",
+                                                                "have",
+                                                                "in",
+                                                                "invocation",
+                                                                "invoke",
+                                                                "invoking",
+                                                                "is",
+                                                                "it",
+                                                                "iteration",
+                                                                "its",
+                                                                "job",
+                                                                "last",
+                                                                "main",
+                                                                "message",
+                                                                "node",
+                                                                "occurred",
+                                                                "occured",
+                                                                "of",
+                                                                "on",
+                                                                "oops",
+                                                                "operation",
+                                                                "our",
+                                                                "phase",
+                                                                "pipeline",
+                                                                "problem",
+                                                                "process",
+                                                                "processing",
+                                                                "raised",
+                                                                "run",
+                                                                "runner",
+                                                                "running",
+                                                                "script",
+                                                                "something",
+                                                                "stage",
+                                                                "step",
+                                                                "sub",
+                                                                "subtask",
+                                                                "sub-exception",
+                                                                "sub-exceptions",
+                                                                "task",
+                                                                "tasks",
+                                                                "terminated",
+                                                                "the",
+                                                                "there",
+                                                                "this",
+                                                                "thread",
+                                                                "threw",
+                                                                "thrown",
+                                                                "to",
+                                                                "tool",
+                                                                "traceback",
+                                                                "uncaught",
+                                                                "unexpected",
+                                                                "unhandled",
+                                                                "was",
+                                                                "went",
+                                                                "were",
+                                                                "while",
+                                                                "with",
+                                                                "worker",
+                                                                "workflow",
+                                                                "wrong"}));
 
-// Parts of names that fit any failure. Sorted.
-constexpr std::array<std::string_view, 49> common_parts{
-    "abstract",     "agent",      "aggregate", "app",       "application", "base",     "chain",
-    "crew",         "custom",     "e",         "err",       "error",       "errors",   "exception",
-    "exceptions",   "execution",  "flow",      "framework", "general",     "generic",  "graph",
-    "group",        "handler",    "illegal",   "job",       "library",     "my",       "node",
-    "orchestrator", "pipeline",   "program",   "run",       "runner",      "runtime",  "script",
-    "standard",     "state",      "step",      "string",    "system",      "task",     "throwable",
-    "uncaught",     "unexpected", "unhandled", "value",     "worker",      "workflow", "wrap"};
-
-template <std::size_t Count>
-bool is_listed(const std::array<std::string_view, Count>& words, std::string_view word) {
-  std::array<char, 16> buffer{};
-  if (word.size() > buffer.size()) return false;
-  std::transform(word.begin(), word.end(), buffer.begin(), lower);
-  return std::find(words.begin(), words.end(), std::string_view(buffer.data(), word.size())) !=
-         words.end();
-}
+// Parts of names that fit any failure.
+constexpr WordSet common_parts(std::to_array<std::string_view>(
+    {"abstract",     "agent",      "aggregate", "app",       "application", "base",     "chain",
+     "crew",         "custom",     "e",         "err",       "error",       "errors",   "exception",
+     "exceptions",   "execution",  "flow",      "framework", "general",     "generic",  "graph",
+     "group",        "handler",    "illegal",   "job",       "library",     "my",       "node",
+     "orchestrator", "pipeline",   "program",   "run",       "runner",      "runtime",  "script",
+     "standard",     "state",      "step",      "string",    "system",      "task",     "throwable",
+     "uncaught",     "unexpected", "unhandled", "value",     "worker",      "workflow", "wrap"}));
 
 // 400 and 500 are sent for everything.
 bool is_telling_status(std::string_view number) {
@@ -168,7 +160,7 @@ bool says_little(std::string_view line) {
     if (word.empty()) continue;
     const bool number = std::all_of(word.begin(), word.end(), is_digit);
     if (number ? is_telling_status(word)
-               : !is_listed(little_words, word) && !is_common_exception(word)) {
+               : !little_words.contains(word) && !is_common_exception(word)) {
       return false;
     }
   }
@@ -182,7 +174,7 @@ bool is_common_exception(std::string_view name) {
   for (std::size_t begin = 0; begin < name.size(); ++parts) {
     std::size_t end = begin + 1;
     while (end < name.size() && !is_upper(name[end]) && name[end] != '_') ++end;
-    if (!is_listed(common_parts, name.substr(begin, end - begin))) return false;
+    if (!common_parts.contains(name.substr(begin, end - begin))) return false;
     begin = end;
     while (begin < name.size() && name[begin] == '_') ++begin;
   }
@@ -213,6 +205,7 @@ std::size_t exception_name_at_start(std::string_view line) {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
+  lines.reserve(16);  // Most texts have fewer.
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     lines.push_back(text.substr(0, end));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -13,10 +12,28 @@ namespace {
 
 using namespace undressing;
 
-// A cheap check: most lines differ in the first byte.
-bool begins(std::string_view line, std::string_view start) {
-  return !line.empty() && line.front() == start.front() && line.starts_with(start);
-}
+// What a line may start with. Most lines differ from all of it in the first byte.
+template <std::size_t Count>
+class Starts {
+ public:
+  explicit constexpr Starts(const std::array<std::string_view, Count>& starts) : starts_(starts) {
+    for (const std::string_view start : starts_)
+      first_[static_cast<unsigned char>(start[0])] = true;
+  }
+
+  // The first of them that the line begins with; empty if there is none.
+  [[nodiscard]] constexpr std::string_view of(std::string_view line) const noexcept {
+    if (line.empty() || !first_[static_cast<unsigned char>(line[0])]) return {};
+    for (const std::string_view start : starts_) {
+      if (start[0] == line[0] && line.starts_with(start)) return start;
+    }
+    return {};
+  }
+
+ private:
+  std::array<std::string_view, Count> starts_;
+  std::array<bool, 256> first_{};
+};
 
 bool ends_with_place(std::string_view line) {
   std::size_t end = line.size();
@@ -44,8 +61,7 @@ bool is_at_frame(std::string_view line) {
 bool is_go_frame(std::string_view line) {
   if (line.starts_with("goroutine ") && line.ends_with("]:")) return true;
   if (line.starts_with("created by ")) return true;
-  const std::size_t source = line.find(".go:");
-  if (line.starts_with("/") && source != std::string_view::npos) return true;
+  if (line.starts_with("/") && line.find(".go:") != std::string_view::npos) return true;
   const bool call = line.ends_with(")") && line.find(' ') > line.find('(');
   return call && line.find('.') < line.find('(') && line.find('(') != std::string_view::npos &&
          is_lower(line.empty() ? ' ' : line.front());
@@ -88,58 +104,43 @@ bool is_marks_only(std::string_view line) {
 }
 
 // Lines between frames and links of a chain, which say nothing about the failure.
+constexpr Starts marker_starts(
+    std::to_array<std::string_view>({"Traceback (most recent call last)",
+                                     "Exception Group Traceback (most recent call last)",
+                                     "During handling of the above exception",
+                                     "The above exception was the direct cause",
+                                     "--- End of ",
+                                     "---End of",
+                                     "stack backtrace:",
+                                     "Stack trace:",
+                                     "Stack Trace:",
+                                     "stack traceback:",
+                                     "note: run with `RUST_BACKTRACE",
+                                     "note: Some details are omitted",
+                                     "[Previous line repeated",
+                                     "Backtrace:",
+                                     "Call stack:",
+                                     "Stacktrace:",
+                                     "Call Stack",
+                                     "The following exception was thrown",
+                                     "Previous exception in",
+                                     "thrown in ",
+                                     "+-",
+                                     "[signal ",
+                                     "[recovered]"}));
 bool is_marker(std::string_view line) {
-  for (const std::string_view start : {"Traceback (most recent call last)",
-                                       "Exception Group Traceback (most recent call last)",
-                                       "During handling of the above exception",
-                                       "The above exception was the direct cause",
-                                       "--- End of ",
-                                       "---End of",
-                                       "stack backtrace:",
-                                       "Stack trace:",
-                                       "Stack Trace:",
-                                       "stack traceback:",
-                                       "note: run with `RUST_BACKTRACE",
-                                       "note: Some details are omitted",
-                                       "[Previous line repeated",
-                                       "Backtrace:",
-                                       "Call stack:",
-                                       "Stacktrace:",
-                                       "Call Stack",
-                                       "The following exception was thrown",
-                                       "Previous exception in",
-                                       "thrown in "}) {
-    if (begins(line, start)) return true;
-  }
+  if (!marker_starts.of(line).empty()) return true;
   if (line.starts_with("... ") && (line.ends_with(" more") || line.ends_with("omitted")))
     return true;
-  if (line.starts_with("Node.js v") && line.size() < 24) return true;
-  if (line.starts_with("+-") || line.starts_with("+--")) return true;
-  return line.starts_with("[signal ") || line.starts_with("[recovered]");
+  return line.starts_with("Node.js v") && line.size() < 24;
 }
 
 // What introduces a link of a chain.
-constexpr std::string_view introductions[] = {
-    "Caused by: ",
-    "Suppressed: ",
-    "[cause]: ",
-    "[errors]: ",
-    "---> ",
-    "Unhandled exception. ",
-    "Unhandled Exception: ",
-    "Unhandled exception: ",
-    "Uncaught (in promise) ",
-    "Uncaught ",
-    "panic: ",
-    "fatal error: ",
-    "PHP Fatal error:  ",
-    "Fatal error: ",
-    "** ",
-    "Wrapped by: ",
-    "Root cause: ",
-    "Nested exception is ",
-    "nested exception is ",
-};
+constexpr Starts introductions(std::to_array<std::string_view>(
+    {"Caused by: ", "Suppressed: ", "[cause]: ", "[errors]: ", "---> ", "Unhandled exception. ",
+     "Unhandled Exception: ", "Unhandled exception: ", "Uncaught (in promise) ", "Uncaught ",
+     "panic: ", "fatal error: ", "PHP Fatal error:  ", "Fatal error: ", "** ",
+     "Wrapped by: ", "Root cause: ", "Nested exception is ", "nested exception is "}));
 
 class TraceReader {
  public:
@@ -203,31 +204,26 @@ class TraceReader {
   // "/x.js:12", a line of source and a caret below it: Node prints these before the error.
   bool is_pointed_at() {
     if (number_ + 2 >= lines_.size()) return false;
-    const std::string_view here = trimmed(lines_[number_]);
     const std::string_view caret = trimmed(lines_[number_ + 2]);
+    if (caret.empty() || caret.find_first_not_of('^') != std::string_view::npos) return false;
+    const std::string_view here = trimmed(lines_[number_]);
     const bool place =
         ends_with_place(here) && here.find(' ') == std::string_view::npos &&
         (here.starts_with("/") || here.starts_with("file:") || here.starts_with("node:"));
-    if (!place || caret.empty() || caret.find_first_not_of('^') != std::string_view::npos) {
-      return false;
-    }
+    if (!place) return false;
     found_ = true;
     number_ += 2;
     return true;
   }
 
   void keep(std::string_view text) {
-    std::optional<bool> is_own;  // No introduction has a part of what is looked for.
-    for (bool again = true; again;) {
-      again = false;
-      for (const std::string_view start : introductions) {
-        if (!begins(text, start)) continue;
-        found_ = found_ || start != "** ";
-        if (!is_own) is_own = is_runtimes_own(text);
-        if (*is_own) break;
-        text.remove_prefix(start.size());
-        again = true;
-      }
+    std::string_view start = introductions.of(text);
+    // No introduction has a part of what is looked for.
+    const bool is_own = !start.empty() && is_runtimes_own(text);
+    for (; !start.empty(); start = introductions.of(text)) {
+      found_ = found_ || start != "** ";
+      if (is_own) break;
+      text.remove_prefix(start.size());
     }
     text = without_thread(text);
     if (ruby(text)) return;
