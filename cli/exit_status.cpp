@@ -19,12 +19,12 @@ ExitStatus exit_status(Errc code) noexcept {
     case Errc::cancelled: return ExitStatus::escalated;
     case Errc::aborted: return ExitStatus::aborted;
     case Errc::suspended: return ExitStatus::suspended;
-    case Errc::busy: return ExitStatus::busy;
+    case Errc::busy:
+    case Errc::fenced: return ExitStatus::busy;
     case Errc::io:
     case Errc::unsupported: return ExitStatus::failed;
     case Errc::invalid_argument:
     case Errc::conflict:
-    case Errc::fenced:
     case Errc::exhausted: break;
   }
   return ExitStatus::misuse;
@@ -49,8 +49,9 @@ void tell_error(std::string_view code, const std::string& message, ExitStatus st
   std::fprintf(stderr, "%s\n", show(line).c_str());
 }
 
-ExitStatus report(const Error& error) {
-  const ExitStatus status = exit_status(error.code);
+namespace {
+
+ExitStatus report_as(ExitStatus status, const Error& error) {
   if (asked_for_json()) {
     tell_error(to_string(error.code), error.detail, status);
     return status;
@@ -66,6 +67,14 @@ ExitStatus report(const Error& error) {
   }
   std::fprintf(stderr, "%s\n", text.c_str());
   return status;
+}
+
+}  // namespace
+
+ExitStatus report(const Error& error) { return report_as(exit_status(error.code), error); }
+
+ExitStatus report_no_program(const Error& error) {
+  return report_as(static_cast<ExitStatus>(error.code == Errc::not_found ? 127 : 126), error);
 }
 
 const char* exit_status_help() noexcept {

@@ -19,16 +19,11 @@ enum class ExitStatus : int {
   escalated = 5,   // Somebody must look: also for a cancelled run, and an effect in doubt.
   aborted = 6,
   suspended = 7,
-  busy = 8,
+  busy = 8,    // Another process works on it, or has taken it over.
   failed = 9,  // The environment refused: disk, memory, a file of a newer version.
 };
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;
-
-// Of a program that was not found (127) or cannot be executed (126), as in env(1) and shells.
-[[nodiscard]] constexpr ExitStatus status_of_no_program(Errc code) noexcept {
-  return static_cast<ExitStatus>(code == Errc::not_found ? 127 : 126);
-}
 
 // Whether --json is among the words in front of --. words: main()'s, for the first call of a
 // process, which decides for all.
@@ -39,6 +34,9 @@ void tell_error(std::string_view code, const std::string& message, ExitStatus st
 // Prints "triage: …" to stderr, or a line of JSON if the command was asked for JSON, and returns
 // the status that fits the error.
 ExitStatus report(const Error& error);
+// The same for a program that was not found (127) or cannot be executed (126), as in env(1) and
+// shells.
+ExitStatus report_no_program(const Error& error);
 
 // The statuses as a table, for --help.
 [[nodiscard]] const char* exit_status_help() noexcept;

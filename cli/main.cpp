@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -193,10 +194,23 @@ void declare_keys(CLI::App& leaf) {
       "Default: $TRIAGE_KEY_FILE; older keys: $TRIAGE_OLD_KEY_FILES.");
 }
 
-void add_commands(CLI::App& app, std::string_view group, std::function<ExitStatus()>& chosen) {
+// Whether its options are asked for: to declare those of all commands takes longer than most
+// commands take to run.
+bool is_meant(const Command& command, std::span<char* const> words) {
+  const auto word = [words](std::size_t at) {
+    return at < words.size() ? std::string_view(words[at]) : std::string_view();
+  };
+  if (word(1) == "completion" || word(1) == "man") return true;  // They tell of all.
+  if (*command.group == '\0') return word(1) == command.name;
+  return word(1) == command.group && word(2) == command.name;
+}
+
+void add_commands(CLI::App& app, std::string_view group, std::span<char* const> words,
+                  std::function<ExitStatus()>& chosen) {
   for (const Command& command : commands) {
     if (group != command.group) continue;
     CLI::App* leaf = app.add_subcommand(command.name, command.help);
+    if (!is_meant(command, words)) continue;
     leaf->footer(exit_status_help());
     auto work = command.prepare(*leaf);
     if (leaf->get_option_no_throw("--store") != nullptr) declare_keys(*leaf);
@@ -252,12 +266,13 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(exit_status_help());
   std::function<ExitStatus()> chosen;
-  add_commands(app, "", chosen);
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+  add_commands(app, "", words, chosen);
   for (const Group& group : groups) {
     CLI::App* sub = app.add_subcommand(group.name, group.help);
     sub->require_subcommand(1);
     sub->footer(exit_status_help());
-    add_commands(*sub, group.name, chosen);
+    add_commands(*sub, group.name, words, chosen);
   }
   try {
     app.parse(words_of(argc, argv));

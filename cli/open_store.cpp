@@ -122,8 +122,8 @@ Result<JournalReading> read_run(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(full, in_full(store, run));
   auto reading = store.read(full, {});
   if (!reading && reading.error().code == Errc::not_found) {
-    return Error{Errc::not_found, reading.error().detail +
-                                      "; `triage checkpoint list STORE` shows the runs there are"};
+    return Error{Errc::not_found,
+                 reading.error().detail + "; `triage runs` shows the runs there are"};
   }
   return reading;
 }

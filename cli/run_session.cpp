@@ -77,6 +77,12 @@ std::string ending(const std::string& detail) {
   return said + std::string(before_words) + shorten(telling_line(words), longest);
 }
 
+void replace_all(std::string& text, std::string_view old, const std::string& other) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += other.size()) {
+    text.replace(at, old.size(), other);
+  }
+}
+
 // As a word of a shell's line.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain =
@@ -224,8 +230,14 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
     text +=
         " until " + iso_time(*suspension->until) + "; " + command("resume --due") + " goes on then";
   } else {
-    text += " and waits for a decision: " + error.detail;
-    if (suspension) text += "; " + command("decide " + suspension->token + " ACTION") + " takes it";
+    const std::string before = "run \"" + run + "\" waits: ";
+    text += " and waits for a decision: " +
+            error.detail.substr(error.detail.starts_with(before) ? before.size() : 0);
+    if (suspension && !suspension->token.empty()) {
+      text += "; " + command("decide " + suspension->token + " ACTION") + " takes it";
+    } else {
+      text += "; the token was told then, and " + command("reissue " + run) + " prints a new one";
+    }
   }
   tell(run, "suspended", text);
   return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
@@ -260,9 +272,11 @@ ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) co
              ". Then " + command("settle " + run + " KEY done|not-done") + ", and " +
              command("resume " + run) + " goes on");
   } else {
+    std::string why = ending(error.detail);
+    replace_all(why, "resume_run or ResumeOptions::revive", command("resume " + run));
+    replace_all(why, "ResumeOptions::revive", command("resume " + run + " --revive"));
     tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
-         "run " + run + " gave up: " + ending(error.detail) + "; " + command("explain " + run) +
-             " tells why");
+         "run " + run + " gave up: " + why + "; " + command("explain " + run) + " tells why");
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }

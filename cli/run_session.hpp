@@ -64,6 +64,8 @@ class RunSession {
   // Reports how the run ended and returns the exit status: the child's own, unless
   // --exit-status=triage, or 75 for a run that waits.
   [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
+  // "`triage resume RUN`", with the store that was named.
+  [[nodiscard]] std::string command(const std::string& words) const;
 
  private:
   RunSession() = default;
@@ -74,8 +76,6 @@ class RunSession {
       const std::string& shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
-  // "`triage resume RUN`", with the store that was named.
-  [[nodiscard]] std::string command(const std::string& words) const;
 
   SessionArguments given_{};
   std::optional<Duration> max_wait_{};

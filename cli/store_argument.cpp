@@ -101,8 +101,8 @@ Result<StoreAndRun> meant_run(const StoreArgument& given) {
 Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
                                                     const StoreAndRun& meant) {
   const bool is_named = given.first->count() > 0 || given.option->count() > 0;
-  std::error_code ignored;
-  if (!is_named && !std::filesystem::exists(meant.store, ignored)) {
+  std::error_code hidden;  // By a folder that may not be entered.
+  if (!is_named && !std::filesystem::exists(meant.store, hidden) && !hidden) {
     return outcome::success(std::shared_ptr<CheckpointStore>(MemoryStore::create()));
   }
   return open_store(meant.store);

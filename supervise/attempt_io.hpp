@@ -61,6 +61,11 @@ class AttemptIo {
   }
   // Ends the child: it is no longer needed, or the run cannot continue.
   void dismiss() { stop(ChildEnd::Cause::dismissed); }
+  // The same, at once: somebody else may already run it.
+  void abandon() {
+    dismiss();
+    kill_at_ = clock_->now();
+  }
   // The same, unless it ends by itself within this time; nothing: it is needed after all.
   void dismiss_after(std::optional<Duration> length) {
     dismiss_at_ = length ? std::optional(clock_->now() + *length) : std::nullopt;

@@ -2,6 +2,7 @@
 #include "supervise/passage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <utility>
 
@@ -31,15 +32,15 @@ Passage::~Passage() {
 
 bool Passage::fill() {
   if (ended_ || !waiting_.empty()) return false;
-  std::string block(block_bytes, '\0');
-  const ssize_t got = ::read(from_.get(), block.data(), block.size());
+  std::array<char, block_bytes> buffer;  // Not cleared: most lines are short.
+  const ssize_t got = ::read(from_.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got <= 0) {  // EIO: the last process on this terminal has gone.
     ended_ = true;
     loop_.forget(from_.get());
     return false;
   }
-  block.resize(static_cast<std::size_t>(got));
+  std::string block(buffer.data(), static_cast<std::size_t>(got));
   tail_.add(block);
   if (on_bytes_) on_bytes_(block);
   if (to_ >= 0 && !dropped_) waiting_ = std::move(block);

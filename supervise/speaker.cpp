@@ -65,7 +65,7 @@ bool Speaker::reads_nothing() {
 }
 
 bool Speaker::read_lines(const std::function<void(std::string_view line, bool too_long)>& on_line) {
-  std::array<char, most_read_at_once> block{};
+  std::array<char, most_read_at_once> block;  // Not cleared: most lines are short.
   const ssize_t got = ::read(file_.get(), block.data(), block.size());
   if (got < 0) return errno == EINTR || errno == EAGAIN;
   if (got == 0) {

@@ -4,6 +4,7 @@
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -22,6 +23,11 @@ void read(const Json& task, const char* key, Duration& value) {
 }  // namespace
 
 Result<RunBudget> parse_budget(std::string_view text) {
+  const auto whole = [](const std::string& digits, std::uint64_t& number) {
+    const char* last = digits.data() + digits.size();
+    const auto [end, problem] = std::from_chars(digits.data(), last, number);
+    return problem == std::errc() && end == last && number > 0;
+  };
   RunBudget budget;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
@@ -30,15 +36,13 @@ Result<RunBudget> parse_budget(std::string_view text) {
     const std::size_t equals = part.find('=');
     const std::string_view name = part.substr(0, equals);
     const std::string value(equals == std::string_view::npos ? "" : part.substr(equals + 1));
-    char* read_to = nullptr;
     bool fits = !value.empty() && value.front() != '-';
     if (name == "tokens" && fits) {
-      budget.tokens = std::strtoull(value.c_str(), &read_to, 10);
-      fits = *read_to == '\0' && budget.tokens > 0;
+      fits = whole(value, budget.tokens);
     } else if (name == "calls" && fits) {
-      budget.calls = std::strtoull(value.c_str(), &read_to, 10);
-      fits = *read_to == '\0' && budget.calls > 0;
+      fits = whole(value, budget.calls);
     } else if (name == "usd" && fits) {
+      char* read_to = nullptr;
       budget.cost_usd = std::strtod(value.c_str(), &read_to);
       fits = *read_to == '\0' && budget.cost_usd > 0 && budget.cost_usd < 1e12;
     } else if (name == "time" && fits) {

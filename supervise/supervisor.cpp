@@ -22,7 +22,8 @@ extern char** environ;
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr int not_executed = 126;     // As env(1) and the shells say it.
+constexpr int not_executed = 126;  // As env(1) and the shells say it.
+constexpr int not_there = 127;
 constexpr int most_attempts = 1'000;  // The policy decides long before.
 
 std::string base_name(const std::string& program) {
@@ -66,6 +67,21 @@ void ask_again(Attempt& attempt, const Doubt& doubt) {
   }
 }
 
+// Both may have gone since the run began. Errors: Errc::not_found, Errc::io.
+Result<std::string> locate(const std::string& program, const std::string& folder) {
+  std::error_code problem;
+  if (!std::filesystem::is_directory(folder, problem)) {
+    return Error{Errc::io, "the folder of the run, \"" + printable(folder) + "\", is gone"};
+  }
+  return find_program(program, folder);
+}
+
+// Ends the run: no further attempt would come further.
+Error never_executed(Attempt& attempt, const Error& why) {
+  return attempt.fail(
+      {.text = why.detail, .type = FailureType::unknown, .reason = not_executed_reason});
+}
+
 }  // namespace
 
 Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options)) {
@@ -96,12 +112,8 @@ Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
 }
 
 Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                                   AdaptedAttempt& adapted, const std::string& token) {
+                                   const AdaptedAttempt& adapted, const std::string& token) {
   ChildPlan plan;
-  TRIAGE_TRY(command, adapted.command());
-  TRIAGE_TRY(program, find_program(command.front(), spec.folder));
-  plan.program = std::move(program);
-  plan.arguments = std::move(command);
   plan.folder = spec.folder;
   plan.limits = spec.limits;
   plan.inherited = protocol.pipe_for_child();
@@ -172,8 +184,16 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                      .clock = options_.clock,
                      .max_wait = spec.max_wait});
   TRIAGE_TRYV(protocol.open(folder_.path()));
+  TRIAGE_TRY(command, adapted.command());
+  const auto program = locate(command.front(), spec.folder);
+  if (!program) {
+    status_ = program.error().code == Errc::not_found ? not_there : not_executed;
+    return never_executed(attempt, program.error());
+  }
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
   TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
+  planned.program = program.value();
+  planned.arguments = std::move(command);
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
   bool recorded = false;
@@ -186,18 +206,19 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   });
   if (!started && recorded) status_ = not_executed;
   if (!started && started.error().code == Errc::invalid_argument) {
-    return attempt.fail({.text = started.error().detail,
-                         .type = FailureType::unknown,
-                         .reason = not_executed_reason});
+    return never_executed(attempt, started.error());
   }
   TRIAGE_TRYV(started);
   protocol.close_pipe_for_child();
+  std::optional<Error> lost;
+  keep_lease(attempt, io, lost);
   const ChildEnd end = io.serve();
   protocol.finish();
   adapted.finish();
   files.end();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished(end) ? 0 : shell_status(end.status);
+  if (lost) return *lost;
   if (protocol.stopped()) return *protocol.stopped();
   if (adapted.finished(end) || (succeeded(end) && !adapted.unfinished())) {
     return outcome::success(Json{{"exit_status", *status_}});
@@ -206,6 +227,19 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const auto doubt = protocol.doubt();
   if (doubt && !attempt.stop_token().stop_requested()) ask_again(attempt, *doubt);
   return failed(spec, attempt, end, protocol, adapted);
+}
+
+// A program may be silent for longer than a lease lives. If another host has taken the run over,
+// the program must not run beside that one's.
+void Supervisor::keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost) {
+  const Duration every = options_.store->capabilities().renew_every;
+  if (every <= Duration::zero()) return;
+  io.loop().call_at(options_.clock->now() + every, [this, &attempt, &io, &lost] {
+    const auto kept = attempt.keep_lease();
+    if (kept || kept.error().code != Errc::fenced) return keep_lease(attempt, io, lost);
+    lost = kept.error();
+    io.abandon();
+  });
 }
 
 Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,

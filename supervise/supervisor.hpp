@@ -72,7 +72,8 @@ class Supervisor {
   Result<void> end_former(Attempt& attempt);
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                         AdaptedAttempt& adapted, const std::string& token);
+                         const AdaptedAttempt& adapted, const std::string& token);
+  void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost);
   Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
                const AdaptedAttempt& adapted);
 

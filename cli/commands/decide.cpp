@@ -39,6 +39,11 @@ ExitStatus decide_run(const DecideArguments& given) {
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
   const auto run = run_of_token(session.value()->store(), given.token);
+  if (!run && run.error().code == Errc::not_found) {
+    return report({Errc::not_found,
+                   "no run in this store waits for this token; a token works once, and `triage "
+                   "reissue RUN` makes a new one"});
+  }
   if (!run) return report(run.error());
   if (const auto info = supervised_run(session.value()->store(), run.value()); !info) {
     return report(info.error());

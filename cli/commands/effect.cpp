@@ -4,20 +4,25 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "supervise/child.hpp"
+#include "supervise/file_descriptor.hpp"
 #include "supervise/verdict.hpp"
 #include "supervisor_client.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +32,8 @@ namespace triage::inline v0_1::cli {
 namespace {
 
 constexpr std::size_t longest_output = 1U << 20U;
+// For what a command that has ended has left running.
+constexpr auto last_words = std::chrono::milliseconds(200);
 
 struct EffectArguments {
   std::string key{};
@@ -66,6 +73,47 @@ void pass_on(std::string_view bytes) {
   }
 }
 
+// Reads once. False: the end.
+bool pass_on_block(int from, const std::function<void(std::string_view)>& seen) {
+  std::array<char, 65'536> block;
+  const ssize_t got = ::read(from, block.data(), block.size());
+  if (got < 0) return errno == EINTR;
+  const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+  pass_on(bytes);
+  if (seen) seen(bytes);
+  return got > 0;
+}
+
+// Until the command has ended and what it printed has been read. False: what it has left running
+// holds the pipe open.
+bool pass_on_until_end(int from, pid_t pid, const std::function<void(std::string_view)>& seen) {
+  using Clock = std::chrono::steady_clock;
+  const supervise::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  std::optional<Clock::time_point> give_up_at;
+  for (;;) {
+    std::array<pollfd, 2> files{pollfd{from, POLLIN, 0},
+                                pollfd{give_up_at ? -1 : process.get(), POLLIN, 0}};
+    int wait_ms = -1;
+    if (give_up_at) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*give_up_at - Clock::now());
+      if (left.count() <= 0) return false;
+      wait_ms = static_cast<int>(left.count());
+    }
+    if (::poll(files.data(), files.size(), wait_ms) < 0 && errno != EINTR) return true;
+    if (files[0].revents != 0 && !pass_on_block(from, seen)) return true;
+    if (files[1].revents != 0) give_up_at = Clock::now() + last_words;
+  }
+}
+
+// A process of its own passes on what comes later, so that neither side waits for the other.
+void leave_passing_on(int from) {
+  if (::fork() != 0) return;
+  ::dup2(from, STDIN_FILENO);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);  // The supervisor must notice this process's end.
+  while (pass_on_block(STDIN_FILENO, nullptr)) continue;
+  ::_exit(0);
+}
+
 // Runs the command; its output is passed on and its beginning kept.
 Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
   supervise::ChildPlan plan;
@@ -83,14 +131,10 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   TRIAGE_TRYV(child.let_go());
   Ran ran;
   std::signal(SIGPIPE, SIG_IGN);
-  std::array<char, 65'536> block{};
-  for (ssize_t got = 0; (got = ::read(pipe.read.get(), block.data(), block.size())) != 0;) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;
-    const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-    pass_on(bytes);
+  const bool all = pass_on_until_end(pipe.read.get(), child.pid(), [&ran](std::string_view bytes) {
     ran.out += bytes.substr(0, longest_output - ran.out.size());
-  }
+  });
+  if (!all) leave_passing_on(pipe.read.get());
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
   ran.status = supervise::shell_status(status);
@@ -149,8 +193,7 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
   const auto ran = run_effect(given, answer.value().value("idempotency_key", ""));
   if (!ran) {
     static_cast<void>(withdraw_effect(client.value(), given, ran.error().detail));
-    report(ran.error());
-    return status_of_no_program(ran.error().code);
+    return report_no_program(ran.error());
   }
   if (given.not_done_status != 0 && ran.value().status == given.not_done_status) {
     static_cast<void>(
@@ -179,10 +222,11 @@ std::function<ExitStatus()> effect(CLI::App& arguments) {
   arguments.footer(
       "Example: triage effect mail:42 -- ./send_mail.sh 42\n\n"
       "CMD runs at most once in the life of the run; later calls print what it printed (the first\n"
-      "MB) and end with its status. It finds its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If\n"
-      "nobody knows whether it happened, the exit status is 5, and it is not run again: a person "
-      "must\n"
-      "find out, and tell `triage settle`.\n\n"
+      "MB) and end with its status. What it leaves running prints on, but that is not kept. It "
+      "finds\n"
+      "its idempotency key in TRIAGE_IDEMPOTENCY_KEY. If nobody knows whether it happened, the "
+      "exit\n"
+      "status is 5, and it is not run again: a person must find out, and tell `triage settle`.\n\n"
       "Exit status: CMD's own; 126 and 127 if it cannot be executed or found (then it counts as "
       "not "
       "done);\nelse as of any command.");

@@ -36,10 +36,18 @@ Result<supervise::RunSpec> fork_spec(const StoredStart& origin,
   if (command.empty()) return outcome::success(std::move(spec));
   const std::string before = supervise::program_name(spec);
   spec.command = command;
-  TRIAGE_TRY(program, supervise::find_program(command.front(), spec.folder));
-  static_cast<void>(program);
   if (supervise::program_name(spec) != before) spec.adapter.clear();
   return outcome::success(std::move(spec));
+}
+
+// Finds the program that the branch is to run.
+Result<void> check_program(const RunSession& session, const std::vector<std::string>& command,
+                           const RunId& origin) {
+  const auto start = stored_start(session.store(), origin);
+  const auto spec = start ? supervise::spec_from_json(start.value().task) : start.error();
+  if (command.empty() || !spec) return outcome::success();  // branch_off() says what is wrong.
+  TRIAGE_TRYV(supervise::find_program(command.front(), spec.value().folder));
+  return outcome::success();
 }
 
 Result<Json> branch_off(const RunSession& session, const std::vector<std::string>& command,
@@ -111,8 +119,11 @@ ExitStatus fork_run(ForkArguments& given) {
   if (!session) return report(session.error());
   const auto checkpoint = in_full(session.value()->store(), given.where.back());
   if (!checkpoint) return report(checkpoint.error());
-  options.run =
-      session.value()->run_options(checkpoint.value().substr(0, checkpoint.value().find('@')));
+  const RunId origin = checkpoint.value().substr(0, checkpoint.value().find('@'));
+  if (const auto program = check_program(*session.value(), given.command, origin); !program) {
+    return report_no_program(program.error());
+  }
+  options.run = session.value()->run_options(origin);
   options.run.run_id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   const RunId branch = options.run.run_id;
@@ -155,7 +166,7 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
       "         triage fork news@12 --output search=@found.json --dry-run\n"
       "         triage fork nightly@12 -- ./by_hand.sh\n\n"
       "The branch runs the command of the run that it leaves, or CMD, in that run's folder, with\n"
-      "the state of the checkpoint; effects that were done before it are not done again. The "
+      "the state of the checkpoint; effects that the other run has done are not done again. The "
       "other\n"
       "run stays as it is. Of a workflow's run it says what runs again, and makes the branch;\n"
       "triage workflow run FILE --run BRANCH goes on with it.\n\nExit status: as of triage run.");

@@ -19,18 +19,21 @@ struct ResumeArguments {
   bool all = false;
   bool due = false;
   bool accept_changed = false;
+  bool revive = false;
 };
 
 // The first status other than 0, so that the caller notices problems.
 ExitStatus worse(ExitStatus one, ExitStatus other) { return one == ExitStatus::done ? other : one; }
 
-ExitStatus resume_one(const RunSession& session, const RunId& given, bool accept_changed) {
-  const auto info = supervised_run(session.store(), given);
+ExitStatus resume_one(const RunSession& session, const ResumeArguments& given) {
+  const auto info = supervised_run(session.store(), given.run);
   if (!info) return report(info.error());
   const RunId& run = info.value().id;
   const auto agent = session.agent_of(run);
   if (!agent) return report(agent.error());
-  const ResumeOptions options{.accept_changed = accept_changed, .run = session.run_options(run)};
+  const ResumeOptions options{.accept_changed = given.accept_changed,
+                              .run = session.run_options(run),
+                              .revive = given.revive};
   return session.conclude(run, agent.value().resume_run(run, options));
 }
 
@@ -77,7 +80,7 @@ ExitStatus resume_runs(const ResumeArguments& given) {
   }
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
-  if (!given.run.empty()) return resume_one(*session.value(), given.run, given.accept_changed);
+  if (!given.run.empty()) return resume_one(*session.value(), given);
   const ExitStatus status = given.all ? resume_dead(*session.value()) : ExitStatus::done;
   return worse(status, resume_due(*session.value()));
 }
@@ -91,6 +94,7 @@ std::function<ExitStatus()> resume(CLI::App& arguments) {
   arguments.add_flag("--all", given->all, "Those, and every run whose supervisor is gone.");
   arguments.add_flag("--accept-changed", given->accept_changed,
                      "Go on with RUN although its adapter or the protocol is another one now.");
+  arguments.add_flag("--revive", given->revive, "Go on with RUN although it was aborted.");
   declare_session(arguments, given->session);
   arguments.footer(
       "Example: triage resume --due\n\n"

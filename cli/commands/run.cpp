@@ -99,7 +99,8 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
 }
 
 // An existing run continues as it began; reports an error for any difference.
-Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& task) {
+Result<void> check_same(const RunSession& session, const RunId& run, const Json& task) {
+  CheckpointStore& store = session.store();
   const auto there = store.run(run);
   if (!there && there.error().code == Errc::not_found) return outcome::success();
   TRIAGE_TRYV(supervised_run(store, run));
@@ -109,9 +110,9 @@ Result<void> check_same(CheckpointStore& store, const RunId& run, const Json& ta
     names += (names.empty() ? "" : ", ") + name;
   }
   if (names.empty()) return outcome::success();
-  return Error{Errc::conflict, "run \"" + run + "\" was begun with another " + names +
-                                   "; `triage resume " + run +
-                                   "` goes on with it as it was begun, another --run begins anew"};
+  return Error{Errc::conflict, "run \"" + run + "\" was begun with another " + names + "; " +
+                                   session.command("resume " + run) +
+                                   " goes on with it as it was begun, another --run begins anew"};
 }
 
 // A program is not executed before its process is in the journal: on a full disk no attempt would
@@ -132,16 +133,7 @@ ExitStatus run_command(const RunArguments& given) {
   const auto spec = spec_of(given);
   if (!spec) return report(spec.error());
   const auto program = supervise::find_program(given.command.front(), spec.value().folder);
-  if (!program) {
-    const Error& error = program.error();
-    const ExitStatus status = status_of_no_program(error.code);
-    if (asked_for_json()) {
-      tell_error(to_string(error.code), error.detail, status);
-    } else {
-      report(error);
-    }
-    return status;
-  }
+  if (!program) return report_no_program(program.error());
   const auto session = RunSession::open(given.session);
   if (!session) return report(session.error());
   RunOptions options = session.value()->run_options();
@@ -149,7 +141,7 @@ ExitStatus run_command(const RunArguments& given) {
   options.label = given.label;
   const Json task = supervise::to_json(spec.value());
   if (!given.run.empty()) {
-    if (const auto same = check_same(session.value()->store(), given.run, task); !same) {
+    if (const auto same = check_same(*session.value(), given.run, task); !same) {
       return report(same.error());
     }
   }

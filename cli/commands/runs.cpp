@@ -149,16 +149,6 @@ ExitStatus list_runs(const RunsArguments& given) {
   return ExitStatus::done;
 }
 
-// "a decision", or a time.
-std::string waits_for(const Json& waiting) {
-  if (const auto until = waiting.find("until_ms"); until != waiting.end() && until->is_number()) {
-    return short_time(WallTime(std::chrono::milliseconds(until->get<std::int64_t>()))) + " UTC";
-  }
-  const auto signal = waiting.find("signal");
-  return signal != waiting.end() && signal->is_string() ? "signal " + signal->get<std::string>()
-                                                        : "a decision";
-}
-
 ExitStatus list_suspended(const RunsArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());

@@ -51,6 +51,7 @@ std::string describe_evidence(const Json& body) {
   if (evidence == body.end() || !evidence->is_array() || evidence->empty()) return {};
   const Json& first = evidence->front();
   if (!first.is_object()) return {};
+  if (text_field(first, "source") == "reported") return {};  // It only says that it was named.
   const std::string detail = text_field(first, "detail");
   return sentence_end(" Why: " + shorten(detail.empty() ? text_field(first, "source") : detail,
                                          longest_message_quote));

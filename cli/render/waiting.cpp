@@ -5,6 +5,7 @@
 #include "supervise/redaction.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace triage::inline v0_1::cli {
@@ -53,6 +54,15 @@ std::string task_in_words(const Json& task, std::size_t longest) {
   return shorten(line, longest);
 }
 
+std::string waits_for(const Json& waiting) {
+  if (const Json& until = member(waiting, "until_ms"); until.is_number()) {
+    return short_time(WallTime(std::chrono::milliseconds(until.get<std::int64_t>()))) + " UTC";
+  }
+  const Json& signal = member(waiting, "signal");
+  return signal.is_string() ? "signal " + shorten(signal.get<std::string>(), longest_value)
+                            : "a decision";
+}
+
 Json waiting_json(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return nullptr;
@@ -71,7 +81,8 @@ std::string waiting_text(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return {};
   const Json& step = member(body, "step");
-  std::string text = "\nWaits for a decision: " + text_of(member(body, "message")) + "\n";
+  std::string text = (body.contains("until_ms") ? "\nWaits until " : "\nWaits for ") +
+                     waits_for(body) + ": " + text_of(member(body, "message")) + "\n";
   text += line("  Agent    ", member(timeline.journal.start(), "agent"));
   if (const Json task = shown_task(timeline); !task.is_null() && task != "") {
     text += "  Task     " + task_in_words(task, longest_value) + "\n";
@@ -90,7 +101,11 @@ std::string waiting_text(const Timeline& timeline) {
   if (allowed.is_array()) {
     for (const Json& name : allowed) names += (names.empty() ? "" : ", ") + text_of(name);
   }
-  return names.empty() ? text : text + "  Allowed  " + names + "\n";
+  if (!names.empty()) text += "  Allowed  " + names + "\n";
+  const bool by_token = !body.contains("until_ms") && !body.contains("signal");
+  return text + (by_token ? "  Token    told when the run was suspended; `triage reissue` prints a "
+                            "new one\n"
+                          : "");
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -16,6 +16,8 @@ namespace triage::inline v0_1::cli {
 // The command line of a run of `triage run`; of other runs the task itself. At most so many
 // characters.
 [[nodiscard]] std::string task_in_words(const Json& task, std::size_t longest);
+// "a decision", "signal NAME" or a time. waiting: the record, or waiting_json().
+[[nodiscard]] std::string waits_for(const Json& waiting);
 // Null or empty unless the run is suspended.
 [[nodiscard]] Json waiting_json(const Timeline& timeline);
 [[nodiscard]] std::string waiting_text(const Timeline& timeline);

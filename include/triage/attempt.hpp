@@ -203,6 +203,11 @@ class Attempt {
   [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
   // Like wait(), but returns at once: what was sent so far. An empty answer is not recorded.
   [[nodiscard]] std::optional<Json> received(std::string_view name);
+  // Keeps the run's lease, if it is time to. Recording keeps it, too: an attempt that records
+  // nothing for long calls this every StoreCapabilities::renew_every, since another host may take
+  // the run over otherwise. Errors: Errc::fenced if one has, and everything must end; those of the
+  // store, which may pass.
+  [[nodiscard]] Result<void> keep_lease();
 
   // Reports a failure: `return attempt.fail({.text = …, .http_status = 503});`
   [[nodiscard]] Error fail(Failure failure);

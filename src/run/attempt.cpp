@@ -124,6 +124,11 @@ std::optional<Json> Attempt::received(std::string_view name) {
   if (!answer) give_up(std::move(answer).error());
   return std::move(answer).value();
 }
+Result<void> Attempt::keep_lease() {
+  const AttemptUse use(*this);
+  if (!use) return ended_attempt();
+  return use.run().keep_lease(number());
+}
 Error Attempt::fail(Failure failure) {
   const AttemptUse use(*this);
   return use ? use.run().report(number(), std::move(failure)) : ended_attempt();

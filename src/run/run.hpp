@@ -127,6 +127,7 @@ class Run {
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
   Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
+  Result<void> keep_lease(int attempt);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }
@@ -197,7 +198,7 @@ class Run {
   [[nodiscard]] bool fails_with_store() const noexcept;
   // Sleeps on the injected clock and keeps the lease meanwhile. False: a stop was requested.
   [[nodiscard]] bool rest_until(TimePoint until);
-  void keep_lease();
+  Result<void> keep_lease();
 
   // The caller holds mutex_. Counts late calls.
   [[nodiscard]] bool is_late(int attempt);

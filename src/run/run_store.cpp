@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How records reach the store: drains, failing stores, and the lease during waits.
 #include "base/run_catching.hpp"
+#include "run/attempt_pool.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
 
@@ -26,6 +27,10 @@ std::string warning_of(CheckpointStore& store) {
 Duration renew_interval(const CheckpointStore& store) noexcept {
   const StoreCapabilities can = store.capabilities();
   return can.shared_by_processes ? Duration(can.renew_every) : Duration::zero();
+}
+
+Error taken_over(const RunId& run) {
+  return {Errc::fenced, "another owner has taken run \"" + run + "\" over"};
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ void Run::give_up_refused(Error why) {
 
 Result<void> Run::write() {
   RunData& b = *data_;
-  if (b.fenced) return Error{Errc::fenced, "another owner has taken run \"" + id() + "\" over"};
+  if (b.fenced) return taken_over(id());
   if (!b.started) {
     TRIAGE_TRYV(start_in_store());
   }
@@ -181,27 +186,38 @@ void Run::tell_unstored(const Error& why) {
 
 // --- Waiting.
 
-void Run::keep_lease() {
-  if (!has_store() || !data_->started) return;
+Result<void> Run::keep_lease() {
+  if (!has_store()) return outcome::success();
   RunData& b = *data_;
   const Duration every = renew_interval(*b.store);
-  if (every <= Duration::zero()) return;
+  if (every <= Duration::zero()) return outcome::success();
   const TimePoint instant = now();
   Lease lease;
   {
     const Lock lock(mutex_);
+    if (b.fenced) return taken_over(id());
+    if (!b.started) return outcome::success();
     // Taking it renewed it. What was recorded since may be long ago.
     const TimePoint before = b.renewed.value_or(b.started_at.value_or(instant - every));
-    if (instant - before < every) return;
+    if (instant - before < every) return outcome::success();
     b.renewed = instant;
     lease = b.writer.lease;
   }
-  const Result<void> renewed = run_catching([&] { return b.store->renew(lease); });
+  Result<void> renewed = run_catching([&] { return b.store->renew(lease); });
   if (!renewed && renewed.error().code == Errc::fenced) note_fenced();
+  return renewed;
+}
+
+Result<void> Run::keep_lease(int attempt) {
+  {
+    const Lock lock(mutex_);
+    if (is_late(attempt)) return ended_attempt();
+  }
+  return keep_lease();
 }
 
 bool Run::rest_until(TimePoint until) {
-  keep_lease();
+  static_cast<void>(keep_lease());  // Whether it is lost is asked below.
   for (;;) {
     const bool leased = has_store() && data_->started;
     const Duration every = leased ? renew_interval(*data_->store) : Duration::zero();
@@ -210,7 +226,7 @@ bool Run::rest_until(TimePoint until) {
     if (!core_.clock->sleep_until(last ? until : instant + every, attempt_stop_token())) {
       return false;
     }
-    keep_lease();
+    static_cast<void>(keep_lease());
     if (last || (data_ && data_->fenced)) return true;  // The lease is lost, or the wait is over.
   }
 }

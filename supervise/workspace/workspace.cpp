@@ -196,16 +196,23 @@ Result<std::vector<std::string>> Workspace::paths_of(
   return outcome::success(split(printed));
 }
 
+// One call of git, which reads the index and looks at every file: most of what a checkpoint takes.
 Result<Workspace::Changes> Workspace::changes() {
-  std::vector<std::string> arguments{"ls-files",  "-z",
-                                     "--others",  "--modified",
-                                     "--deleted", "--exclude-per-directory=.gitignore"};
+  std::vector<std::string> arguments{
+      "ls-files", "-z",         "-t",        "--cached",
+      "--others", "--modified", "--deleted", "--exclude-per-directory=.gitignore"};
   const std::string own = options_.folder + "/.triageignore";
   std::error_code ignored;
   if (fs::is_regular_file(own, ignored)) arguments.push_back("--exclude-from=" + own);
   TRIAGE_TRY(paths, paths_of(arguments));
   Changes found_paths;
-  for (const std::string& path : paths) {
+  for (const std::string& line : paths) {  // "TAG PATH"
+    if (line.size() < 3) continue;
+    const std::string path = line.substr(2);
+    if (line.front() == 'H') {  // In the index, as it is or not.
+      found_paths.all.push_back(path);
+      continue;
+    }
     if (path.back() == '/' || left_out(path)) continue;  // A nested repository.
     if (is_behind_link(options_.folder, path)) {
       found_paths.hidden += path + '\0';
@@ -219,13 +226,13 @@ Result<Workspace::Changes> Workspace::changes() {
       continue;
     }
     found_paths.paths += path + '\0';
+    if (line.front() == '?') found_paths.all.push_back(path);
   }
   return outcome::success(std::move(found_paths));
 }
 
 // Permissions that git does not restore, as JSON.
-Result<void> Workspace::keep_modes(std::string& message) const {
-  TRIAGE_TRY(all, paths("ls-files", "-z"));
+std::string Workspace::modes_of(const std::vector<std::string>& all) const {
   Json modes = Json::object();
   for (const std::string& path : all) {
     struct stat found {};
@@ -235,8 +242,7 @@ Result<void> Workspace::keep_modes(std::string& message) const {
       modes[hex(path)] = mode;
     }
   }
-  message = modes.dump();
-  return outcome::success();
+  return modes.dump();
 }
 
 Result<FilesId> Workspace::keep() {
@@ -252,8 +258,7 @@ Result<FilesId> Workspace::keep() {
   }
   TRIAGE_TRY(printed, git("write-tree"));
   const std::string tree = without_end(printed);
-  std::string message;
-  TRIAGE_TRYV(keep_modes(message));
+  const std::string message = modes_of(wanted.all);
   if (!newest_.empty() && tree + message == newest_tree_) return outcome::success(newest_);
   const std::vector<std::string> words{"commit-tree", tree};
   TRIAGE_TRY(commit, run_git(git_, words, message));

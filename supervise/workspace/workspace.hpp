@@ -66,7 +66,7 @@ class Workspace {
  private:
   Workspace() = default;
   Result<void> prepare();
-  Result<void> keep_modes(std::string& message) const;
+  [[nodiscard]] std::string modes_of(const std::vector<std::string>& all) const;
   Result<void> set_modes(const FilesId& files) const;
   [[nodiscard]] Result<std::vector<std::string>> paths_of(
       const std::vector<std::string>& arguments) const;
@@ -79,7 +79,8 @@ class Workspace {
     return paths_of({std::string(words)...});
   }
   struct Changes {
-    std::string paths{};   // That differ from the index, separated by null bytes.
+    std::vector<std::string> all{};  // Kept before or now; some may be gone.
+    std::string paths{};             // That differ from the index, separated by null bytes.
     std::string hidden{};  // Gone, because a link has taken a folder's place: git refuses those.
   };
   Result<Changes> changes();

@@ -83,3 +83,14 @@ TEST_CASE("a store is named once, as an argument or as an option", "[cli]") {
     CHECK_FALSE(refused.error.empty());
   }
 }
+
+TEST_CASE("a state folder that cannot be looked into is not taken for an empty one", "[cli]") {
+  const TempFolder folder;
+  std::filesystem::create_directory_symlink("loop", folder.path() / "loop");
+  const Environment state("XDG_STATE_HOME", folder.file("loop"));
+  for (const char* command : {"runs", "suspended"}) {
+    const Printed printed = triage_command({command});
+    CHECK(printed.status == 9);
+    CHECK(printed.out.empty());
+  }
+}

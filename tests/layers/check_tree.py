@@ -57,12 +57,12 @@ EXCEPTIONS = {
 FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
     (r"hiredis/", r"stores/redis/\w+\.cpp|tests/|bench/"),
-    (r"libpq-fe", r"stores/postgres/\w+\.cpp|tests/|bench/"),
+    (r"libpq-fe", r"stores/postgres/\w+\.cpp|cli/late/late_pq\.cpp|tests/|bench/"),
     (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|supervise/(redaction|adapters/local_times)\.cpp|training/near_duplicates\.cpp|tests/|bench/"),
     # Randomness, tokens, fingerprints; encryption.
     (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/encrypted_sealing)\.cpp"),
     (r"httplib", r"examples/|tests/"),
-    (r"curl/", r"llm/http\.cpp|examples/"),
+    (r"curl/", r"llm/http\.cpp|cli/late/late_curl\.cpp|examples/"),
     (r"CLI/", r"cli/"),
     (r"yaml-cpp/", r"policies/documents/yaml\.cpp"),
     (r"benchmark/", r"bench/"),

@@ -85,6 +85,31 @@ TEST_CASE("a wait after a long silence renews the lease at once", "[durability]"
   CHECK(renewals == 1);
 }
 
+TEST_CASE("an attempt that records nothing for long keeps its lease when it asks", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<ExpiringStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  std::vector<bool> kept;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            for (int i = 0; i < 5; ++i) {
+                              kept.push_back(attempt.keep_lease().has_value());
+                              CHECK(attempt.keep_lease().has_value() == kept.back());
+                              kit.clock->advance(std::chrono::milliseconds(7'500));
+                            }
+                          },
+                          answers({}), options};
+  SECTION("as often as it is due") {
+    REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+    CHECK(store->renewals == 4);
+  }
+  SECTION("and hears that another owner has taken the run") {
+    store->lost_at = 2;
+    CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
+    CHECK(kept == std::vector<bool>{true, true, false, false, false});
+  }
+}
+
 TEST_CASE("a lease that could not be given back is given back later", "[durability][queue]") {
   struct Holding final : ForwardingStore {
     using ForwardingStore::ForwardingStore;

@@ -124,6 +124,24 @@ TEST_CASE("an effect's output is passed on while it runs", "[run][protocol]") {
   CHECK(printed.out == "ready\nwent\n");
 }
 
+TEST_CASE("an effect ends with its command, and what that leaves running may print on", "[run]") {
+  const Workshop shop;
+  REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);
+  const std::string leaves =
+      shop.script("leaves", "{ read go < $W/go; echo later; } &\necho started");
+  const Printed printed =
+      shop.run({"--timeout", "20s", "--max-attempts", "1"},
+               {shop.script("a", "T='" TRIAGE_COMMAND "'\n$T effect k -- " + leaves +
+                                     " > $W/out\necho next\necho go > $W/go\n"
+                                     "until grep -q later $W/out; do sleep 0.02; done\ncat $W/out\n"
+                                     "$T effect k -- " +
+                                     leaves)});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  // Later calls print what the command printed itself.
+  CHECK(printed.out == "next\nstarted\nlater\nstarted\n");
+}
+
 TEST_CASE("an effect whose command cannot be run is not done, and says so as shells do",
           "[run][protocol]") {
   const Workshop shop;

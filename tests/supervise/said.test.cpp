@@ -140,3 +140,23 @@ TEST_CASE("a new token is told as one, and a program by its command line", "[run
   CHECK_THAT(shown, ContainsSubstring("Task        sh -c echo x; exit 1\n") &&
                         ContainsSubstring("  Task     sh -c echo x; exit 1\n"));
 }
+
+TEST_CASE("an explanation says until when a run waits", "[run][said]") {
+  const Workshop shop;
+  CHECK(shop.run({"--run", "r"}, {"sh", "-c", "echo HTTP 429, retry after 3600 seconds; exit 1"})
+            .status == 75);
+  const Printed told = shop.triage({"explain", "r"});
+  CHECK_THAT(told.out, ContainsSubstring("\nWaits until 20") && ContainsSubstring(" UTC: waits "));
+}
+
+TEST_CASE("a budget that is no number is refused", "[run][said]") {
+  const Workshop shop;
+  for (const char* budget : {"tokens=99999999999999999999999", "calls=18446744073709551616",
+                             "tokens=+5", "calls= 5", "tokens=0", "tokens=-1", "usd=nan"}) {
+    const Printed printed = shop.run({"--budget", budget}, {"true"});
+    INFO(budget);
+    CHECK(printed.status == 2);
+    CHECK_THAT(printed.error, ContainsSubstring("is not part of a budget"));
+  }
+  CHECK(shop.run({"--budget", "tokens=18446744073709551615,usd=0.5"}, {"true"}).status == 0);
+}

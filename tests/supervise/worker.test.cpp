@@ -155,6 +155,6 @@ TEST_CASE("a branch may run another command", "[run]") {
             .status == 128 + SIGTERM);
   CHECK(shop.triage({"resume", "b"}).out == "page 7 --label x\n");  // The branch has its own.
   CHECK(run_program({TRIAGE_COMMAND, "fork", shop.store(), here, "--", "no-such-program"}).status ==
-        1);
+        127);
   CHECK(shop.triage({"fork", here}).status == 0);
 }
