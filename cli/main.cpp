@@ -182,8 +182,11 @@ Result<void> check_names(int argc, char** argv) {
   if (given.empty()) {
     return Error{Errc::invalid_argument, "a command is missing; there are" + known_commands()};
   }
-  return Error{Errc::invalid_argument, "there is no command \"" + printable(given) + "\"" +
-                                           meant_command(given) + " There are" + known_commands()};
+  // A list of all would hide what was probably meant.
+  const std::string meant = meant_command(given);
+  return Error{Errc::invalid_argument,
+               "there is no command \"" + printable(given) + "\"" +
+                   (meant.empty() ? "; there are" + known_commands() : meant)};
 }
 
 // All commands that open a store take its key in the same way, by environment variable.

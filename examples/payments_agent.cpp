@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // An agent that charges orders through a payment service over HTTP, while both of them fail and are
-// killed: with `reconcile` every order is charged exactly once.
-// Usage: payments_agent [--runs N] [--orders N] [--seed S] [--without-reconcile]
+// killed: with `reconcile` every order is charged exactly once, and what is undone is paid back
+// exactly once.
+// Usage: payments_agent [--runs N] [--orders N] [--seed S] [--kind KIND] [--without-reconcile]
+// A KIND is plain, rollback, abort (which undoes everything) or fork; without it runs take turns.
 // The last line is "orders=… once=… twice=… in_doubt=… lost=…"; the exit status is 0 if nothing was
-// charged twice, nothing lost, amounts and receipts agree with the service's book, nothing was
-// charged under another reference, and nothing is in doubt but what fell into the window.
+// charged twice, nothing lost, amounts, receipts and refunds agree with the service's book, nothing
+// was charged under another reference, and nothing is in doubt but what fell into the window.
 #include "payments/agent.hpp"
 #include "payments/campaign.hpp"
 #include "payments/service.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -16,16 +20,22 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr std::array<std::string_view, payments::kinds> kind_names{"plain", "rollback", "abort",
+                                                                   "fork"};
+
 int usage() {
   std::fputs(
-      "Usage: payments_agent [--runs N] [--orders N] [--seed S] [--without-reconcile]\n"
-      "N: 1 to 100000; S: a number\n",
+      "Usage: payments_agent [--runs N] [--orders N] [--seed S] [--kind KIND] "
+      "[--without-reconcile]\n"
+      "N: 1 to 100000; S: a number; KIND: plain, rollback, abort, fork; without reconcile plain, "
+      "fork\n",
       stderr);
   return 2;
 }
@@ -38,6 +48,7 @@ int work(const Words& words) {
   return payments::work({.store = words[1],
                          .url = words[2],
                          .run = words[3],
+                         .kind = static_cast<payments::Kind>(std::stoi(words[9])),
                          .doubts = words[4],
                          .orders = std::stoi(words[5]),
                          .reconcile = words[6] == "reconcile",
@@ -54,6 +65,12 @@ std::optional<payments::CampaignSettings> parse(const Words& words) {
     }
     if (i + 1 == words.size()) return std::nullopt;
     const std::string& name = words[i++];
+    if (name == "--kind") {
+      const auto found = std::find(kind_names.begin(), kind_names.end(), words[i]);
+      if (found == kind_names.end()) return std::nullopt;
+      settings.kind = static_cast<payments::Kind>(found - kind_names.begin());
+      continue;
+    }
     std::size_t read = 0;
     const unsigned long long number = std::stoull(words[i], &read);
     if (read != words[i].size()) return std::nullopt;
@@ -65,6 +82,9 @@ std::optional<payments::CampaignSettings> parse(const Words& words) {
       return std::nullopt;
     }
   }
+  const bool undoes =
+      settings.kind == payments::Kind::rollback || settings.kind == payments::Kind::abort;
+  if (undoes && !settings.reconcile) return std::nullopt;
   return settings;
 }
 
@@ -93,7 +113,7 @@ int main(int argc, char** argv) {
   const Words words(argv + 1, argv + argc);
   try {
     if (words.size() == 4 && words[0] == "service") return serve(words);
-    if (words.size() == 9 && words[0] == "agent") return work(words);
+    if (words.size() == 10 && words[0] == "agent") return work(words);
     const auto settings = parse(words);
     return settings ? campaign(*settings) : usage();
   } catch (const std::invalid_argument&) {

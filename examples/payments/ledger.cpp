@@ -13,6 +13,7 @@ SQLite::Database& prepared(SQLite::Database& file) {
       "CREATE TABLE IF NOT EXISTS charges(receipt INTEGER PRIMARY KEY, reference TEXT, "
       "cents INTEGER);"
       "CREATE INDEX IF NOT EXISTS by_reference ON charges(reference);"
+      "CREATE TABLE IF NOT EXISTS refunds(reference TEXT);"
       "CREATE TABLE IF NOT EXISTS fences(reference TEXT PRIMARY KEY, fence INTEGER);"
       "CREATE TABLE IF NOT EXISTS requests(number INTEGER);"
       "INSERT INTO requests SELECT 0 WHERE NOT EXISTS (SELECT * FROM requests)");
@@ -79,6 +80,29 @@ std::optional<std::int64_t> Ledger::find(const std::string& reference, std::int6
   return receipt;
 }
 
+bool Ledger::refund(const std::string& reference, std::int64_t fence,
+                    const std::function<void()>& before_commit) {
+  SQLite::Transaction transaction(database_->ready, SQLite::TransactionBehavior::IMMEDIATE);
+  if (!raise_fence("refund " + reference, fence)) return false;
+  SQLite::Statement insert(database_->ready, "INSERT INTO refunds VALUES(?1)");
+  insert.bind(1, reference);
+  insert.exec();
+  before_commit();
+  transaction.commit();
+  return true;
+}
+
+bool Ledger::find_refund(const std::string& reference, std::int64_t fence) {
+  SQLite::Transaction transaction(database_->ready, SQLite::TransactionBehavior::IMMEDIATE);
+  raise_fence("refund " + reference, fence);
+  SQLite::Statement look(database_->ready, "SELECT count(*) FROM refunds WHERE reference = ?1");
+  look.bind(1, reference);
+  look.executeStep();
+  const bool found = look.getColumn(0).getInt() > 0;
+  transaction.commit();
+  return found;
+}
+
 std::map<std::string, Charged> Ledger::charges() {
   std::map<std::string, Charged> found;
   SQLite::Statement all(database_->ready,
@@ -88,6 +112,11 @@ std::map<std::string, Charged> Ledger::charges() {
     found[all.getColumn(0).getString()] = {.times = all.getColumn(1).getInt(),
                                            .cents = all.getColumn(2).getInt64(),
                                            .receipt = all.getColumn(3).getInt64()};
+  }
+  SQLite::Statement back(database_->ready,
+                         "SELECT reference, count(*) FROM refunds GROUP BY reference");
+  while (back.executeStep()) {
+    found[back.getColumn(0).getString()].refunds = back.getColumn(1).getInt();
   }
   return found;
 }

@@ -14,6 +14,7 @@ namespace payments {
 // What the book says about one reference.
 struct Charged {
   int times = 0;
+  int refunds = 0;
   std::int64_t cents = 0;    // Of all charges together.
   std::int64_t receipt = 0;  // Of the first one.
 };
@@ -37,7 +38,13 @@ class Ledger {
   // The receipt of a charge, if there is one. No charge with a smaller fence is accepted any more,
   // so that the answer is final.
   std::optional<std::int64_t> find(const std::string& reference, std::int64_t fence);
-  std::map<std::string, Charged> charges();  // By reference.
+  // Pays a charge back, as often as it is asked to. False if a fence above this one was seen for
+  // the reference's refund. before_commit is called inside of the transaction.
+  bool refund(const std::string& reference, std::int64_t fence,
+              const std::function<void()>& before_commit);
+  // Whether the charge was paid back. No refund with a smaller fence is accepted any more.
+  bool find_refund(const std::string& reference, std::int64_t fence);
+  std::map<std::string, Charged> charges();  // By reference; also what was only paid back.
 
  private:
   bool raise_fence(const std::string& reference, std::int64_t fence);

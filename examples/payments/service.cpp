@@ -43,23 +43,19 @@ class Service {
   Service(const std::string& ledger, std::uint64_t seed) : ledger_(ledger), seed_(seed) {}
 
   void charge(const httplib::Request& request, httplib::Response& response) {
-    const std::scoped_lock lock(mutex_);
-    const Json body = Json::parse(request.body);
-    const Fault fault = planned_fault(seed_, ledger_.next_request());
-    if (fault == Fault::refuses) {
-      return answer(response, 503, {{"charged", false}, {"error", "service unavailable"}});
-    }
-    if (fault == Fault::drops) return break_off(response);
-    if (fault == Fault::dies_before) die();
-    const auto receipt =
-        ledger_.charge(body.at("reference"), body.at("cents"), body.at("fence"), [fault] {
-          if (fault == Fault::dies_during) die();
-        });
-    if (fault == Fault::dies_after) die();
-    if (!receipt) return answer(response, 409, {{"charged", false}, {"error", "too late"}});
-    if (fault == Fault::forgets) return break_off(response);
-    if (fault == Fault::fails_after) return answer(response, 500, {{"error", "internal error"}});
-    answer(response, 200, {{"receipt", *receipt}});
+    act(request, response, "charged", [this](const Json& body, const auto& before_commit) {
+      const auto receipt =
+          ledger_.charge(body.at("reference"), body.at("cents"), body.at("fence"), before_commit);
+      return receipt ? Json{{"receipt", *receipt}} : Json();
+    });
+  }
+
+  void refund(const httplib::Request& request, httplib::Response& response) {
+    act(request, response, "refunded", [this](const Json& body, const auto& before_commit) {
+      return ledger_.refund(body.at("reference"), body.at("fence"), before_commit)
+                 ? Json{{"refunded", true}}
+                 : Json();
+    });
   }
 
   void find(const httplib::Request& request, httplib::Response& response) {
@@ -70,7 +66,37 @@ class Service {
     answer(response, 200, {{"charged", true}, {"receipt", *receipt}});
   }
 
+  void find_refund(const httplib::Request& request, httplib::Response& response) {
+    const std::scoped_lock lock(mutex_);
+    const Json body = Json::parse(request.body);
+    answer(response, 200,
+           {{"refunded", ledger_.find_refund(body.at("reference"), body.at("fence"))}});
+  }
+
  private:
+  // Does what was asked for under the next planned fault. `book` returns the answer, or null if it
+  // comes too late; `done` names what a refusal says did not happen.
+  template <class Book>
+  void act(const httplib::Request& request, httplib::Response& response, const char* done,
+           const Book& book) {
+    const std::scoped_lock lock(mutex_);
+    const Json body = Json::parse(request.body);
+    const Fault fault = planned_fault(seed_, ledger_.next_request());
+    if (fault == Fault::refuses) {
+      return answer(response, 503, {{done, false}, {"error", "service unavailable"}});
+    }
+    if (fault == Fault::drops) return break_off(response);
+    if (fault == Fault::dies_before) die();
+    const Json booked = book(body, [fault] {
+      if (fault == Fault::dies_during) die();
+    });
+    if (fault == Fault::dies_after) die();
+    if (booked.is_null()) return answer(response, 409, {{done, false}, {"error", "too late"}});
+    if (fault == Fault::forgets) return break_off(response);
+    if (fault == Fault::fails_after) return answer(response, 500, {{"error", "internal error"}});
+    answer(response, 200, booked);
+  }
+
   std::mutex mutex_;
   Ledger ledger_;
   const std::uint64_t seed_;
@@ -110,6 +136,10 @@ int serve(const std::string& ledger, int port, std::uint64_t seed) {
               [&](const auto& request, auto& response) { service.charge(request, response); });
   server.Post("/find",
               [&](const auto& request, auto& response) { service.find(request, response); });
+  server.Post("/refund",
+              [&](const auto& request, auto& response) { service.refund(request, response); });
+  server.Post("/find_refund",
+              [&](const auto& request, auto& response) { service.find_refund(request, response); });
   server.set_tcp_nodelay(true);
   return server.listen("127.0.0.1", port) ? 0 : 1;
 }

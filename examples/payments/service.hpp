@@ -4,6 +4,8 @@
 //   POST /charge {"reference", "cents", "fence"}  {"receipt": N}; 409 or 503 with "charged": false
 //   POST /find   {"reference", "fence"}           {"charged": true, "receipt": N} or {"charged":
 //   false}
+//   POST /refund {"reference", "fence"}           {"refunded": true}; 409 or 503 with false
+//   POST /find_refund {"reference", "fence"}      {"refunded": true} or {"refunded": false}
 
 #include <cstdint>
 #include <string>
@@ -13,13 +15,13 @@ namespace payments {
 
 enum class Fault : std::uint8_t {
   none,
-  refuses,      // Before: 503, and says that nothing was charged.
+  refuses,      // Before: 503, and says that nothing was done.
   drops,        // Before: closes the connection without a word.
-  dies_before,  // The process is killed before the charge,
+  dies_before,  // The process is killed before the charge or refund,
   dies_during,  // … inside of its transaction,
   dies_after,   // … when it is committed, before it answers.
-  forgets,      // After: charged, and the connection is closed in the middle of the answer.
-  fails_after,  // After: charged, and answers 500.
+  forgets,      // After: done, and the connection is closed in the middle of the answer.
+  fails_after,  // After: done, and answers 500.
 };
 [[nodiscard]] std::string_view to_string(Fault fault) noexcept;
 

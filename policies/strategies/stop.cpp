@@ -13,17 +13,30 @@ namespace {
 
 constexpr std::size_t longest_message_quote = 200;
 
+// What a nested run says of its own escalation, without the summary that its parent gives, too.
+std::string_view without_summary(std::string_view text, const std::string& what) {
+  constexpr std::string_view begins = "escalated: ", attempt = " of attempt ";
+  while (text.starts_with(begins) && text.substr(begins.size()).starts_with(what)) {
+    const std::size_t end = text.find(": ", begins.size() + what.size());
+    const std::string_view head = text.substr(0, end);
+    if (end == std::string_view::npos || head.find(attempt) == std::string_view::npos) break;
+    text.remove_prefix(end + 2);
+  }
+  return text;
+}
+
 // "external_fault (rate_limited) at step 3 of attempt 2: HTTP 429 …"
 std::string summary(const FailureContext& context) {
   std::string text(to_string(context.type()));
   if (!context.classification.reason.empty()) text += " (" + context.classification.reason + ")";
+  const std::string_view said = without_summary(context.text, text);
   if (context.classification.critical_step) {
     text += " at step " + std::to_string(*context.classification.critical_step);
   }
   text += " of attempt " + std::to_string(context.attempt_number);
-  if (!context.text.empty()) {
-    text += ": " + printable(std::string_view(context.text).substr(0, longest_message_quote));
-    if (context.text.size() > longest_message_quote) text += "…";
+  if (!said.empty()) {
+    text += ": " + printable(said.substr(0, longest_message_quote));
+    if (said.size() > longest_message_quote) text += "…";
   }
   return text;
 }

@@ -77,7 +77,13 @@ Result<std::optional<SchemaBreach>> JsonSchema::check(const Json& value,
 std::string describe(const SchemaBreach& breach) {
   std::string text = breach.path.empty() ? std::string() : "at " + breach.path + ": ";
   text += "expected " + breach.expected + ", found " + breach.found;
-  if (!breach.nearest.empty()) text += "; did you mean \"" + printable(breach.nearest) + "\"?";
+  if (breach.nearest.empty()) return text;
+  const std::string name = "\"" + printable(breach.nearest) + "\"";
+  // Of what is missing, the nearest is the wrong name, which nobody should be told to use.
+  if (breach.schema_path.ends_with("/required")) {
+    return text + "; " + name + " may be a wrong name for what is missing";
+  }
+  return text + "; did you mean " + name + "?";
   return text;
 }
 

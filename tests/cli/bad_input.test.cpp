@@ -148,7 +148,11 @@ TEST_CASE("a misspelt command is told which one was probably meant", "[cli]") {
   CHECK_THAT(says({"checkpiont", "list", "x.db"}), ContainsSubstring("mean \"checkpoint list\"?"));
   CHECK_THAT(says({"checkpoint", "lsit"}), ContainsSubstring("mean \"checkpoint list\"?"));
   CHECK_THAT(says({"clasify", "--model", "x"}), ContainsSubstring("mean \"classify\"?"));
-  CHECK_THAT(says({"xylophone", "coffee"}), !ContainsSubstring("did you mean"));
+  CHECK(says({"clasify"}) ==
+        "triage: there is no command \"clasify\"; did you mean \"classify\"?\n");
+  const std::string unlike = says({"xylophone", "coffee"});
+  CHECK_THAT(unlike, !ContainsSubstring("did you mean"));
+  CHECK_THAT(unlike, ContainsSubstring("\"xylophone coffee\"; there are\n"));
   const std::string group = says({"checkpoint"});
   CHECK_THAT(group, ContainsSubstring("checkpoint verify"));
   CHECK_THAT(group, !ContainsSubstring("policy"));

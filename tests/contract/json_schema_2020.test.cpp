@@ -92,5 +92,7 @@ TEST_CASE("a misspelt member is told which name is most like it", "[classifier][
   REQUIRE(missing);
   CHECK(missing->schema_path == "/required");
   CHECK(missing->nearest == "ulr");
+  CHECK_THAT(describe(*missing),
+             ContainsSubstring("; \"ulr\" may be a wrong name for what is missing"));
   CHECK(breach_of(schema, {{"url", 1}, {"retries", 5}})->nearest.empty());
 }

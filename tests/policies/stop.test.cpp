@@ -27,6 +27,26 @@ TEST_CASE("escalate says what was told, or type, step and text of the failure",
             .message.size() < 400);
 }
 
+TEST_CASE("an escalation passed up by nested runs says once what happened", "[policies][stop]") {
+  const auto said = [](int attempt, const std::string& text) {
+    return escalate()(context_for(FailureType::quota_exhausted)
+                          .reason("budget_spent")
+                          .attempt_number(attempt)
+                          .text(text))
+        .message;
+  };
+  const std::string inner = said(3, "800 of 1000: spent");
+  CHECK(said(1, said(2, inner)) ==
+        "escalated: quota_exhausted (budget_spent) of attempt 1: 800 of 1000: spent");
+  // Not of this kind, or not a whole summary: nothing is cut.
+  CHECK_THAT(said(1, "escalated: timeout of attempt 1: slow"),
+             ContainsSubstring("1: escalated: timeout of attempt 1: slow"));
+  CHECK_THAT(said(1, "escalated: quota_exhausted (budget_spent): ask"),
+             ContainsSubstring("1: escalated: quota_exhausted (budget_spent): ask"));
+  CHECK_THAT(said(1, "escalated: quota_exhausted (budget_spent) of attempt 1"),
+             ContainsSubstring("1: escalated: quota_exhausted (budget_spent) of attempt 1"));
+}
+
 TEST_CASE("abort_run gives its reason, or else the failure type", "[policies][stop]") {
   CHECK(abort_run("too dear")(context_for(FailureType::refused)).message == "too dear");
   CHECK(abort_run()(context_for(FailureType::refused)).kind == Kind::abort);

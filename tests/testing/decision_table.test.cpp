@@ -2,12 +2,10 @@
 #include "triage/testing/decision_table.hpp"
 
 #include "support/catch.hpp"
-#include "triage/policies/backoff.hpp"
-#include "triage/policies/retry.hpp"
-#include "triage/policies/rollback.hpp"
-#include "triage/policies/stop.hpp"
-#include "triage/testing/context.hpp"
+#include "triage/testing/testing.hpp"
+#include "triage/triage.hpp"
 
+#include <memory>
 #include <stdexcept>
 
 using namespace triage;
@@ -15,8 +13,21 @@ using namespace triage::testing;
 using namespace std::chrono_literals;
 using Kind = RecoveryAction::Kind;
 
-// docs/policies.md shows this test case, from the line that begins it to the one that ends it.
-// [example]
+namespace {
+
+FailurePolicy our_policy() { return FailurePolicy().otherwise(escalate()); }
+
+}  // namespace
+
+// docs/policies.md shows this test case; tests/policies/docs.test.cpp compares them.
+TEST_CASE("a wrong password goes to a person") {
+  ScriptedAgent script;
+  script.attempt().fail(failures::access_denied());
+  const TriageAgent agent{script, our_policy(), {.clock = std::make_shared<SimulatedClock>()}};
+  CHECK_THAT(agent.run("task"), FailsWith(Errc::escalated, FailureType::access_denied));
+  CHECK_THAT(our_policy(), Decides(context_for(FailureType::access_denied), Kind::escalate));
+}
+
 TEST_CASE("our policy decides as we agreed") {
   FailurePolicy policy;
   policy.on(FailureType::external_fault, retry_with_backoff({.max_attempts = 3, .max_delay = 8s}))
@@ -38,7 +49,6 @@ TEST_CASE("our policy decides as we agreed") {
   };
   CHECK(table.report(policy) == "");
 }
-// [example]
 
 TEST_CASE("a row that does not hold is reported with its name, what was wanted and what came",
           "[testing][decision_table]") {
