@@ -8,6 +8,7 @@
 #include "read_policy.hpp"
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
+#include "shell_word.hpp"
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/observers/redacting.hpp"
@@ -75,16 +76,6 @@ std::string ending(const std::string& detail) {
   if (at == std::string::npos) return said;
   const std::string_view words = std::string_view(detail).substr(at + before_words.size());
   return said + std::string(before_words) + shorten(telling_line(words), longest);
-}
-
-// As a word of a shell's line.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
-  if (text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace
