@@ -8,6 +8,7 @@
 #include "read_policy.hpp"
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
+#include "shell_word.hpp"
 #include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/observers/redacting.hpp"
@@ -81,16 +82,6 @@ void replace_all(std::string& text, std::string_view old, const std::string& oth
   for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += other.size()) {
     text.replace(at, old.size(), other);
   }
-}
-
-// As a word of a shell's line.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
-  if (text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace

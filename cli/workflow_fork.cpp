@@ -4,6 +4,7 @@
 #include "key_value.hpp"
 #include "read_policy.hpp"
 #include "render/output.hpp"
+#include "shell_word.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -112,7 +113,10 @@ ExitStatus fork_workflow(const std::shared_ptr<CheckpointStore>& store, const Wo
     json["branch"] = given.run;
     if (!given.json) {
       print("Branch " + printable(given.run) +
-            " is made; to run it: triage workflow run FILE --run " + printable(given.run) + "\n");
+            " is made; to run it, with the inputs that its origin began with: triage workflow run "
+            "FILE" +
+            (given.store.empty() ? "" : " --store " + printable(shell_word(given.store))) +
+            " --run " + printable(given.run) + "\n");
     }
   }
   if (given.json) print_json(json);

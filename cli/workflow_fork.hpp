@@ -13,7 +13,8 @@ namespace triage::inline v0_1::cli {
 
 struct WorkflowFork {
   std::string checkpoint{};
-  RunId run{};  // The branch's id.
+  RunId run{};          // The branch's id.
+  std::string store{};  // As named by the caller; empty: the default one.
   std::string label{};
   std::vector<std::string> inputs{};   // KEY=VALUE each.
   std::vector<std::string> outputs{};  // EXECUTOR=VALUE, or EXECUTOR=@FILE.

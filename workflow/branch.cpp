@@ -29,19 +29,33 @@ void set_written(Json& write, const Json& value) {
   write = Json::array({write.at(0), write.at(1), value});
 }
 
-// A task's output is in the shared state; other executors sent it.
-Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
-  const std::string task = path.substr(path.rfind('/') + 1);
-  stored["edited"] = true;
-  if (stored.contains("wrote")) {
-    for (Json& write : stored["wrote"]) {
-      const auto scope = write.at(0).get<std::string>();
-      const bool of_tasks = scope.size() > 6 && scope.substr(scope.size() - 6) == "|tasks";
-      if (!of_tasks || write.at(1) != task) continue;
-      set_written(write, value);
-      return outcome::success(std::move(stored));
-    }
+std::string id_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Whether the executor is a task of a TaskGraph, which sends how it ended. A long reason for a
+// failure is stored elsewhere.
+bool is_task(const std::string& path, const Json& stored, const Json& message) {
+  if (message.at("t") != "task") return false;
+  const Json told = message.value("v", Json());
+  return stored.contains("failed") ||
+         (told.is_object() && told.value("task", Json()) == id_in(path) && told.contains("status"));
+}
+
+// The task has completed with this output, which is in the shared state, whatever it did.
+void set_task_output(const std::string& path, Json& stored, Json& message, const Json& value) {
+  const std::size_t slash = path.rfind('/');
+  const std::string task = id_in(path);
+  const std::string scope =
+      shared_scope(slash == std::string::npos ? "" : path.substr(0, slash), "tasks");
+  message["v"] = Json{{"task", task}, {"status", "completed"}};
+  Json& writes = stored["wrote"];
+  for (Json& write : writes) {
+    if (write.at(0) == scope && write.at(1) == task) return set_written(write, value);
   }
+  writes.push_back(Json::array({scope, task, value}));
+}
+
+// What was sent instead of a result counts as sent.
+Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
   const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
   const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
   if (sent + out != 1) {
@@ -50,8 +64,12 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
                       " messages; allowed is 1");
   }
   Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
+  const bool of_task = is_task(path, stored, message);
   message.erase("p");
   message["v"] = value;
+  if (of_task) set_task_output(path, stored, message, value);
+  stored["edited"] = true;
+  stored.erase("failed");
   return outcome::success(std::move(stored));
 }
 
@@ -81,13 +99,18 @@ std::pair<std::string, std::size_t> last_write(const std::vector<std::string>& e
 Result<void> edit_state(const std::vector<std::string>& executors, const State& state,
                         const Json& edits, Json& changed) {
   for (const auto& [key, value] : edits.items()) {
+    if (key.empty() || key.size() > 256 || key.rfind("triage/", 0) == 0) {
+      return wrong_edit("the branch's state key " + quoted_name(key) +
+                        " is not allowed: 1 to 256 bytes that do not begin with \"triage/\"");
+    }
     const auto [record, index] = last_write(executors, state, key);
     if (record.empty()) {
       changed[std::string(edits_key)]["state"][key] = value;
       continue;
     }
     Json stored = changed.contains(record) ? changed[record] : *state.find(record);
-    set_written(stored["wrote"].at(index), value);
+    Json& write = stored["wrote"].at(index);
+    write = Json::array({write.at(0), write.at(1), value, nullptr, true});
     stored["edited"] = true;
     changed[record] = std::move(stored);
   }
@@ -111,6 +134,8 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
   Json& own = changed[std::string(edits_key)] = before != nullptr ? *before : Json::object();
   if (edits.effects == ForkEffects::refuse_new) own["effects"] = refuse_new;
   if (edits.inputs.is_object()) own["inputs"].update(edits.inputs);
+  const bool changes = !edits.outputs.empty() || !edits.inputs.empty() || !edits.state.empty();
+  if (changes) own["changed"] = true;  // So its questions may be others.
   for (const auto& [path, value] : edits.outputs) {
     if (std::find(executors.begin(), executors.end(), path) == executors.end()) {
       return wrong_edit("executor " + quoted_name(path) +

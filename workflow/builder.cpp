@@ -7,6 +7,9 @@
 #include "triage/workflow/workflow.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -39,6 +42,11 @@ void take_defaults(const ExecutorDefaults& defaults, ExecutorOptions& own) {
   if (!own.limits) own.limits = defaults.limits;
 }
 
+bool is_int64(const Json& value) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<std::uint64_t>() <= most);
+}
 Json as_list(const Json& value) { return value.is_array() ? value : Json(Json::array_t{value}); }
 
 }  // namespace
@@ -156,15 +164,25 @@ detail::Reducer append() {
 }
 detail::Reducer sum() {
   return [](const Json& before, const Json& written) -> Json {
+    if (!written.is_number()) throw std::invalid_argument("a sum is of numbers");
     if (before.is_null()) return written;
-    if (before.is_number_integer() && written.is_number_integer()) {
-      return before.get<std::int64_t>() + written.get<std::int64_t>();
+    if (is_int64(before) && is_int64(written)) {
+      std::int64_t sum = 0;
+      const bool too_large =
+          __builtin_add_overflow(before.get<std::int64_t>(), written.get<std::int64_t>(), &sum);
+      if (!too_large) return sum;
     }
     return before.get<double>() + written.get<double>();
   };
 }
 detail::Reducer max() {
   return [](const Json& before, const Json& written) {
+    const bool comparable = (written.is_number() && (before.is_null() || before.is_number())) ||
+                            (written.is_string() && (before.is_null() || before.is_string()));
+    if (!comparable) {
+      throw std::invalid_argument("a maximum is of numbers, or of texts; before it was " +
+                                  show(before).substr(0, 100));
+    }
     return before.is_null() || before < written ? written : before;
   };
 }
@@ -179,6 +197,17 @@ detail::Reducer merge() {
 }  // namespace reduce
 
 namespace detail {
+
+void no_number(const Json& json, const std::string& allowed) {
+  throw std::invalid_argument("it must be " + allowed + ", and is " + show(json).substr(0, 100));
+}
+void not_converted(const std::string& what, const std::string& why) {
+  throw std::invalid_argument(
+      what + " does not convert to what is asked for: " + triage::detail::json_words(why));
+}
+std::string named(const char* kind, std::string_view name) {
+  return std::string(kind) + " \"" + printable(name) + "\"";
+}
 
 Error unreadable(const Message& message, const std::string& why) {
   return {Errc::invalid_argument,

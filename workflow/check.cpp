@@ -121,6 +121,26 @@ Result<void> check_reached(const WorkflowSpec& spec) {
   return outcome::success();
 }
 
+Result<void> check_defaults(const std::string& whose, const ExecutorDefaults& own) {
+  for (const auto& [name, value] : {std::pair<const char*, Duration>{"timeout", own.timeout},
+                                    {"idle timeout", own.idle_timeout}}) {
+    if (value >= Duration::zero()) continue;
+    return wrong(whose + ": the " + name + " is " + std::to_string(value.count()) +
+                 " ns; allowed is 0 or more");
+  }
+  if (own.policy) {
+    if (auto checked = check_policy(*own.policy); !checked) {
+      return wrong(whose + ": " + checked.error().detail);
+    }
+  }
+  if (own.limits) {
+    if (auto checked = check_limits(*own.limits); !checked) {
+      return wrong(whose + ": " + checked.error().detail);
+    }
+  }
+  return outcome::success();
+}
+
 // Otherwise the order of deliveries would depend on timing.
 Result<void> check_ways_in(const WorkflowSpec& spec) {
   Ids entered(spec.starts.begin(), spec.starts.end());
@@ -144,7 +164,7 @@ Result<void> check_ways_in(const WorkflowSpec& spec) {
 Result<void> check_capacities(const WorkflowSpec& spec) {
   Ids names;
   for (const auto& [name, capacity] : spec.options.capacities) {
-    TRIAGE_TRYV(check_id(name, "capacity"));
+    if (name.empty()) return wrong("a capacity has no name; allowed is any other text");
     if (capacity == 0) return wrong("capacity " + in_quotes(name) + " is 0; allowed is 1 or more");
     names.insert(name);
   }
@@ -159,12 +179,14 @@ Result<void> check_capacities(const WorkflowSpec& spec) {
 
 }  // namespace
 
+Result<void> check_max_supersteps(int most) {
+  if (most >= 1 && most <= most_supersteps) return outcome::success();
+  return wrong("max_supersteps is " + std::to_string(most) + "; allowed are 1 to 1000000");
+}
+
 Result<void> check_workflow(const WorkflowSpec& spec) {
   TRIAGE_TRYV(check_id(spec.id, "workflow id"));
-  if (spec.options.max_supersteps < 1 || spec.options.max_supersteps > most_supersteps) {
-    return wrong("max_supersteps is " + std::to_string(spec.options.max_supersteps) +
-                 "; allowed are 1 to 1000000");
-  }
+  TRIAGE_TRYV(check_max_supersteps(spec.options.max_supersteps));
   if (spec.options.max_rollbacks < 0 || spec.options.max_rollbacks > most_rollbacks) {
     return wrong("max_rollbacks is " + std::to_string(spec.options.max_rollbacks) +
                  "; allowed are 0 to 1000");
@@ -175,15 +197,11 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
     TRIAGE_TRYV(check_id(node.id, "executor id"));
     if (!ids.insert(node.id).second)
       return wrong("executor " + in_quotes(node.id) + " is twice there");
-    if (node.options.timeout < Duration::zero() || node.options.idle_timeout < Duration::zero()) {
-      return wrong("executor " + in_quotes(node.id) + " has a timeout below 0");
-    }
-    if (node.options.policy) {
-      if (auto checked = check_policy(*node.options.policy); !checked) {
-        return wrong("executor " + in_quotes(node.id) + ": " + checked.error().detail);
-      }
-    }
+    const ExecutorOptions& own = node.options;
+    TRIAGE_TRYV(check_defaults("executor " + in_quotes(node.id),
+                               {own.policy, own.timeout, own.idle_timeout, own.limits}));
   }
+  TRIAGE_TRYV(check_defaults("WorkflowOptions::defaults", spec.options.defaults));
   if (spec.starts.empty()) return wrong("workflow " + in_quotes(spec.id) + " has nothing to start");
   for (const std::string& start : spec.starts) {
     if (!ids.contains(start)) {
@@ -200,6 +218,9 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   }
   for (const auto& [name, port] : spec.ports) {
     TRIAGE_TRYV(check_id(name, "port"));
+  }
+  for (const auto& [key, reduce] : spec.reducers) {
+    if (!reduce) return wrong("the reducer of state key " + in_quotes(key) + " is a null function");
   }
   TRIAGE_TRYV(check_reached(spec));
   if (spec.options.schedule == Schedule::eager) {

@@ -30,7 +30,8 @@ Result<TaskGraph> Crew::graph() const {
                  .assignee = task.agent,
                  .context = TaskContext::all,
                  .condition = task.condition,
-                 .policy = task.policy};
+                 .policy = task.policy,
+                 .checkpoints = task.checkpoints};
     if (!last.empty()) planned.depends_on.push_back(last);
     if (!task.async) planned.depends_on.insert(planned.depends_on.end(), open.begin(), open.end());
     if (task.async) planned.context = TaskContext::listed;
@@ -69,9 +70,9 @@ Result<Workflow> Crew::build() const {
   return tasks.build();
 }
 
-Result<std::vector<TaskView>> Crew::tasks(const WorkflowRun& run) const {
+Result<std::vector<TaskView>> Crew::tasks(const WorkflowRun& run, std::string_view inside) const {
   TRIAGE_TRY(tasks, graph());
-  return tasks.tasks(run);
+  return tasks.tasks(run, inside);
 }
 
 }  // namespace triage::inline v0_1::workflow

@@ -84,10 +84,11 @@ void DeliveryCall::add_sent(const std::vector<Exit>& exits, Message message,
 }
 
 void DeliveryCall::send(Message message, std::optional<std::string_view> target) {
-  add_sent(node_.edges, std::move(message), target);
+  add_sent(node_.edges, completed(std::move(message)), target);
 }
 
 void DeliveryCall::output(Message message) {
+  message = completed(std::move(message));
   if (const auto* exits = exits_of_output(around_.body.plan(), delivery_.node)) {
     return add_sent(*exits, std::move(message), std::nullopt);
   }
@@ -148,7 +149,17 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
   const int index = ++requests_[std::string(port)];
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
-  if (const auto answer = around_.answers.find(id); answer != around_.answers.end()) {
+  const State stored = around_.attempt.state();
+  const Json* const before = stored.find(std::string(request_prefix) + id);
+  std::optional<Asked> asked_before;
+  if (before != nullptr && before->is_object()) asked_before = asked_from(id, *before);
+  // What a person has said to a question of the origin is no answer to what an edit has made of it.
+  if (asked_before && !around_.branch.empty() && asked_before->branch != around_.branch &&
+      asked_before->payload != payload) {
+    asked_before.reset();
+  }
+  const auto answer = around_.answers.find(id);
+  if (answer != around_.answers.end() && (asked_before || around_.branch.empty())) {
     Reply reply{.request = id, .expired = answer->second.expired};
     if (!reply.expired) reply.answer = answer->second.value;
     return outcome::success(std::move(reply));
@@ -158,11 +169,11 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
               .port = std::string(port),
               .type = type,
               .payload = payload,
-              .expires = options.expires};
-  // A handler that says "in an hour" would name a new time in each call.
-  const State stored = around_.attempt.state();
-  if (const Json* before = stored.find(std::string(request_prefix) + id)) {
-    asked.expires = asked_from(id, *before).expires;
+              .expires = options.expires,
+              .branch = around_.branch};
+  if (asked_before) {  // A handler that says "in an hour" would name a new time in each call.
+    asked.expires = asked_before->expires;
+    asked.branch = asked_before->branch;
   } else if (is_expired(asked, around_.clock)) {
     return Reply{.request = id, .expired = true};
   }

@@ -31,7 +31,8 @@ struct Surroundings {
   const std::vector<Resource>* resources = nullptr;
   bool stored = false;  // There is a store, so reads are recorded.
   bool refuses_effects = false;
-  Json rolled_back{};  // The attempt since the run was rolled back as a whole, if it was.
+  std::string branch{};  // This run, if it is a branch with edits; else empty.
+  Json rolled_back{};    // The attempt since the run was rolled back as a whole, if it was.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   ResourceQueue* resource_queue = nullptr;
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.

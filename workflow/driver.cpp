@@ -67,6 +67,7 @@ Result<void> Driver::load() {
   if (const Json* edits = before_.find(edits_key)) {
     verify_ = true;
     around_.refuses_effects = edits->value("effects", std::string()) == refuse_new;
+    if (edits->contains("changed")) around_.branch = attempt_.run_id();
     if (edits->contains("state")) {
       for (const auto& [key, value] : edits->at("state").items()) {
         values_.begin_with(shared_scope("", ""), key, value);

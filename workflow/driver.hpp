@@ -127,6 +127,7 @@ class Driver {
   void begin(Delivery delivery);
   void perform(Ended& ended);
   [[nodiscard]] bool gave_up(const Ended& ended) const;
+  [[nodiscard]] int asked_here(const Delivery& delivery) const;
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   void store_ended(const Ended& ended);

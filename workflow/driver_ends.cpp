@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Running a delivery under its own policy, and ending a workflow without a result.
+#include "base/run_catching.hpp"
 #include "driver.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
@@ -83,6 +84,20 @@ AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore
           .on_store_error = OnStoreError::degrade};
 }
 
+// How many of its requests an edited branch has asked itself.
+int Driver::asked_here(const Delivery& delivery) const {
+  if (around_.branch.empty()) return 0;
+  const State state = attempt_.state();
+  const std::string prefix = std::string(request_prefix) + plan_.nodes[delivery.node].path + "/" +
+                             std::to_string(delivery.occurrence) + "/";
+  int count = 0;
+  for (auto one = state.values()->lower_bound(prefix);
+       one != state.values()->end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    if (asked_from("", *one->second).branch == around_.branch) ++count;
+  }
+  return count;
+}
+
 // The policy's attempts belong to a separate run, which keeps counting after a crash. Its result is
 // the delivery's stored form, so that a delivery stored only there is not run again.
 void Driver::call_under_policy(Ended& ended) {
@@ -115,11 +130,16 @@ void Driver::call_under_policy(Ended& ended) {
             {"input", digest_of(ended.delivery.message)},
             {"answers", answered(answers_, node.path, ended.delivery.occurrence)}};
   if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
+  if (const int asked = asked_here(ended.delivery); asked > 0) task["asked_here"] = asked;
   const RunOptions options{.parent = &attempt_};
   const auto go_on = [&]() -> Result<Json> {
     if (!options_.store) return agent.run(task, options);
     const RunId id = inner_run_id(attempt_.run_id(), show(task));
     Result<Json> done = agent.run_or_resume(id, task, {.run = options});
+    if (done && !called && done.value().is_null()) {  // It had asked, and has no answer yet.
+      TRIAGE_TRYV(triage::detail::run_catching([&] { return options_.store->erase(id); }));
+      done = agent.run_or_resume(id, task, {.run = options});
+    }
     // It had failed before this run was gone on with. What is aborted or poisoned stays so.
     const bool failed_before = !done && !called && done.error().code == Errc::escalated;
     if (failed_before && options_.retry_failed) done = agent.resume_run(id, {.run = options});

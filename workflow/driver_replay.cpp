@@ -68,15 +68,22 @@ void Driver::take_instead(Ended& ended) {
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     error = *ended.error;
   } catch (const std::exception& e) {
-    error.detail = e.what();
+    error.detail = triage::detail::json_words(e.what());
   } catch (...) {
     error.detail = "an exception that is not a std::exception";
   }
   if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
   try {
-    Message message = own.instead(error);
+    Message message = completed(own.instead(error));
+    auto checked = check_json(message.json(), "what is sent instead");
     auto routes = routes_of(plan_, node.edges, message);
-    if (!routes) return;
+    if (!checked || !routes) {
+      const std::string& why = checked ? routes.error().detail : checked.error().detail;
+      ended.error =
+          Error(Errc::escalated, error.detail + " (and what to send instead: " + why + ")");
+      ended.thrown = nullptr;
+      return;
+    }
     Finished finished = begun_as(plan_, ended.delivery, around_.stored);
     if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
     finished.sent.push_back({std::move(message), std::move(routes).value()});

@@ -32,7 +32,7 @@ Result<void> Driver::load_answers() {
 // Takes the answer or the expiry, whichever was sent. Both are the same signal, of which the store
 // accepts the first: so no answer is acknowledged that the run then ignores.
 Result<bool> Driver::settle_request(const Asked& asked) {
-  const std::string signal = answer_signal(asked.id, timeline_);
+  const std::string signal = answer_signal(asked, timeline_);
   auto sent = attempt_.received(signal);
   if (!sent && is_expired(asked, *options_.clock) && options_.store) {
     auto expired = send_signal(*options_.store, attempt_.run_id(), signal, Json{{"expired", true}});
@@ -41,7 +41,7 @@ Result<bool> Driver::settle_request(const Asked& asked) {
   }
   const auto answer = sent ? answer_from(*sent) : std::nullopt;
   if (!answer) return outcome::success(false);
-  answers_.emplace(asked.id, *answer);
+  answers_.insert_or_assign(asked.id, *answer);
   const Json settled = answer->expired ? Json{{"expired", true}} : Json{{"value", answer->value}};
   attempt_.update_state(Json{{std::string(answer_prefix) + asked.id, settled}});
   if (answer->expired) {
@@ -85,7 +85,13 @@ void Driver::store_asked(const Ended& ended) {
   const State stored = attempt_.state();
   for (const Asked& asked : ended.asked) {
     const std::string key = std::string(request_prefix) + asked.id;
-    if (!stored.contains(key)) patch[key] = asked_json(asked);
+    const Json* known = stored.find(key);
+    if (known != nullptr && asked_from(asked.id, *known).branch == asked.branch) continue;
+    patch[key] = asked_json(asked);
+    const std::string answer = std::string(answer_prefix) + asked.id;
+    if (stored.contains(answer)) patch[answer] = nullptr;  // That was to another question.
+    const std::string finished = finished_key(asked.executor, ended.delivery.occurrence);
+    if (stored.contains(finished)) patch[finished] = nullptr;  // As the origin of a branch had.
   }
   if (patch.empty()) return;
   attempt_.update_state(std::move(patch));

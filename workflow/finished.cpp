@@ -81,9 +81,8 @@ void check_memory(const Json& value) {
 }
 
 Write write_from(const Parts& parts, const Json& json) {
-  Write write{
-      scope_from(json.at(0)), json.at(1).get<std::string>(),
-      std::make_shared<const Json>(json.size() > 3 ? parts.expand(json.at(3)) : json.at(2))};
+  Write write{scope_from(json.at(0)), json.at(1).get<std::string>(),
+              std::make_shared<const Json>(written_value(parts, json)), json.size() > 4};
   if (write.scope.rfind(memory_prefix, 0) == 0) check_memory(*write.value);
   return write;
 }
@@ -166,6 +165,12 @@ Message message_of_inputs(const Json& inputs) {
   return {type, std::make_shared<const Json>(inputs)};
 }
 
+Message completed(Message message) {
+  if (!message.value) message.value = std::make_shared<const Json>();
+  if (message.type.empty()) message.type = type_name<Json>();
+  return message;
+}
+
 std::string finished_key(const std::string& path, int occurrence) {
   return std::string(finished_prefix) + path + "/" + std::to_string(occurrence);
 }
@@ -199,6 +204,10 @@ std::string digest_of_read(std::string_view scope, const JsonPtr& value) {
 
 Json stored_value(const Parts& parts, const Json& message) {
   return message.contains("p") ? parts.expand(message.at("p")) : message.at("v");
+}
+
+Json written_value(const Parts& parts, const Json& write) {
+  return write.size() == 4 ? parts.expand(write.at(3)) : write.at(2);
 }
 
 Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {

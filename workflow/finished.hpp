@@ -31,6 +31,8 @@ struct Finished {
 [[nodiscard]] Finished begun_as(const Plan& plan, const Delivery& delivery, bool stored);
 // The inputs as the message to the start executors.
 [[nodiscard]] Message message_of_inputs(const Json& inputs);
+// A message as a program made it, which may lack its value, a null, or its type.
+[[nodiscard]] Message completed(Message message);
 
 // Reserved keys of the run's state. The value under a finished_key() is a Finished.
 inline constexpr std::string_view finished_prefix = "triage/done/";
@@ -73,6 +75,9 @@ struct Shrunk {
 // Errc::corrupt, for what an exception says about a key of the state, or about a run.
 [[nodiscard]] Error damaged_key(std::string_view key, std::string_view what);
 [[nodiscard]] Error damaged_run(std::string_view run, std::string_view what);
+// Of a stored write: [scope, key, value], [scope, key, null, form], or, of an edit that no reducer
+// combines, [scope, key, value, null, true]. Throws std::exception if it is damaged.
+[[nodiscard]] Json written_value(const Parts& parts, const Json& write);
 // The value of a stored message. Throws std::exception if it is damaged.
 [[nodiscard]] Json stored_value(const Parts& parts, const Json& message);
 

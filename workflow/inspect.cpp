@@ -103,8 +103,7 @@ void add_checkpoint(const RunId& run, const Record& record, const Json& body, Wo
 }
 
 // Adds what one key of the state contains. Throws std::exception if it is damaged.
-void add_to(CheckpointView& view, const State& state, const Parts& parts, const std::string& key,
-            const Json& value) {
+void add_to(CheckpointView& view, const Parts& parts, const std::string& key, const Json& value) {
   if (!value.is_object()) return;
   if (begins(key, detail::finished_prefix)) {
     view.deliveries.push_back(
@@ -116,12 +115,6 @@ void add_to(CheckpointView& view, const State& state, const Parts& parts, const 
     } else {
       view.answers[id] = value.value("value", Json());
     }
-  } else if (begins(key, detail::request_prefix)) {
-    const std::string id = key.substr(detail::request_prefix.size());
-    if (state.contains(std::string(detail::answer_prefix) + id)) return;
-    detail::Asked one = detail::asked_from(id, value);
-    view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
-                            std::move(one.payload), one.expires});
   }
 }
 
@@ -204,10 +197,14 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
   if (state.empty()) return outcome::success(std::move(view));
   for (const auto& [key, value] : *state.values()) {
     try {
-      add_to(view, state, parts, key, *value);
+      add_to(view, parts, key, *value);
     } catch (const std::exception& e) {
       return detail::damaged_key(key, e.what());
     }
+  }
+  for (detail::Asked& one : detail::open_requests(state)) {
+    view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
+                            std::move(one.payload), one.expires});
   }
   return outcome::success(std::move(view));
 }

@@ -12,6 +12,19 @@ namespace triage::inline v0_1::workflow {
 namespace {
 
 constexpr std::size_t longest_memory_key = 256;
+constexpr std::size_t longest_agent = 250;
+
+// scope: "m|" and the agent's name.
+bool fits(const std::string& scope, std::string_view key) {
+  return !key.empty() && key.size() <= longest_memory_key && key.rfind("triage/", 0) != 0 &&
+         scope.size() > 2 && scope.size() <= 2 + longest_agent;
+}
+Error no_memory(const std::string& scope, std::string_view key) {
+  return {Errc::invalid_argument,
+          "memory \"" + printable(scope.substr(2)) + "/" + printable(key) +
+              "\" is not allowed: an agent has 1 to 250 bytes, a key 1 to 256, and no key begins "
+              "with \"triage/\""};
+}
 
 std::int64_t milliseconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -38,14 +51,7 @@ std::optional<Remembered> Memory::find(std::string_view key) const {
 }
 
 void Memory::set(std::string_view key, Json value, const MemoryOptions& options) {
-  const bool key_fits =
-      !key.empty() && key.size() <= longest_memory_key && key.rfind("triage/", 0) != 0;
-  if (!key_fits || scope_.size() < 3 || scope_.size() > longest_memory_key) {
-    return call_->stick({Errc::invalid_argument,
-                         "memory \"" + printable(scope_.substr(2)) + "/" + printable(key) +
-                             "\" is not allowed: agent and key have 1 to 256 bytes, and no key "
-                             "begins with \"triage/\""});
-  }
+  if (!fits(scope_, key)) return call_->stick(no_memory(scope_, key));
   if ((options.turns && *options.turns <= 0) || (options.time && options.time->count() <= 0)) {
     return call_->stick(
         {Errc::invalid_argument, "the lifetime of memory \"" + printable(key) + "\" is " +
@@ -70,7 +76,10 @@ void Memory::set(std::string_view key, Json value, const MemoryOptions& options)
   call_->write(scope_, key, std::move(entry));
 }
 
-void Memory::forget(std::string_view key) { call_->write(scope_, key, nullptr); }
+void Memory::forget(std::string_view key) {
+  if (!fits(scope_, key)) return call_->stick(no_memory(scope_, key));
+  call_->write(scope_, key, nullptr);
+}
 
 Memory Context::memory(std::string_view agent) {
   return {call_, std::string(detail::memory_prefix) + std::string(agent)};

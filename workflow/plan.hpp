@@ -77,6 +77,8 @@ class WorkflowBody {
 
 // Assigns migrations to executors. Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
+// Of a workflow, or of a run of one.
+[[nodiscard]] Result<void> check_max_supersteps(int most);
 // Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> check_workflow(const WorkflowSpec& spec);
 

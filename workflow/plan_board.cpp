@@ -17,6 +17,40 @@ Error wrong_patch(const std::string& text) {
 
 bool is(const Json& task, const char* status) { return task.at("status") == status; }
 
+constexpr std::size_t longest_task_id = 128;
+
+// A misspelt member would be a patch that does nothing.
+Result<void> check_members(const Json& object, const std::string& what,
+                           const std::vector<std::string>& allowed) {
+  for (auto one = object.begin(); one != object.end(); ++one) {
+    if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
+    return wrong_patch(what + " has a member \"" + printable(one.key()) + "\"" +
+                       triage::detail::allowed_names(one.key(), allowed));
+  }
+  return outcome::success();
+}
+
+Result<void> check_kinds(const Json& patch) {
+  TRIAGE_TRYV(check_members(patch, "it", {"add", "retarget", "supersede"}));
+  for (const auto& [member, type] : {std::pair<const char*, const char*>{"add", "array"},
+                                     {"retarget", "object"},
+                                     {"supersede", "array"}}) {
+    const auto found = patch.find(member);
+    if (found == patch.end() || found->is_null() || found->type_name() == std::string_view(type)) {
+      continue;
+    }
+    return wrong_patch("\"" + std::string(member) + "\" is " + show(*found).substr(0, 100) +
+                       "; allowed is an " + type);
+  }
+  return outcome::success();
+}
+
+// Missing and null are the same.
+Json member_of(const Json& patch, const char* name, Json otherwise) {
+  const auto found = patch.find(name);
+  return found == patch.end() || found->is_null() ? std::move(otherwise) : *found;
+}
+
 std::string task_key(const std::string& task) { return "task:" + task; }
 
 }  // namespace
@@ -40,9 +74,14 @@ Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::str
     return wrong_patch("a task has no id: " + show(task).substr(0, 100));
   }
   const auto id = task["id"].get<std::string>();
-  if (id.empty() || id.size() > 128 || tasks.contains(id)) {
-    return wrong_patch("task id \"" + printable(id) + "\" is empty, too long or twice there");
+  if (tasks.contains(id)) return wrong_patch("task \"" + printable(id) + "\" is twice there");
+  if (id.empty() || id.size() > longest_task_id || id.rfind("triage/", 0) == 0) {
+    return wrong_patch("task id \"" + printable(id) +
+                       "\" is not allowed: an id has 1 to 128 bytes and does not begin with "
+                       "\"triage/\"");
   }
+  TRIAGE_TRYV(check_members(task, "task \"" + printable(id) + "\"",
+                            {"id", "description", "depends_on", "assignee"}));
   try {
     tasks[id] = Json{{"description", task.value("description", std::string())},
                      {"depends_on", task.value("depends_on", std::vector<std::string>())},
@@ -112,10 +151,11 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
 
 Result<void> PlanBoard::apply(const Json& patch) {
   if (!patch.is_object())
-    return wrong_patch("it is not an object but a " + std::string(patch.type_name()));
+    return wrong_patch("it is " + show(patch).substr(0, 100) + "; allowed is an object");
+  TRIAGE_TRYV(check_kinds(patch));
   Tasks tasks = tasks_;
   std::vector<std::string> order = order_;
-  for (const Json& task : patch.value("add", Json::array())) {
+  for (const Json& task : member_of(patch, "add", Json::array())) {
     TRIAGE_TRYV(add(task, tasks, order));
   }
   const auto pending = [&](const std::string& id) -> Result<void> {
@@ -128,13 +168,16 @@ Result<void> PlanBoard::apply(const Json& patch) {
     return wrong_patch("task \"" + id + "\" is " + found->second.at("status").get<std::string>() +
                        "; only pending ones can be changed");
   };
-  const Json retarget = patch.value("retarget", Json::object());
+  const Json retarget = member_of(patch, "retarget", Json::object());
   for (const auto& [id, agent] : retarget.items()) {
     TRIAGE_TRYV(pending(id));
-    if (!agent.is_string()) return wrong_patch("task \"" + id + "\" is retargeted to no name");
+    if (!agent.is_string()) {
+      return wrong_patch("task \"" + id + "\" is retargeted to " + show(agent).substr(0, 100) +
+                         "; allowed is an agent's name");
+    }
     tasks[id]["assignee"] = agent;
   }
-  for (const Json& one : patch.value("supersede", Json::array())) {
+  for (const Json& one : member_of(patch, "supersede", Json::array())) {
     if (!one.is_string()) return wrong_patch("what is superseded is not a name: " + show(one));
     const auto id = one.get<std::string>();
     TRIAGE_TRYV(pending(id));

@@ -85,9 +85,17 @@ std::map<ScopeAndKey, detail::JsonPtr> written_values(const detail::Parts& parts
   std::map<ScopeAndKey, detail::JsonPtr> writes;
   for (const Json& one : stored.value("wrote", Json::array())) {
     writes[{one.at(0).get<std::string>(), one.at(1).get<std::string>()}] =
-        shared_json(one.size() > 3 ? parts.expand(one.at(3)) : one.at(2));
+        shared_json(detail::written_value(parts, one));
   }
   return writes;
+}
+
+// Whether an edit has set it, so that no reducer combines it with what others wrote.
+bool is_set(const Json& stored, const ScopeAndKey& value) {
+  const Json writes = stored.value("wrote", Json::array());
+  return std::any_of(writes.begin(), writes.end(), [&](const Json& one) {
+    return one.size() > 4 && one.at(0) == value.first && one.at(1) == value.second;
+  });
 }
 
 std::vector<Json> sent_values(const detail::Parts& parts, const Json& stored) {
@@ -203,7 +211,8 @@ class Preview {
     const auto before = written_values(parts_, one.before);
     for (const auto& [value, now] : written_values(parts_, one.after)) {
       const auto then = before.find(value);
-      const bool same = edited && then != before.end() && *then->second == *now;
+      const bool same =
+          edited && then != before.end() && *then->second == *now && !is_set(one.after, value);
       if (!same) first_writer_.emplace(value, index);
     }
     if (edited) return;

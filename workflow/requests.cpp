@@ -17,6 +17,7 @@ Json asked_json(const Asked& asked) {
             {"port", asked.port},
             {"type", asked.type},
             {"payload", asked.payload}};
+  if (!asked.branch.empty()) json["branch"] = asked.branch;
   if (asked.expires) json["expires_ms"] = asked.expires->time_since_epoch().count();
   return json;
 }
@@ -26,7 +27,8 @@ Asked asked_from(const std::string& id, const Json& json) {
               .executor = json.value("executor", std::string()),
               .port = json.value("port", std::string()),
               .type = json.value("type", std::string()),
-              .payload = json.value("payload", Json())};
+              .payload = json.value("payload", Json()),
+              .branch = json.value("branch", std::string())};
   if (json.contains("expires_ms")) {
     asked.expires = WallTime(
         std::chrono::milliseconds(json["expires_ms"].get<std::chrono::milliseconds::rep>()));
@@ -41,9 +43,29 @@ std::optional<Answer> answer_from(const Json& stored) {
   return std::nullopt;
 }
 
-std::string answer_signal(std::string_view request, std::string_view timeline) {
-  std::string what(request);
+std::vector<Asked> open_requests(const State& state) {
+  std::vector<Asked> open;
+  if (state.empty()) return open;
+  const auto has = [&](const std::string& key) {
+    const Json* value = state.find(key);
+    return value != nullptr && !value->is_null();
+  };
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(request_prefix);
+       one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
+    Asked asked = asked_from(one->first.substr(request_prefix.size()), *one->second);
+    // "PATH/OCCURRENCE/PORT/N"
+    const std::size_t end = asked.id.find('/', asked.executor.size() + 1);
+    const bool finished = has(std::string(finished_prefix) + asked.id.substr(0, end));
+    if (!finished && !has(std::string(answer_prefix) + asked.id)) open.push_back(std::move(asked));
+  }
+  return open;
+}
+
+std::string answer_signal(const Asked& asked, std::string_view timeline) {
+  std::string what = asked.id;
   if (!timeline.empty()) what += "\n" + std::string(timeline);
+  if (!asked.branch.empty()) what += "\nbranch " + asked.branch;
   return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
 
@@ -21,6 +22,7 @@ struct Asked {
   std::string type{};
   Json payload{};
   std::optional<WallTime> expires{};
+  std::string branch{};  // The edited branch that asked it; empty: another run.
   std::string signal{};  // The signal that answers it; only set if read from a store.
 };
 
@@ -34,12 +36,15 @@ using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 [[nodiscard]] bool is_expired(const Asked& asked, Clock& clock);
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
+// Requests of the state that nobody has answered, and that have not expired, of deliveries that
+// have not finished.
+[[nodiscard]] std::vector<Asked> open_requests(const State& state);
 // {"value"} or {"expired"}, as stored and sent; empty if it is neither.
 [[nodiscard]] std::optional<Answer> answer_from(const Json& stored);
 
 // The name of the signal that settles a request in the state's timeline. Only the first one counts,
 // whether an answer or an expiry.
-[[nodiscard]] std::string answer_signal(std::string_view request, std::string_view timeline);
+[[nodiscard]] std::string answer_signal(const Asked& asked, std::string_view timeline);
 [[nodiscard]] std::string timeline_of(const State& state);
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -24,9 +24,7 @@ WorkflowRun& WorkflowRun::operator=(WorkflowRun&&) noexcept = default;
 Result<WorkflowResult> WorkflowRun::run(const Json& inputs) { return body_->run(inputs); }
 Result<WorkflowResult> WorkflowRun::resume() { return body_->go_on(nullptr); }
 Result<WorkflowResult> WorkflowRun::start_or_resume(const Json& inputs) {
-  auto went_on = body_->go_on(&inputs);
-  if (went_on || went_on.error().code != Errc::not_found) return went_on;
-  return body_->run(inputs);
+  return body_->begin_or_go_on(inputs);
 }
 
 Result<WorkflowResult> WorkflowRun::restore(std::string_view checkpoint) {

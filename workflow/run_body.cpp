@@ -37,12 +37,30 @@ Result<void> WorkflowRun::Body::check() {
     return Error{Errc::invalid_argument,
                  "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
   }
+  if (options_.max_supersteps) {
+    TRIAGE_TRYV(detail::check_max_supersteps(*options_.max_supersteps));
+  }
   TRIAGE_TRYV(detail::check_resources(options_.resources));
   const detail::WorkflowBody& body = *workflow_.body();
   TRIAGE_TRY(policies,
              detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));
   policies_ = std::move(policies);
   return outcome::success();
+}
+
+bool WorkflowRun::Body::is_stored() const {
+  if (!options_.store || id_.empty()) return false;
+  const auto known = triage::detail::run_catching([&] { return options_.store->run(id_); });
+  return known || known.error().code != Errc::not_found;
+}
+
+// Whether it exists is asked of the store: an executor, too, may have failed as "not found".
+Result<WorkflowResult> WorkflowRun::Body::begin_or_go_on(const Json& inputs) {
+  if (begin_at_ || is_stored()) return go_on(&inputs);
+  auto done = run(inputs);
+  // Somebody else may have begun it at the same moment.
+  const bool was_begun = !done && done.error().code == Errc::conflict && !looked_ && is_stored();
+  return was_begun ? go_on(&inputs) : std::move(done);
 }
 
 Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {

@@ -34,7 +34,11 @@ class WorkflowRun::Body {
     return finish(agent_.run(task(inputs), run_options()));
   }
   Result<WorkflowResult> go_on(const Json* inputs) {
-    if (begin_at_) return fork(*std::exchange(begin_at_, std::nullopt), {});
+    if (begin_at_) {
+      auto done = fork(*begin_at_, {});
+      if (done || looked_ || is_stored()) begin_at_.reset();  // Else it has not begun.
+      return done;
+    }
     TRIAGE_TRYV(check());
     if (!options_.store || id_.empty()) {
       return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
@@ -46,6 +50,7 @@ class WorkflowRun::Body {
     }
     return finish(agent_.resume_run(id_, {.run = run_options()}));
   }
+  Result<WorkflowResult> begin_or_go_on(const Json& inputs);
   Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
   Result<WorkflowResult> restore(std::string_view checkpoint);
   // The first resume() starts a branch there.
@@ -110,6 +115,7 @@ class WorkflowRun::Body {
 
  private:
   Result<void> check();
+  [[nodiscard]] bool is_stored() const;  // Or may be: the store does not say.
   [[nodiscard]] Json task(const Json& inputs) const {
     return {{"inputs", inputs}, {"parts", workflow_.body()->fingerprint_text()}};
   }

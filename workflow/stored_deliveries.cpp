@@ -44,7 +44,9 @@ DeliveryView view_of(const Workflow& workflow, const StoredFinished& stored) {
   return view;
 }
 
-Result<Json> state_after(const Workflow& workflow, const std::vector<StoredFinished>& stored) {
+namespace {
+
+Result<Json> folded_state(const Workflow& workflow, const std::vector<StoredFinished>& stored) {
   Values values(workflow.body()->plan(), Schedule::supersteps);
   int superstep = 0;
   for (const StoredFinished& one : stored) {
@@ -57,6 +59,16 @@ Result<Json> state_after(const Workflow& workflow, const std::vector<StoredFinis
   }
   TRIAGE_TRYV(values.commit());
   return outcome::success(values.json());
+}
+
+}  // namespace
+
+Result<Json> state_after(const Workflow& workflow, const std::vector<StoredFinished>& stored) {
+  try {
+    return folded_state(workflow, stored);
+  } catch (const std::exception& e) {  // Of a reducer.
+    return Error{Errc::invalid_argument, e.what()};
+  }
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -124,18 +124,9 @@ Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::stri
 Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) {
   TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
   TRIAGE_TRYV(check_library_keys(latest.state));
-  std::vector<Asked> pending;
   const std::string timeline = timeline_of(latest.state);
-  if (latest.state.empty()) return outcome::success(std::move(pending));
-  const State::Values& values = *latest.state.values();
-  for (auto one = values.lower_bound(request_prefix);
-       one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
-    const std::string id = one->first.substr(request_prefix.size());
-    if (!latest.state.contains(std::string(answer_prefix) + id)) {
-      pending.push_back(asked_from(id, *one->second));
-      pending.back().signal = answer_signal(id, timeline);
-    }
-  }
+  std::vector<Asked> pending = open_requests(latest.state);
+  for (Asked& one : pending) one.signal = answer_signal(one, timeline);
   return outcome::success(std::move(pending));
 }
 

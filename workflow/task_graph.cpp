@@ -2,7 +2,6 @@
 #include "triage/workflow/task_graph.hpp"
 #include "base/json_words.hpp"
 #include "base/nearest.hpp"
-#include "halt.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -20,12 +19,6 @@ Json ended(const std::string& task, TaskStatus status, const std::string& why = 
   Json json{{"task", task}, {"status", to_string(status)}};
   if (!why.empty()) json["why"] = why;
   return json;
-}
-
-// Empty if it has none; a stored message may be damaged.
-std::string text_in(const Json& message, const char* key) {
-  const auto found = message.is_object() ? message.find(key) : message.end();
-  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 Error wrong_graph(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
@@ -53,6 +46,23 @@ Result<T> parse(const std::pair<T, std::string_view> (&names)[n], const std::str
   }
   return wrong_graph(what + " is \"" + printable(name) + "\"" +
                      triage::detail::allowed_names(name, allowed));
+}
+
+Json context_json(const Task& task) {
+  if (task.context == TaskContext::listed && !task.context_from.empty()) return task.context_from;
+  return name_of(contexts, task.context);
+}
+
+// Of a plan's task: a misspelt member would be ignored.
+Result<void> check_members(const Json& task, const std::string& which) {
+  static const std::vector<std::string> allowed{"id",       "description", "depends_on",
+                                                "assignee", "context",     "on_failure"};
+  for (auto one = task.begin(); one != task.end(); ++one) {
+    if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
+    return wrong_graph(which + " has a member \"" + printable(one.key()) + "\"" +
+                       triage::detail::allowed_names(one.key(), allowed));
+  }
+  return outcome::success();
 }
 
 // The first cycle, as "a -> b -> a"; empty if there is none.
@@ -86,13 +96,10 @@ std::string find_cycle(const std::vector<Task>& tasks) {
   return {};
 }
 
-// The outcomes of a task's dependencies, in whatever form they are delivered.
+// The outcomes of a task's dependencies, of which there are some: one, or a list.
 std::vector<Json> outcomes_in(const Json& message) {
   if (message.is_array()) return {message.begin(), message.end()};
-  if (message.is_object() && message.contains("task") && message.contains("status")) {
-    return {message};
-  }
-  return {};  // The run's inputs.
+  return {message};
 }
 
 // All direct and indirect dependencies, in the order of the tasks.
@@ -148,11 +155,17 @@ Result<void> TaskGraph::plan(const Json& plan) {
                 .description = json.value("description", std::string()),
                 .depends_on = json.value("depends_on", std::vector<std::string>()),
                 .assignee = json.value("assignee", std::string())};
-      TRIAGE_TRY(context, parse(contexts, json.value("context", std::string("listed")),
-                                which + ": context"));
+      TRIAGE_TRYV(check_members(json, which));
+      const Json context_of = json.value("context", Json("listed"));
+      if (context_of.is_array()) {
+        task.context_from = context_of.get<std::vector<std::string>>();
+        if (task.context_from.empty()) task.context = TaskContext::none;
+      } else {
+        TRIAGE_TRY(context, parse(contexts, context_of.get<std::string>(), which + ": context"));
+        task.context = context;
+      }
       TRIAGE_TRY(failure, parse(failures, json.value("on_failure", std::string("cascade")),
                                 which + ": on_failure"));
-      task.context = context;
       task.on_failure = failure;
       added.push_back(std::move(task));
     } catch (const std::exception& e) {
@@ -171,21 +184,37 @@ Json TaskGraph::json() const {
                      {"description", task.description},
                      {"depends_on", task.depends_on},
                      {"assignee", task.assignee},
-                     {"context", name_of(contexts, task.context)},
+                     {"context", context_json(task)},
                      {"on_failure", name_of(failures, task.on_failure)}});
   }
   return {{"tasks", std::move(tasks)}};
 }
 
+namespace {
+
+std::string nobody(const std::string& task, const std::string& chosen,
+                   const std::map<std::string, TaskWork, std::less<>>& agents) {
+  std::vector<std::string> names;
+  for (const auto& [name, work] : agents) names.push_back(name);
+  return "the manager gives task \"" + task + "\" to \"" + printable(chosen) +
+         "\", who is not known" + triage::detail::allowed_names(chosen, names);
+}
+
+}  // namespace
+
 TaskGraph::Work TaskGraph::worker(const Task& task) const {
   if (task.assignee.empty() && manager_) {
     return [choose = manager_, agents = agents_](const TaskInput& input,
                                                  Context& context) -> Result<Json> {
-      const std::string who = context.effect("triage.manager", [&] { return choose(input); });
+      // A choice that cannot be is not recorded, so that there may be another one.
+      const std::string who = context.effect("triage.manager", [&] {
+        std::string chosen = choose(input);
+        if (!agents.contains(chosen)) throw EffectNotDone(nobody(input.id, chosen, agents));
+        return chosen;
+      });
       const auto found = agents.find(who);
-      if (found != agents.end()) return found->second(input, context);
-      return wrong_graph("the manager gives task \"" + input.id + "\" to \"" + printable(who) +
-                         "\", who is not known");
+      return found != agents.end() ? found->second(input, context)
+                                   : wrong_graph(nobody(input.id, who, agents));
     };
   }
   if (task.assignee.empty()) return agents_.size() == 1 ? agents_.begin()->second : Work();
@@ -226,6 +255,16 @@ Result<void> TaskGraph::check() const {
   if (const std::string cycle = find_cycle(tasks_); !cycle.empty()) {
     return wrong_graph("tasks depend on each other in a circle: " + cycle);
   }
+  for (const Task& task : tasks_) {
+    if (task.context_from.empty()) continue;
+    const std::vector<std::string> before = ancestors(tasks_, task);
+    for (const std::string& one : task.context_from) {
+      if (std::find(before.begin(), before.end(), one) != before.end()) continue;
+      return wrong_graph("task \"" + printable(task.id) + "\" has the context \"" + printable(one) +
+                         "\", which it does not depend on, directly or indirectly" +
+                         triage::detail::allowed_names(one, before));
+    }
+  }
   return outcome::success();
 }
 
@@ -236,7 +275,8 @@ template <class Work>
 auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
   return [task = std::move(task), work = std::move(work), context_of = std::move(context_of)](
              const Json& message, Context& context) -> Result<TaskMessage> {
-    for (const Json& one : outcomes_in(message)) {
+    const bool starts = task.depends_on.empty();
+    for (const Json& one : starts ? std::vector<Json>() : outcomes_in(message)) {
       const auto before = one.at("task").template get<std::string>();
       const auto status = one.at("status").template get<std::string>();
       const bool hard = one.value("propagates", true);
@@ -254,7 +294,8 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
         return TaskMessage{std::move(json)};
       }
     }
-    TaskInput input{.id = task.id, .description = task.description, .context = {}};
+    TaskInput input{.id = task.id, .description = task.description};
+    if (starts) input.message = message;
     Scope outputs = context.shared(outputs_scope);
     for (const std::string& before : context_of) {
       if (const auto output = outputs.find(before)) input.context.push_back({before, *output});
@@ -272,10 +313,13 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
 
 Result<Workflow> TaskGraph::build() const {
   TRIAGE_TRYV(check());
-  WorkflowBuilder builder(id_, {.schedule = Schedule::eager,
-                                .max_supersteps = 1'000'000,
-                                .deliver_inputs = false,
-                                .capacities = capacities_});
+  WorkflowOptions of_workflow = options_;
+  of_workflow.schedule = Schedule::eager;
+  of_workflow.max_supersteps = 1'000'000;
+  of_workflow.deliver_inputs = false;
+  for (const auto& [agent, capacity] : capacities_) of_workflow.capacities[agent] = capacity;
+  WorkflowBuilder builder(id_, std::move(of_workflow));
+  for (const auto& declare : ports_) declare(builder);
   for (const Task& task : tasks_) {
     std::vector<std::string> context_of;
     if (task.context == TaskContext::listed) {
@@ -285,7 +329,8 @@ Result<Workflow> TaskGraph::build() const {
     ExecutorOptions options{
         .version = task.version + "\n" + task.assignee + "\n" + task.description,
         .policy = task.policy,
-        .timeout = task.timeout};
+        .timeout = task.timeout,
+        .checkpoints = task.checkpoints};
     options.instead = [id = task.id, rule = task.on_failure](const Error& error) {
       Json json = ended(id, TaskStatus::failed, error.detail);
       if (rule == OnFailure::skip) json["skips"] = true;
@@ -306,55 +351,6 @@ Result<Workflow> TaskGraph::build() const {
     if (task.depends_on.size() > 1) builder.fan_in(task.depends_on, task.id);
   }
   return builder.build();
-}
-
-Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run) const {
-  TRIAGE_TRY(deliveries, run.deliveries());
-  TRIAGE_TRY(state, run.state());
-  std::map<std::string, const DeliveryView*, std::less<>> by_task;
-  std::set<std::string, std::less<>> at_work;
-  for (const DeliveryView& one : deliveries) {
-    if (one.how == Ran::at_work) {
-      at_work.insert(one.executor);
-    } else if (one.how != Ran::pending && one.how != Ran::skipped) {
-      by_task[one.executor] = &one;
-    }
-  }
-  const std::string scope = "s||" + std::string(outputs_scope);
-  const Json outputs = state.is_object() ? state.value(scope, Json::object()) : Json::object();
-  std::vector<TaskView> views;
-  for (const Task& task : tasks_) {
-    TaskView view{.id = task.id};
-    if (const auto found = by_task.find(task.id); found != by_task.end()) {
-      for (const Json& sent : found->second->sent) {
-        const std::string status = text_in(sent, "status");
-        for (const TaskStatus one :
-             {TaskStatus::completed, TaskStatus::failed, TaskStatus::skipped}) {
-          if (status == to_string(one)) view.status = one;
-        }
-        view.why = text_in(sent, "why");
-      }
-      if (view.status == TaskStatus::completed) view.output = outputs.value(task.id, Json());
-    }
-    views.push_back(std::move(view));
-  }
-  TRIAGE_TRY(stopped, run.stopped());
-  const bool skips = stopped && stopped->how != StopKind::paused;
-  for (TaskView& view : views) {
-    if (view.status != TaskStatus::blocked) continue;
-    if (skips && !by_task.contains(view.id)) {
-      view.status = TaskStatus::skipped;
-      view.why = detail::what_stopped(*stopped);
-      continue;
-    }
-    const Task& task = tasks_[static_cast<std::size_t>(&view - views.data())];
-    const bool ready =
-        std::all_of(task.depends_on.begin(), task.depends_on.end(),
-                    [&](const std::string& before) { return by_task.contains(before); });
-    if (ready) view.status = TaskStatus::pending;
-    if (at_work.contains(view.id)) view.status = TaskStatus::in_progress;
-  }
-  return outcome::success(std::move(views));
 }
 
 }  // namespace triage::inline v0_1::workflow

@@ -2,6 +2,7 @@
 // A fixed graph: coordinator -> board <-> agents, board -> synthesis. The changing plan is the
 // board's state.
 #include "triage/workflow/team.hpp"
+#include "base/json_words.hpp"
 #include "plan_board.hpp"
 #include "triage/detail/try.hpp"
 
@@ -40,7 +41,7 @@ auto agent_handler(Team::Work work) {
         done["failed"] = output.error().detail;
       }
     } catch (const std::exception& e) {
-      done["failed"] = e.what();
+      done["failed"] = triage::detail::json_words(e.what());
     }
     return done;
   });
@@ -49,7 +50,9 @@ auto agent_handler(Team::Work work) {
 auto coordinator_handler(Team::Coordinator plan) {
   return stateless([plan = std::move(plan)](const Json& question, Context& context) -> Json {
     TeamQuestion asked;
-    if (question.is_object() && question.contains("triage.failed")) {
+    // A goal may look like a question.
+    const bool knows_goal = context.shared("team").find("goal") != nullptr;
+    if (knows_goal && question.is_object() && question.contains("triage.failed")) {
       asked.goal = question.at("goal");
       asked.failed = question.at("triage.failed").get<std::string>();
       asked.why = question.at("why").get<std::string>();
@@ -71,7 +74,7 @@ auto synthesis_handler(Team::Synthesis synthesis) {
       return synthesis(outputs, context);
     } catch (const std::exception& e) {
       Json raw = all;
-      raw["synthesis_failed"] = e.what();
+      raw["synthesis_failed"] = triage::detail::json_words(e.what());
       return raw;
     }
   });
@@ -99,9 +102,18 @@ Result<Workflow> Team::build() const {
     return wrong_team("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
                       std::to_string(limits_.max_patches) + "; allowed is 1 or more");
   }
-  WorkflowBuilder builder(id_, {.max_supersteps = 1'000'000});
+  WorkflowOptions of_workflow = options_;
+  of_workflow.schedule = Schedule::supersteps;
+  of_workflow.max_supersteps = 1'000'000;
+  WorkflowBuilder builder(id_, std::move(of_workflow));
+  for (const auto& declare : ports_) declare(builder);
   std::vector<std::string> names;
   for (const auto& [name, work] : agents_) {
+    if (name == "coordinator" || name == "board" || name == "synthesis") {
+      return wrong_team("team \"" + printable(id_) + "\" has an agent \"" + name +
+                        "\"; the team itself has executors coordinator, board and synthesis, so "
+                        "agents have other names");
+    }
     builder.executor(name, agent_handler(work));
     names.push_back(name);
   }

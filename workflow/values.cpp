@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "values.hpp"
+#include "base/json_words.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -33,7 +35,13 @@ JsonPtr Values::combined(const std::string& scope, const std::string& key, const
                          const JsonPtr& written) const {
   const Reducer* reduce = reducer(scope, key);
   if (reduce == nullptr || gone(written)) return gone(written) ? nullptr : written;
-  return std::make_shared<const Json>((*reduce)(gone(before) ? Json() : *before, *written));
+  try {
+    return std::make_shared<const Json>((*reduce)(gone(before) ? Json() : *before, *written));
+  } catch (const std::exception& e) {
+    throw std::invalid_argument("the reducer of state key \"" + printable(key) +
+                                "\" does not take " + show(*written).substr(0, 100) + ": " +
+                                triage::detail::json_words(e.what()));
+  }
 }
 
 JsonPtr Values::committed(const Key& key) const {
@@ -44,8 +52,12 @@ JsonPtr Values::committed(const Key& key) const {
 JsonPtr Values::fold(const Key& key, std::vector<Entry> entries) const {
   std::stable_sort(entries.begin(), entries.end(), is_before);
   JsonPtr value = committed(key);
-  for (const Entry& entry : entries) value = combined(key.first, key.second, value, entry.value);
+  for (const Entry& entry : entries) value = after(key, value, entry);
   return value;
+}
+
+JsonPtr Values::after(const Key& key, const JsonPtr& before, const Entry& entry) const {
+  return entry.sets ? entry.value : combined(key.first, key.second, before, entry.value);
 }
 
 // What finished before the delivery began in every possible execution order. That of the same node
@@ -117,7 +129,7 @@ JsonPtr Values::read(const Delivery& reader, const std::string& scope, std::stri
   Own& own = written_[wanted].of_node[reader.node];
   JsonPtr value = own.seen == 0 ? committed(wanted) : own.value;
   for (std::size_t i = own.seen; i < own.written.size(); ++i) {
-    value = combined(scope, wanted.second, value, own.written[i]);
+    value = after(wanted, value, own.written[i]);
   }
   own.value = value;
   own.seen = own.written.size();
@@ -176,9 +188,9 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
     const Key key{write.scope, write.key};
     TRIAGE_TRYV(check_writers(key, writer));
     Written& written = written_[key];
-    written.entries.push_back({origin, writer.superstep, write.value});
-    if (schedule_ == Schedule::supersteps)
-      written.of_node[writer.node].written.push_back(write.value);
+    Entry entry{origin, writer.superstep, write.value, write.sets};
+    if (schedule_ == Schedule::supersteps) written.of_node[writer.node].written.push_back(entry);
+    written.entries.push_back(std::move(entry));
   }
   if (schedule_ == Schedule::eager && writer.occurrence == 1) {
     const std::scoped_lock own(pasts_mutex_);

@@ -22,7 +22,8 @@ using JsonPtr = std::shared_ptr<const Json>;
 struct Write {
   std::string scope{};
   std::string key{};
-  JsonPtr value{};  // Null or a JSON null removes the key.
+  JsonPtr value{};    // Null or a JSON null removes the key.
+  bool sets = false;  // Whatever was there before: not combined by a reducer.
 };
 
 // "p|PATH" for an executor's private values, "s|PATH|NAME" for values shared in a workflow,
@@ -62,6 +63,7 @@ class Values {
     Origin writer{};
     int superstep = 0;
     JsonPtr value{};
+    bool sets = false;
   };
   static bool is_before(const Entry& a, const Entry& b) {
     return std::tie(a.superstep, a.writer) < std::tie(b.superstep, b.writer);
@@ -69,7 +71,7 @@ class Values {
   using Key = std::pair<std::string, std::string>;
   // What a node has written to a key in this superstep, and what it sees there.
   struct Own {
-    std::vector<JsonPtr> written{};
+    std::vector<Entry> written{};
     std::size_t seen = 0;  // How many of them are in:
     JsonPtr value{};
   };
@@ -89,6 +91,7 @@ class Values {
   [[nodiscard]] Result<void> check_writers(const Key& key, const Delivery& writer) const;
   [[nodiscard]] JsonPtr read_eager(const Delivery& reader, const Key& key) const;
   [[nodiscard]] JsonPtr committed(const Key& key) const;
+  [[nodiscard]] JsonPtr after(const Key& key, const JsonPtr& before, const Entry& entry) const;
   [[nodiscard]] JsonPtr fold(const Key& key, std::vector<Entry> entries) const;
 
   const Plan& plan_;

@@ -88,6 +88,7 @@ Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) 
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
   return std::optional(fork_workflow(store, {.checkpoint = checkpoint,
                                              .run = branch,
+                                             .store = given.session.store,
                                              .label = given.label,
                                              .inputs = given.inputs,
                                              .outputs = given.outputs,

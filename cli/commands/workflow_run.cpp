@@ -5,6 +5,7 @@
 #include "key_value.hpp"
 #include "open_store.hpp"
 #include "render/output.hpp"
+#include "shell_word.hpp"
 #include "store_argument.hpp"
 #include "supervise/signals.hpp"
 #include "triage/detail/try.hpp"
@@ -182,6 +183,15 @@ class EndBySignal {
   std::stop_callback<std::function<void()>> abort_;
 };
 
+// The command that continues the run: with the store and the inputs of this one.
+std::string going_on(const WorkflowRunArguments& given, const RunId& id) {
+  std::string command = "triage workflow run " + shell_word(given.file);
+  if (!given.store.empty()) command += " --store " + shell_word(given.store);
+  command += " --run " + shell_word(id);
+  for (const std::string& input : given.inputs) command += " --input " + shell_word(input);
+  return command;
+}
+
 ExitStatus run_file(const WorkflowRunArguments& given) {
   auto prepared = prepare(given);
   if (!prepared) return report(prepared.error());
@@ -223,8 +233,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
     print_tasks(tasks.value(), id, given.json);
   }
   if (done) return ExitStatus::done;
-  std::cerr << "triage: to go on: triage workflow run " << printable(given.file) << " --run "
-            << printable(id)
+  std::cerr << "triage: to go on: " << printable(going_on(given, id))
             << (done.error().code == Errc::suspended ? " --answer REQUEST=VALUE\n" : "\n");
   return report(done.error());
 }

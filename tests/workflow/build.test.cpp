@@ -147,3 +147,29 @@ TEST_CASE("a nested workflow brings its executors under its own path", "[workflo
         std::vector<std::string>{"first", "inner/a", "inner/b", "inner/c"});
   CHECK(outer.value().fingerprint().contains("edge inner/a->b"));
 }
+
+TEST_CASE("defaults, limits and reducers are checked before anything runs", "[workflow][build]") {
+  const auto refused = [](WorkflowOptions options, ExecutorOptions own, const std::string& says) {
+    const auto built = WorkflowBuilder("w", std::move(options))
+                           .executor(
+                               "a", [](const int& n) { return n; }, std::move(own))
+                           .start("a")
+                           .build();
+    CHECK_ERRC(Errc::invalid_argument, built);
+    CHECK_THAT(built.error().detail, ContainsSubstring(says));
+  };
+  FailurePolicy null;
+  null.otherwise(Strategy("null", std::function<RecoveryAction(const FailureContext&)>()));
+  refused({}, {.limits = Limits{.max_attempts = 0}}, "executor \"a\"");
+  refused({}, {.timeout = std::chrono::seconds(-1)}, "executor \"a\": the timeout");
+  refused({.defaults = {.policy = null}}, {}, "WorkflowOptions::defaults");
+  refused({.defaults = {.limits = Limits{.max_attempts = 0}}}, {}, "max_attempts");
+  refused({.defaults = {.idle_timeout = std::chrono::seconds(-1)}}, {}, "the idle timeout");
+  const auto built = WorkflowBuilder("w")
+                         .executor("a", [](const int& n) { return n; })
+                         .start("a")
+                         .reducer("sum", {})
+                         .build();
+  CHECK_ERRC(Errc::invalid_argument, built);
+  CHECK_THAT(built.error().detail, ContainsSubstring("\"sum\""));
+}

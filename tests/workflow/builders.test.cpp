@@ -76,6 +76,21 @@ TEST_CASE("a crew's manager chooses who does a task", "[workflow][crew]") {
   CHECK(outputs.at("b") == "painted b");
 }
 
+TEST_CASE("a manager who names a stranger may choose again", "[workflow][crew]") {
+  int choices = 0;
+  Crew crew("crew");
+  crew.agent("writer", told)
+      .manager([&](const TaskInput&) { return std::string(++choices == 1 ? "writerr" : "writer"); })
+      .task({.id = "a"});
+  WorkflowRun run(built(crew), {.run_id = "r", .store = memory()});
+  const auto refused = run.run(nullptr);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK_THAT(refused.error().detail,
+             ContainsSubstring("\"writerr\"") && ContainsSubstring("did you mean \"writer\""));
+  REQUIRE_OK(run.resume());
+  CHECK(choices == 2);
+}
+
 TEST_CASE("a crew refuses what cannot be put in sequence", "[workflow][crew]") {
   const auto refused = [](CrewTask first, CrewTask second) {
     Crew crew("crew");
@@ -178,6 +193,12 @@ TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and n
   refused(plan({{{"id", "x"}, {"depends_on", {"q"}}}}), "\"q\"");
   refused({{"supersede", {"x"}}}, "\"x\"");
   refused(3, "object");
+  refused({{"adds", Json::array()}}, "did you mean \"add\"");
+  refused({{"add", Json::object()}}, "\"add\" is {}; allowed is an array");
+  refused({{"retarget", Json::array()}}, "allowed is an object");
+  refused({{"supersede", "x"}}, "allowed is an array");
+  refused(plan({{{"id", "triage/x"}}}), "\"triage/x\" is not allowed");
+  refused(plan({{{"id", "x"}, {"needs", {"y"}}}}), "\"needs\"");
 }
 
 TEST_CASE("an agent of a team takes and returns what an agent of a task list may",
@@ -201,4 +222,136 @@ TEST_CASE("an agent of a team takes and returns what an agent of a task list may
   const Json& told = done.value().value();
   CHECK(told.at("outputs") == Json{{"a", "a!"}, {"b", "b?"}});
   CHECK(told.at("failed") == Json{{"c", "the disk is full"}});
+}
+
+TEST_CASE("an agent of a crew, a task list or a team may ask a person", "[workflow][crew]") {
+  const auto ask = [](const TaskInput& task, Context& context) {
+    return task.id + ": " + context.request<std::string>("review", task.description);
+  };
+  const auto answered = [](const Workflow& workflow, const std::string& request) {
+    const auto store = memory();
+    WorkflowRun run(workflow, {.run_id = "r", .store = store});
+    CHECK_ERRC(Errc::suspended, run.run("goal"));
+    REQUIRE_OK(run.answer(request, "fine"));
+    const auto done = run.resume();
+    REQUIRE_OK(done);
+  };
+  Crew crew("crew");
+  crew.port<std::string>("review").agent("ann", ask).task({.id = "a"}).task({.id = "b"});
+  {
+    const auto store = memory();
+    WorkflowRun run(built(crew), {.run_id = "r", .store = store});
+    CHECK_ERRC(Errc::suspended, run.run("goal"));
+    REQUIRE_OK(run.answer("a/1/review/1", "fine"));
+    CHECK_ERRC(Errc::suspended, run.resume());
+    REQUIRE_OK(run.answer("b/1/review/1", "good"));
+    REQUIRE_OK(run.resume());
+    CHECK(crew.tasks(run).value()[0].output == "a: fine");
+    CHECK(crew.tasks(run).value()[1].output == "b: good");
+  }
+  TaskGraph graph("list");
+  graph.port<std::string>("review").agent("ann", ask).task({.id = "a"});
+  answered(built(graph), "a/1/review/1");
+  Team team("team");
+  team.port<std::string>("review").agent("ann", ask).coordinator([](const TeamQuestion&, Context&) {
+    return plan({{{"id", "x"}}});
+  });
+  answered(built(team), "ann/1/review/1");
+}
+
+TEST_CASE("crews, task lists and teams take a workflow's options, and tasks their own checkpoints",
+          "[workflow][crew]") {
+  const CheckpointPolicy none{.on = CheckpointTriggers::none()};
+  Crew crew("crew", {.checkpoints = none});
+  crew.agent("ann", told)
+      .task({.id = "a"})
+      .task({.id = "b", .checkpoints = CheckpointPolicy{.on = CheckpointTrigger::task_completed}});
+  const auto store = memory();
+  WorkflowRun run(built(crew), {.run_id = "r", .store = store});
+  REQUIRE_OK(run.run(nullptr));
+  std::vector<std::string> labels;
+  const auto made = run.checkpoints();
+  REQUIRE_OK(made);
+  for (const CheckpointInfo& one : made.value()) labels.push_back(one.label);
+  CHECK(labels == std::vector<std::string>{"triage/run_started", "triage/task_completed/b/1"});
+
+  Team team("team", {}, {.version = "2", .checkpoints = none});
+  team.agent("ann", told).coordinator([](const TeamQuestion&, Context&) {
+    return plan({{{"id", "x"}}});
+  });
+  WorkflowRun of_team(built(team), {.run_id = "team", .store = store});
+  REQUIRE_OK(of_team.run("goal"));
+  CHECK(of_team.checkpoints().value().size() == 1);
+}
+
+TEST_CASE("a task list inside a workflow takes any message, which its first tasks see",
+          "[workflow][tasks]") {
+  TaskGraph graph("inside");
+  graph
+      .agent("ann",
+             [](const TaskInput& task) -> Json {
+               return {task.message, task.context.size()};
+             })
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}});
+  const auto outer = built(WorkflowBuilder("outer")
+                               .executor("first", [](const Json& json) { return json; })
+                               .executor("tasks", built(graph))
+                               .start("first")
+                               .edge("first", "tasks"));
+  const Json like_an_outcome{{"task", "x"}, {"status", "failed"}};
+  for (const Json& message : {Json({1, 2}), like_an_outcome, Json::array({like_an_outcome})}) {
+    INFO(message.dump());
+    WorkflowRun run(outer, {.run_id = "r", .store = memory()});
+    REQUIRE_OK(run.run(message));
+    const auto tasks = graph.tasks(run, "tasks");
+    REQUIRE_OK(tasks);
+    CHECK(tasks.value()[0].status == TaskStatus::completed);
+    CHECK(tasks.value()[0].output == Json::array({message, 0}));
+    CHECK(tasks.value()[1].output == Json::array({nullptr, 1}));
+  }
+}
+
+TEST_CASE("a task's context comes before it, in a plan and out of one", "[workflow][tasks]") {
+  TaskGraph graph("list");
+  graph.agent("ann", told)
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}})
+      .task({.id = "c", .depends_on = {"b"}, .context_from = {"a"}});
+  TaskGraph again("list");
+  again.agent("ann", told);
+  REQUIRE_OK(again.plan(graph.json()));
+  CHECK(again.json() == graph.json());
+  WorkflowRun run(built(again));
+  REQUIRE_OK(run.run(nullptr));
+  CHECK(again.tasks(run).value()[2].output == "c[a]");
+  for (const char* wrong : {"d", "bb"}) {
+    TaskGraph bad = graph;
+    bad.task({.id = "d"}).task({.id = "e", .depends_on = {"b"}, .context_from = {wrong}});
+    const auto refused = bad.build();
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail, ContainsSubstring("\"e\"") &&
+                                           ContainsSubstring("\"" + std::string(wrong) + "\"") &&
+                                           ContainsSubstring("allowed are a, b"));
+  }
+  const auto misspelt = again.plan({{"tasks", {{{"id", "x"}, {"dependsOn", {"a"}}}}}});
+  CHECK_ERRC(Errc::invalid_argument, misspelt);
+  CHECK_THAT(misspelt.error().detail, ContainsSubstring("did you mean \"depends_on\""));
+}
+
+TEST_CASE("a goal that looks like a team's own question is a goal", "[workflow][team]") {
+  const Json goal{{"triage.failed", "x"}, {"why", 1}};
+  Json seen;
+  Team team("team");
+  team.agent("ann", told).coordinator([&](const TeamQuestion& asked, Context&) {
+    seen = asked.goal;
+    return plan({{{"id", "x"}}});
+  });
+  REQUIRE_OK(WorkflowRun(built(team)).run(goal));
+  CHECK(seen == goal);
+  Team bad("team");
+  bad.agent("board", told).coordinator([](const TeamQuestion&, Context&) { return Json(); });
+  const auto refused = bad.build();
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"board\""));
 }

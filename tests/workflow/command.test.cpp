@@ -108,7 +108,8 @@ tasks:
 )");
   const Printed failed = place.run(file);
   CHECK(failed.status == 5);
-  CHECK_THAT(failed.error, ContainsSubstring("503") && ContainsSubstring("--run one"));
+  CHECK_THAT(failed.error, ContainsSubstring("503") && ContainsSubstring("--run one") &&
+                               ContainsSubstring("--store " + place.file("runs.db")));
   place.write("mended", "");
   const Printed mended = place.run(file);
   CHECK(mended.status == 0);
@@ -257,7 +258,8 @@ tasks:
   const Printed made = fork({"--output", edit, "--label", "again", "--run", "two"});
   CHECK(made.status == 0);
   CHECK_THAT(made.out, ContainsSubstring("write") && ContainsSubstring("runs again") &&
-                           ContainsSubstring("--run two"));
+                           ContainsSubstring("--run two") &&
+                           ContainsSubstring("--store " + place.file("runs.db")));
   const Printed done = run_two();
   INFO(done.error);
   CHECK(done.status == 0);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
 #include "random_edit.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/workflow/inspect.hpp"
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <random>
@@ -169,4 +172,127 @@ TEST_CASE("edits of what does not exist or has not finished are refused", "[work
   refused({.inputs = 3});
   WorkflowRun run(graph, {.store = store});
   CHECK_ERRC(Errc::not_found, run.fork("nothing@3", {}));
+}
+
+TEST_CASE("editing a task that failed or was skipped lets what depends on it run with the edit",
+          "[workflow][fork]") {
+  const auto store = memory();
+  TaskGraph graph("plan");
+  std::atomic<int> failures{0};
+  graph.agent("worker", [&](const TaskInput& task) -> Result<std::string> {
+    if (task.id == "bad") {
+      ++failures;
+      return Error{Errc::io, std::string(1'000, 'x')};
+    }
+    std::string said = task.id;
+    for (const TaskOutput& before : task.context) said += before.output.get<std::string>();
+    return said;
+  });
+  graph.task({.id = "bad"})
+      .task({.id = "no", .condition = [](const TaskInput&) { return false; }})
+      .task({.id = "after", .depends_on = {"bad", "no"}});
+  WorkflowRun origin(built(graph), {.run_id = "origin", .store = store});
+  CHECK_FALSE(origin.run(nullptr).has_value());
+  WorkflowRun branch(built(graph), {.run_id = "branch", .store = store});
+  const Fork edits{.outputs = {{"bad", "mine"}, {"no", "own"}}};
+  const auto preview = preview_fork(*store, last_checkpoint(origin), edits);
+  REQUIRE_OK(preview);
+  const auto done = branch.fork(last_checkpoint(origin), edits);
+  REQUIRE_OK(done);
+  CHECK(failures == 1);
+  CHECK(called(branch) == std::set<std::string>{"after"});
+  const auto tasks = graph.tasks(branch);
+  REQUIRE_OK(tasks);
+  for (const TaskView& task : tasks.value()) CHECK(task.status == TaskStatus::completed);
+  CHECK(tasks.value()[0].output == "mine");
+  CHECK(tasks.value()[2].output == "aftermineown");
+}
+
+TEST_CASE("an edit of a key that several have added to is its value, whatever they added",
+          "[workflow][fork]") {
+  const auto store = memory();
+  const auto add = [](const int& n, Context& context) {
+    context.shared().set("sum", n);
+    return n;
+  };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .reducer("sum", reduce::sum())
+                .executor("a", add)
+                .executor("b", add)
+                .executor("c", [](const int&,
+                                  Context& context) { return context.shared().value("sum", 0); })
+                .start("a")
+                .chain({"a", "b", "c"}));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  CHECK(origin.run(5).value().value() == 10);
+  for (const int wanted : {100, 5, 10}) {
+    WorkflowRun branch(graph, {.store = store});
+    const Fork edits{.state = {{"sum", wanted}}};
+    const auto preview = preview_fork(*store, last_checkpoint(origin), edits);
+    REQUIRE_OK(preview);
+    bool told = false;
+    for (const RerunView& one : preview.value()) {
+      told |= one.executor == "c" && (one.how == Rerun::runs || one.how == Rerun::may_run);
+    }
+    CHECK(told);
+    const auto done = branch.fork(last_checkpoint(origin), edits);
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == wanted);
+    CHECK(branch.state().value().at("s||").at("sum") == wanted);
+  }
+  for (const char* key : {"", "triage/sum"}) {
+    WorkflowRun branch(graph, {.store = store});
+    CHECK_ERRC(Errc::invalid_argument, branch.fork(last_checkpoint(origin), {.state = {{key, 1}}}));
+  }
+}
+
+TEST_CASE("a branch asks again what an edit has made another question, and nothing else",
+          "[workflow][requests][fork]") {
+  const auto store = memory();
+  const auto retried = GENERATE(false, true);
+  FailurePolicy again;
+  again.otherwise(retry({.max_attempts = 2}));
+  ExecutorOptions options;
+  if (retried) options.policy = again;
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .port<bool>("approve")
+                .executor(
+                    "pay",
+                    [](const Json&, Context& context) {
+                      const int amount = context.input<int>("amount").value();
+                      static_cast<void>(context.input<std::string>("note"));
+                      const bool may = context.request<bool>("approve", {{"amount", amount}});
+                      return may ? amount : 0;
+                    },
+                    options)
+                .start("pay"));
+  const std::string request = "pay/1/approve/1";
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  CHECK_ERRC(Errc::suspended, origin.run({{"amount", 5}, {"note", "a"}}));
+  const std::string asked = to_string(origin.checkpoints().value().back().id);
+  CHECK_ERRC(Errc::suspended, origin.resume());  // Nobody has answered yet.
+  REQUIRE_OK(origin.answer(request, true));
+  CHECK(origin.resume().value().value() == 5);
+  const std::string answered = to_string(origin.checkpoints().value().back().id);
+
+  for (const std::string& from : {asked, answered}) {
+    INFO("from " << from);
+    WorkflowRun branch(graph, {.store = store});
+    CHECK_ERRC(Errc::suspended, branch.fork(from, {.inputs = {{"amount", 500}}}));
+    const auto pending = branch.pending_requests();
+    REQUIRE_OK(pending);
+    REQUIRE(pending.value().size() == 1);
+    CHECK(pending.value().front().payload == Json{{"amount", 500}});
+    CHECK_ERRC(Errc::suspended, branch.resume());
+    REQUIRE_OK(branch.answer(request, false));
+    CHECK(branch.resume().value().value() == 0);
+    CHECK(branch.pending_requests().value().empty());
+  }
+  WorkflowRun same(graph, {.store = store});
+  const auto done = same.fork(answered, {.inputs = {{"note", "b"}}});
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 5);
+  CHECK(called(same) == std::set<std::string>{"pay"});
 }

@@ -333,3 +333,23 @@ TEST_CASE("of an answer and the end of waiting, one wins and both know it",
     REQUIRE(final.has_value() == taken);
   }
 }
+
+TEST_CASE("an answer is exactly of its port's type, or stays asked for", "[workflow][requests]") {
+  const auto store = memory();
+  const auto graph = built(WorkflowBuilder("w")
+                               .port<int>("score")
+                               .executor("a",
+                                         [](const int&, Context& context) {
+                                           return context.request<int>("score", "how many?");
+                                         })
+                               .start("a"));
+  WorkflowRun run(graph, {.run_id = "r", .store = store});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  for (const Json& wrong : {Json(true), Json(1.5), Json("1"), Json(5'000'000'000), Json()}) {
+    const auto refused = run.answer("a/1/score/1", wrong);
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail, ContainsSubstring("a whole number from -2147483648"));
+  }
+  REQUIRE_OK(run.answer("a/1/score/1", 7));
+  CHECK(run.resume().value().value() == 7);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
 #include "triage/policies/retry.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 #include <atomic>
 #include <vector>
@@ -322,4 +323,39 @@ TEST_CASE("an executor whose policy has given up is tried again when the run goe
   CHECK_ERRC(Errc::escalated, WorkflowRun(graph, options).start_or_resume(1));
   REQUIRE_OK(WorkflowRun(graph, options).resume());
   CHECK(calls == 5);
+}
+
+TEST_CASE("a branch that could not begin may be tried again", "[workflow][resume]") {
+  const auto store = testing::FlakyStore::around(memory());
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", [](const int& n) { return n + 1; }).start("a"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(1));
+  auto branch = rehydrate(graph, to_string(origin.checkpoints().value().front().id), store);
+  REQUIRE_OK(branch);
+  store->fail_until_healed();
+  CHECK_ERRC(Errc::io, branch.value().resume());
+  store->heal();
+  const auto done = branch.value().resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+}
+
+TEST_CASE("an executor that finds nothing is not taken for a run that does not exist",
+          "[workflow][run]") {
+  const auto store = memory();
+  bool there = false;
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) -> Result<int> {
+                                           if (!there) return Error{Errc::not_found, "no page"};
+                                           return n;
+                                         }))
+                               .start("a"));
+  for (int i = 0; i < 2; ++i) {
+    const auto failed = start_or_resume(graph, "r", 1, store);
+    CHECK_ERRC(Errc::not_found, failed);
+    CHECK_THAT(failed.error().detail, ContainsSubstring("no page"));
+  }
+  there = true;
+  REQUIRE_OK(start_or_resume(graph, "r", 1, store));
 }

@@ -79,3 +79,59 @@ TEST_CASE("handlers run on the program's own threads", "[workflow][routes]") {
   CHECK(run.handler_calls() == 10);
   CHECK(elsewhere == 0);
 }
+
+TEST_CASE("a number is never cut or wrapped to fit a handler", "[workflow][run]") {
+  const auto refused = [](const Json& inputs, const std::string& says, const auto& handler) {
+    INFO(inputs.dump());
+    const auto graph = built(WorkflowBuilder("w").executor("a", handler).start("a"));
+    const auto result = WorkflowRun(graph).run(inputs);
+    CHECK_ERRC(Errc::invalid_argument, result);
+    CHECK_THAT(result.error().detail, ContainsSubstring("executor \"a\"") &&
+                                          ContainsSubstring(says) &&
+                                          !ContainsSubstring("json.exception"));
+  };
+  const auto whole = [](const int& n) { return n; };
+  refused(5'000'000'000, "-2147483648 to 2147483647, and is 5000000000", whole);
+  refused(-3, "a whole number from 0", [](const std::size_t& n) { return n; });
+  refused(Json{{"n", 1}}, "and is {\"n\":1}", whole);
+  const auto key = [](const Json&, Context& context) { return context.input<int>("n").value(); };
+  for (const Json& wrong : {Json(1.5), Json("1"), Json(true), Json(1e300)}) {
+    const auto graph = built(WorkflowBuilder("w").executor("a", key).start("a"));
+    const auto result = WorkflowRun(graph).run({{"n", wrong}});
+    CHECK_ERRC(Errc::escalated, result);
+    CHECK_THAT(result.error().detail, ContainsSubstring("input \"n\" does not convert") &&
+                                          ContainsSubstring("and is " + wrong.dump()));
+  }
+  const auto graph = built(WorkflowBuilder("w").executor("a", key).start("a"));
+  CHECK(WorkflowRun(graph).run({{"n", 3.0}}).value().value() == 3);
+}
+
+TEST_CASE("a message without a value is null, and what is sent instead is checked",
+          "[workflow][run]") {
+  const auto sends = [](const Json&, Context& context) {
+    context.send_message({});
+    context.output_message({});
+  };
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", sends)
+                               .executor("b", [](const Json& json) { return json.is_null(); })
+                               .start("a")
+                               .edge("a", "b"));
+  const auto result = WorkflowRun(graph).run(1);
+  REQUIRE_OK(result);
+  REQUIRE(result.value().outputs.size() == 2);
+  CHECK(result.value().outputs[0].value.is_null());
+  CHECK(result.value().outputs[1].value == true);
+
+  const auto fails = [](const Json&) -> Result<int> { return Error{Errc::io, "no disk"}; };
+  const auto instead = [](const Error&) {
+    return make_message(std::numeric_limits<double>::quiet_NaN());
+  };
+  const auto odd =
+      built(WorkflowBuilder("w").executor("a", fails, {.instead = instead}).start("a"));
+  const auto store = memory();
+  const auto refused = WorkflowRun(odd, {.run_id = "r", .store = store}).run(1);
+  CHECK_ERRC(Errc::escalated, refused);
+  CHECK_THAT(refused.error().detail,
+             ContainsSubstring("no disk") && ContainsSubstring("what is sent instead"));
+}

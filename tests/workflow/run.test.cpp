@@ -340,3 +340,16 @@ TEST_CASE("an eager fan-in takes the shorter way first, and waits for nobody who
   CHECK(result.value().outputs[1].value == "far");
   CHECK(when_far_ran == 1);
 }
+
+TEST_CASE("a run's limit of supersteps is checked before anything runs", "[workflow][run]") {
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", [](const int& n) { return n; }).start("a"));
+  for (const int most : {0, -1, 1'000'001}) {
+    WorkflowRun run(graph, {.max_supersteps = most});
+    const auto refused = run.run(1);
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail,
+               ContainsSubstring("max_supersteps is " + std::to_string(most)));
+    CHECK(run.handler_calls() == 0);
+  }
+}

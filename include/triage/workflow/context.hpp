@@ -31,11 +31,13 @@ class Scope {
  public:
   // Null if the key is missing.
   [[nodiscard]] std::shared_ptr<const Json> find(std::string_view key) const;
-  // The value under `key`, or `otherwise`. Throws like nlohmann's get.
+  // The value under `key`, or `otherwise`. Throws std::invalid_argument, naming the key, if it does
+  // not convert.
   template <JsonReadable T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
     const auto found = find(key);
-    return found ? found->template get<T>() : std::move(otherwise);
+    return found ? detail::exactly<T>(*found, detail::named("state key", key))
+                 : std::move(otherwise);
   }
   // Errors are sticky and fail the delivery: keys that begin with "triage/", and values that cannot
   // be stored.
@@ -90,12 +92,14 @@ class Context {
   }
   void output_message(Message message);
 
-  // An input of the run; empty if the inputs are not an object or lack the key.
+  // An input of the run; empty if the inputs are not an object or lack the key. input() throws like
+  // Scope::value.
   [[nodiscard]] std::shared_ptr<const Json> find_input(std::string_view key) const;
   template <JsonReadable T>
   [[nodiscard]] std::optional<T> input(std::string_view key) const {
     const auto found = find_input(key);
-    return found ? std::optional<T>(found->template get<T>()) : std::nullopt;
+    if (!found) return std::nullopt;
+    return detail::exactly<T>(*found, detail::named("input", key));
   }
 
   // This executor's own values; and those shared by all executors of this workflow, in a scope with
@@ -115,14 +119,16 @@ class Context {
   template <JsonReadable Answer>
   [[nodiscard]] Answer request(std::string_view port, const Json& payload,
                                const RequestOptions& options = {}) {
-    return request_json(port, type_name<Answer>(), payload, options).template get<Answer>();
+    return detail::exactly<Answer>(request_json(port, type_name<Answer>(), payload, options),
+                                   detail::named("the answer at port", port));
   }
   // Like request(), but empty once the request has expired without an answer.
   template <JsonReadable Answer>
   [[nodiscard]] std::optional<Answer> try_request(std::string_view port, const Json& payload,
                                                   const RequestOptions& options) {
     const auto answer = try_request_json(port, type_name<Answer>(), payload, options);
-    return answer ? std::optional<Answer>(answer->template get<Answer>()) : std::nullopt;
+    if (!answer) return std::nullopt;
+    return detail::exactly<Answer>(*answer, detail::named("the answer at port", port));
   }
 
   // Attempt::effect under the executor's path: at most once in the life of the run per executor and

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct CrewTask {
   std::optional<std::vector<std::string>> context{};
   std::function<bool(const TaskInput&)> condition{};  // False: skipped. Not for async tasks.
   std::optional<FailurePolicy> policy{};
+  CheckpointChoice checkpoints{};
 };
 
 class Crew {
@@ -30,12 +32,20 @@ class Crew {
   // Chooses the agent for a task, by name.
   using Manager = std::function<std::string(const TaskInput&)>;
 
-  explicit Crew(std::string id) : graph_(std::move(id)) {}
+  // options: see TaskGraph.
+  explicit Crew(std::string id, WorkflowOptions options = {})
+      : graph_(std::move(id), std::move(options)) {}
 
   // See TaskGraph::agent.
   template <class F>
   Crew& agent(std::string name, F work) {
     graph_.agent(std::move(name), std::move(work));
+    return *this;
+  }
+  // See TaskGraph::port.
+  template <JsonReadable Answer>
+  Crew& port(std::string name) {
+    graph_.port<Answer>(std::move(name));
     return *this;
   }
   // Hierarchical: the manager chooses for every task, in an effect, so once.
@@ -53,7 +63,8 @@ class Crew {
   // TaskGraph::build().
   [[nodiscard]] Result<Workflow> build() const;
   // See TaskGraph::tasks.
-  [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
+  [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run,
+                                                    std::string_view inside = {}) const;
 
  private:
   [[nodiscard]] Result<TaskGraph> graph() const;

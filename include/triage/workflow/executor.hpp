@@ -113,7 +113,7 @@ Result<void> call_handler(F& call, const Message& message, Context& context) {
   using In = input_of<F>;
   std::optional<In> in;
   try {
-    in.emplace(message.json().get<In>());
+    in.emplace(exactly<In>(message.json()));
   } catch (const std::exception& e) {
     return unreadable(message, e.what());
   }

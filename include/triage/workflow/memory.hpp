@@ -4,6 +4,7 @@
 
 #include "triage/attempt.hpp"
 #include "triage/result.hpp"
+#include "triage/workflow/message.hpp"
 
 #include <chrono>
 #include <optional>
@@ -38,12 +39,13 @@ struct Remembered {
 // exactly that, and writes of a failed delivery are discarded.
 class Memory {
  public:
-  // Empty if there is none or its lifetime is over.
+  // Empty if there is none or its lifetime is over. value() throws like Scope::value.
   [[nodiscard]] std::optional<Remembered> find(std::string_view key) const;
   template <JsonReadable T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
     const auto found = find(key);
-    return found ? found->value.template get<T>() : std::move(otherwise);
+    return found ? detail::exactly<T>(found->value, detail::named("memory", key))
+                 : std::move(otherwise);
   }
   // Errors are sticky: see Scope::set; a lifetime of 0 or less is one.
   void set(std::string_view key, Json value, const MemoryOptions& options = {});

@@ -4,7 +4,10 @@
 
 #include "triage/json.hpp"
 
+#include <cmath>
 #include <concepts>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,6 +64,58 @@ template <class T>
     return std::string(detail::spelled<T>());
   }
 }
+
+namespace detail {
+
+// Throw std::invalid_argument in words for people.
+[[noreturn]] void no_number(const Json& json, const std::string& allowed);
+[[noreturn]] void not_converted(const std::string& what, const std::string& why);
+
+// Like get<T>(), which would cut 1.5 to 1, take true for 1, and wrap what is too large. Throws
+// std::exception.
+template <class T>
+[[nodiscard]] T exactly(const Json& json) {
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    using Limits = std::numeric_limits<T>;
+    const auto fits = [](std::int64_t whole) {
+      return whole < 0
+                 ? std::signed_integral<T> && whole >= static_cast<std::int64_t>(Limits::min())
+                 : static_cast<std::uint64_t>(whole) <= static_cast<std::uint64_t>(Limits::max());
+    };
+    if (json.is_number_unsigned()) {
+      const auto whole = json.template get<std::uint64_t>();
+      if (whole <= static_cast<std::uint64_t>(Limits::max())) return static_cast<T>(whole);
+    } else if (json.is_number_integer()) {
+      const auto whole = json.template get<std::int64_t>();
+      if (fits(whole)) return static_cast<T>(whole);
+    } else if (json.is_number_float()) {
+      constexpr double exact = 9'007'199'254'740'992.0;  // Whole numbers below it are themselves.
+      const auto number = json.template get<double>();
+      const bool whole = std::abs(number) < exact && std::trunc(number) == number;
+      if (whole && fits(static_cast<std::int64_t>(number))) return static_cast<T>(number);
+    }
+    no_number(json, "a whole number from " + std::to_string(Limits::min()) + " to " +
+                        std::to_string(Limits::max()));
+  } else if constexpr (std::floating_point<T>) {
+    if (!json.is_number()) no_number(json, "a number");
+    return json.template get<T>();
+  } else {
+    return json.template get<T>();
+  }
+}
+
+// The same, of what is called `what` in the exception's text.
+template <class T>
+[[nodiscard]] T exactly(const Json& json, const std::string& what) {
+  try {
+    return exactly<T>(json);
+  } catch (const std::exception& e) {
+    not_converted(what, e.what());
+  }
+}
+[[nodiscard]] std::string named(const char* kind, std::string_view name);  // `input "topic"`
+
+}  // namespace detail
 
 template <class T>
 [[nodiscard]] Message make_message(const T& value) {

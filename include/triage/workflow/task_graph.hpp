@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct TaskInput {
   std::string id{};
   std::string description{};
   std::vector<TaskOutput> context{};  // See TaskContext; in the order of the tasks.
+  // Of a graph inside a workflow: what it was started with, for tasks without dependencies. The
+  // run's inputs are in Context::input.
+  Json message{};
 };
 
 // The tasks whose outputs a task sees.
@@ -54,7 +58,8 @@ struct Task {
   std::function<bool(const TaskInput&)> condition{};
   std::optional<FailurePolicy> policy{};  // Retries and so on. Not part of the JSON.
   Duration timeout{0};
-  std::string version = "1";  // Part of the fingerprint.
+  std::string version = "1";       // Part of the fingerprint.
+  CheckpointChoice checkpoints{};  // Not part of the JSON, like the four before it.
 };
 
 struct TaskView {
@@ -97,7 +102,9 @@ TaskWork task_work(F work) {
 // id.
 class TaskGraph {
  public:
-  explicit TaskGraph(std::string id) : id_(std::move(id)) {}
+  // options: all but schedule, max_supersteps and deliver_inputs, which are the graph's.
+  explicit TaskGraph(std::string id, WorkflowOptions options = {})
+      : id_(std::move(id)), options_(std::move(options)) {}
 
   // `work` takes (const TaskInput&, Context&) or (const TaskInput&) and returns a value that
   // converts to JSON, or a Result of one. It must hold no state of the run. At most `capacity` of
@@ -112,6 +119,12 @@ class TaskGraph {
     tasks_.push_back(std::move(task));
     return *this;
   }
+  // Declares a port for Context::request: an agent may ask a person.
+  template <JsonReadable Answer>
+  TaskGraph& port(std::string name) {
+    ports_.push_back([name = std::move(name)](WorkflowBuilder& to) { to.port<Answer>(name); });
+    return *this;
+  }
   // Chooses the agent for a task, by name. Called once per task, in an effect.
   TaskGraph& manager(std::function<std::string(const TaskInput&)> choose) {
     manager_ = std::move(choose);
@@ -120,15 +133,19 @@ class TaskGraph {
   // Adds the tasks of a plan in the format of json(). Errors: Errc::invalid_argument, naming the
   // task, the field and what is allowed.
   Result<void> plan(const Json& plan);
-  // {"tasks": [{"id", "description", "depends_on", "assignee", "context", "on_failure"}]}
+  // {"tasks": [{"id", "description", "depends_on", "assignee", "context", "on_failure"}]};
+  // "context" is "listed", "all", "none", or a list: Task::context_from.
   [[nodiscard]] Json json() const;
 
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
-  // an unknown task, a duplicate, an unknown assignee; and those of WorkflowBuilder::build().
+  // an unknown task, a context of one that does not come before it, a duplicate, an unknown
+  // assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
   // The progress of a run, from its store if it has one; may be called while the run is in progress
-  // (in_progress: running in this object). In the order of the tasks.
-  [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run) const;
+  // (in_progress: running in this object). In the order of the tasks. inside: the path of this
+  // graph in the run's workflow; empty: it is the workflow.
+  [[nodiscard]] Result<std::vector<TaskView>> tasks(const WorkflowRun& run,
+                                                    std::string_view inside = {}) const;
 
  private:
   using Work = TaskWork;
@@ -136,6 +153,8 @@ class TaskGraph {
   [[nodiscard]] Work worker(const Task& task) const;  // Empty: no agent.
 
   std::string id_;
+  WorkflowOptions options_;
+  std::vector<std::function<void(WorkflowBuilder&)>> ports_{};
   std::vector<Task> tasks_{};
   std::map<std::string, Work, std::less<>> agents_{};
   std::map<std::string, std::size_t> capacities_{};

@@ -34,14 +34,23 @@ class Team {
   using Synthesis = std::function<Json(const std::vector<TaskOutput>&, Context&)>;
   using Work = TaskWork;
 
-  explicit Team(std::string id, TeamLimits limits = {}) : id_(std::move(id)), limits_(limits) {}
+  // options: all but schedule and max_supersteps, which are the team's.
+  explicit Team(std::string id, TeamLimits limits = {}, WorkflowOptions options = {})
+      : id_(std::move(id)), limits_(limits), options_(std::move(options)) {}
 
   // `work` as in TaskGraph::agent. Each agent does one task at a time; several agents work in
   // parallel. An exception or an error fails the task; Errc::cancelled and Errc::suspended end the
-  // run, which goes on with the task.
+  // run, which goes on with the task. An agent is one executor: the keys of its effects must differ
+  // from task to task, TaskInput::id + "/search".
   template <class F>
   Team& agent(std::string name, F work) {
     agents_.emplace_back(std::move(name), detail::task_work(std::move(work)));
+    return *this;
+  }
+  // Declares a port for Context::request: everybody here may ask a person.
+  template <JsonReadable Answer>
+  Team& port(std::string name) {
+    ports_.push_back([name = std::move(name)](WorkflowBuilder& to) { to.port<Answer>(name); });
     return *this;
   }
   Team& coordinator(Coordinator plan) {
@@ -63,6 +72,8 @@ class Team {
  private:
   std::string id_;
   TeamLimits limits_;
+  WorkflowOptions options_;
+  std::vector<std::function<void(WorkflowBuilder&)>> ports_{};
   std::vector<std::pair<std::string, Work>> agents_{};
   Coordinator coordinator_{};
   Synthesis synthesis_{};

@@ -215,7 +215,7 @@ class WorkflowBuilder {
   WorkflowBuilder& port(std::string name) {
     return add_port(std::move(name), {type_name<Answer>(), [](const Json& answer) {
                                         return detail::answers_as(answer, [&] {
-                                          static_cast<void>(answer.template get<Answer>());
+                                          static_cast<void>(detail::exactly<Answer>(answer));
                                         });
                                       }});
   }
