@@ -12,14 +12,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
 
 namespace triage::inline v0_1 {
 namespace detail {
 namespace {
 
-constexpr std::uint64_t format = 1;
+constexpr std::uint64_t format = 2;         // 1 had one record in an entry; it is still read.
 constexpr std::size_t head_of_content = 9;  // Kind and time, before the body.
-constexpr std::size_t page = 1'000;         // Records or runs per answer.
+constexpr std::size_t first_page = 256;     // Entries of a journal per answer.
+constexpr std::size_t runs_a_page = 1'000;
+constexpr int most_readings = 10;  // Of a run that is compacted meanwhile.
 
 WallTime to_time(std::string_view text) {
   return WallTime(std::chrono::milliseconds(number<std::int64_t>(text)));
@@ -42,34 +47,94 @@ bool matches(const RunInfo& info, const RunQuery& query) {
          (!query.started_until || info.started < *query.started_until);
 }
 
-// One entry of a stream: [id, [b, content, c, "epoch:checksum"]].
-void take_entry(const RunId& run, const redisReply& entry, JournalReading& out) {
-  const auto seq = number<Sequence>(entry.elements > 0 ? text_of(entry.element[0]) : "");
+std::string_view view_of(const redisReply* reply) {
+  if (reply == nullptr || reply->str == nullptr) return {};
+  return {reply->str, reply->len};
+}
+
+// The value of a field in an answer to HGETALL; null: there is none.
+const redisReply* field_of(const redisReply& facts, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < facts.elements; i += 2) {
+    if (view_of(facts.element[i]) == name) return facts.element[i + 1];
+  }
+  return nullptr;
+}
+
+// One record: what it claims to be, and its content (kind, time and body).
+struct StoredRecord {
+  Sequence seq = 0;
+  std::uint64_t epoch = 0;
+  std::optional<std::uint32_t> crc{};
+  std::string_view content{};
+};
+
+void take_record(const RunId& run, const StoredRecord& stored, JournalReading& out) {
   const auto damaged = [&](std::string_view why) {
-    out.damaged.push_back({seq,
-                           {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run +
-                                               "\" " + std::string(why)},
+    out.damaged.push_back({stored.seq,
+                           {Errc::corrupt, "record " + std::to_string(stored.seq) + " of run \"" +
+                                               run + "\" " + std::string(why)},
                            {}});
   };
-  if (entry.elements != 2 || entry.element[1]->elements != 4) return damaged("has no content");
-  const std::string content = text_of(entry.element[1]->element[1]);
-  const std::string check = text_of(entry.element[1]->element[3]);
-  const std::size_t colon = check.find(':');
-  if (content.size() < head_of_content || colon == check.npos) return damaged("is cut off");
+  const std::string_view content = stored.content;
+  if (content.size() < head_of_content || !stored.crc) return damaged("is cut off");
   std::uint64_t ms = 0;
   for (std::size_t i = 0; i < 8; ++i) {
     ms |= std::uint64_t{static_cast<unsigned char>(content[1 + i])} << (8 * i);
   }
   const auto kind = static_cast<RecordKind>(static_cast<unsigned char>(content[0]));
   const WallTime time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
-  std::string body = content.substr(head_of_content);
-  const auto epoch = number<std::uint64_t>(check);
-  if (number<std::uint32_t>(std::string_view(check).substr(colon + 1)) !=
-          record_checksum(run, epoch, seq, kind, time, body) ||
+  const std::string_view body = content.substr(head_of_content);
+  if (*stored.crc != record_checksum(run, stored.epoch, stored.seq, kind, time, body) ||
       !is_known(kind)) {
     return damaged("does not match its checksum");
   }
-  out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(std::move(body)));
+  out.records.emplace_back(stored.seq, kind, time, std::make_shared<const std::string>(body));
+}
+
+// "epoch:checksum:" and the content.
+StoredRecord record_in(Sequence seq, std::string_view value) {
+  StoredRecord stored{.seq = seq};
+  const std::size_t colon = value.find(':');
+  const std::size_t end = colon == value.npos ? colon : value.find(':', colon + 1);
+  if (end == value.npos) return stored;
+  std::uint32_t crc = 0;
+  const char* const last = value.data() + end;
+  const auto parsed = std::from_chars(value.data() + colon + 1, last, crc, 16);
+  if (parsed.ec != std::errc{} || parsed.ptr != last) return stored;
+  stored.epoch = number<std::uint64_t>(value.substr(0, colon));
+  stored.crc = crc;
+  stored.content = value.substr(end + 1);
+  return stored;
+}
+
+// One entry of a stream: [id, [sequence, value, sequence, value …]], or as format 1 had it: [id,
+// [b, content, c, "epoch:checksum"]].
+void take_entry(const RunId& run, const redisReply& entry, SequenceRange range,
+                JournalReading& out) {
+  const auto id = number<Sequence>(entry.elements > 0 ? view_of(entry.element[0]) : "");
+  const redisReply* const fields = entry.elements == 2 ? entry.element[1] : nullptr;
+  const std::size_t count = fields == nullptr ? 0 : fields->elements;
+  if (count == 0 || count % 2 != 0) {
+    out.damaged.push_back(
+        {id,
+         {Errc::corrupt, "record " + std::to_string(id) + " of run \"" + run + "\" has no content"},
+         {}});
+    return;
+  }
+  if (view_of(fields->element[0]) == "b" && count == 4) {
+    const std::string_view check = view_of(fields->element[3]);
+    const std::size_t colon = std::min(check.find(':'), check.size());
+    StoredRecord stored{.seq = id, .epoch = number<std::uint64_t>(check.substr(0, colon))};
+    if (colon < check.size()) stored.crc = number<std::uint32_t>(check.substr(colon + 1));
+    stored.content = view_of(fields->element[1]);
+    return take_record(run, stored, out);
+  }
+  for (std::size_t i = 0; i < count; i += 2) {
+    const std::string_view name = view_of(fields->element[i]);
+    const Sequence seq = is_number<Sequence>(name) ? number<Sequence>(name) : id;
+    if (seq < range.first || seq > range.last) continue;
+    take_record(run, record_in(seq, view_of(fields->element[i + 1])), out);
+  }
 }
 
 }  // namespace
@@ -110,11 +175,13 @@ Result<RedisConnection::Replies> RedisJournals::ask_all(const std::vector<RedisW
 }
 
 Result<RedisJournals::Answer> RedisJournals::run_script(const char* script, const RedisWords& keys,
-                                                        const RedisWords& arguments) {
+                                                        RedisWords arguments) {
   TRIAGE_TRYV(writable());
   RedisWords words{"EVAL", script, std::to_string(keys.size())};
+  words.reserve(words.size() + keys.size() + arguments.size());
   words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), std::make_move_iterator(arguments.begin()),
+               std::make_move_iterator(arguments.end()));
   TRIAGE_TRY(reply, ask(words));
   if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0) {
     return not_understood();
@@ -169,10 +236,16 @@ Result<void> RedisJournals::look() {
     return Error{Errc::not_found,
                  "no Redis store lies under the prefix \"" + printable(options_.prefix) + "\""};
   }
-  if (number<std::uint64_t>(text_of(stored.get())) != format) {
+  const std::string has = text_of(stored.get());
+  if (!is_number<std::uint64_t>(has) || number<std::uint64_t>(has) - 1 >= format) {
     return Error{Errc::unsupported, "what lies under the prefix \"" + printable(options_.prefix) +
-                                        "\" has format " + printable(text_of(stored.get())) +
-                                        "; this version reads format " + std::to_string(format)};
+                                        "\" has format " + printable(has) +
+                                        "; this version reads formats 1 to " +
+                                        std::to_string(format)};
+  }
+  if (!options_.read_only && number<std::uint64_t>(has) < format) {
+    TRIAGE_TRYV(run_script(redis_scripts::raise, {options_.prefix + "format"},
+                           {has, std::to_string(format)}));
   }
   return outcome::success();
 }
@@ -212,7 +285,8 @@ Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
   RunFacts facts{.birth = said["birth"],
                  .epoch = said["epoch"],
                  .owner = said["owner"],
-                 .until_ms = number<std::int64_t>(said["until"])};
+                 .until_ms = number<std::int64_t>(said["until"]),
+                 .exchanged = said["exchanged"]};
   facts.info = {.id = run,
                 .agent = said["agent"],
                 .label = said["label"],
@@ -255,38 +329,75 @@ Result<RunInfo> RedisJournals::run(const RunId& id) {
 }
 
 Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range) {
-  TRIAGE_TRY(facts, facts_of(run));
-  JournalReading reading{.info = std::move(facts.info)};
-  std::string from = std::to_string(range.first) + "-0";
-  const std::string till = std::to_string(range.last) + "-0";
-  bool more = true;
-  for (std::size_t pages = 1; more; ++pages) {
-    TRIAGE_TRY(reply, ask({"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)}));
-    for (std::size_t i = 0; i < reply->elements; ++i) {
-      take_entry(run, *reply->element[i], reading);
+  // The more often its records were replaced meanwhile, the more are read at once.
+  std::size_t page = first_page;
+  for (int reading_of = 1;; ++reading_of, page *= 4) {
+    TRIAGE_TRY(facts, facts_of(run));
+    JournalReading reading{.info = std::move(facts.info)};
+    TRIAGE_TRY(after, read_entries(run, range, page, reading));
+    // Whether another run, or another journal of it, took its place meanwhile.
+    const std::string birth = text_of(field_of(*after, "birth"));
+    const bool same = birth == facts.birth;
+    if (same && text_of(field_of(*after, "exchanged")) == facts.exchanged) {
+      return outcome::success(std::move(reading));
     }
-    more = reply->elements == page;
-    if (more) {
-      const redisReply& last = *reply->element[page - 1];
-      const auto seq = last.elements > 0 ? number<Sequence>(text_of(last.element[0])) : 0;
-      if (seq == 0 || seq < range.first) return not_understood();
-      from = "(" + text_of(last.element[0]);
+    if (birth.empty()) {
+      return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
     }
-    if (more || pages == 1) continue;
-    // Verify that no other run took its place meanwhile.
-    TRIAGE_TRY(again, facts_of(run));
-    if (again.birth != facts.birth) {
-      return Error{Errc::busy, "run \"" + run + "\" was erased and made anew while it was read"};
-    }
+    if (same && reading_of < most_readings) continue;
+    return Error{Errc::busy, "run \"" + run + "\" was erased and made anew, or compacted " +
+                                 "again and again, while it was read"};
   }
-  return outcome::success(std::move(reading));
+}
+
+// The run's facts as they are afterwards.
+Result<RedisReply> RedisJournals::read_entries(const RunId& run, SequenceRange range,
+                                               std::size_t page, JournalReading& out) {
+  const std::string till = std::to_string(range.last) + "-0";
+  std::string from = std::to_string(range.first) + "-0";
+  while (true) {
+    std::vector<RedisWords> questions{
+        {"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)}};
+    // The next entry's id is greater, but its first records may be in the range.
+    const bool ends = range.last < largest_sequence;
+    if (ends) questions.push_back({"XRANGE", log_key(run), "(" + till, "+", "COUNT", "1"});
+    questions.push_back({"HGETALL", facts_key(run)});
+    TRIAGE_TRY(answers, ask_all(questions));
+    TRIAGE_TRY(entries, std::move(answers.front()));
+    for (std::size_t i = 0; i < entries->elements; ++i) {
+      take_entry(run, *entries->element[i], range, out);
+    }
+    if (entries->elements < page) {
+      if (ends) {
+        TRIAGE_TRY(next, std::move(answers[1]));
+        // An entry that cannot be read has no records in the range.
+        const redisReply* const entry = next->elements > 0 ? next->element[0] : nullptr;
+        const bool whole = entry != nullptr && entry->elements == 2 &&
+                           entry->element[1]->elements > 0 &&
+                           is_number<Sequence>(view_of(entry->element[1]->element[0]));
+        if (whole) take_entry(run, *entry, range, out);
+      }
+      return std::move(answers.back());
+    }
+    const redisReply& last = *entries->element[page - 1];
+    const auto seq = last.elements > 0 ? number<Sequence>(view_of(last.element[0])) : 0;
+    if (seq == 0 || seq < range.first) return not_understood();
+    from = "(" + text_of(last.element[0]);
+  }
+}
+
+// Without this, the list of runs would keep the names of all that have ever expired.
+void RedisJournals::forget_expired(const std::vector<RunId>& gone) {
+  if (options_.read_only || options_.ttl.count() == 0) return;
+  for (const RunId& run : gone) static_cast<void>(unlist(run));
 }
 
 Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
   TRIAGE_TRY(reply, ask({"SMEMBERS", options_.prefix + "runs"}));
   std::vector<RunInfo> found;
-  for (std::size_t first = 0; first < reply->elements; first += page) {
-    const std::size_t end = std::min(first + page, reply->elements);
+  std::vector<RunId> gone;
+  for (std::size_t first = 0; first < reply->elements; first += runs_a_page) {
+    const std::size_t end = std::min(first + runs_a_page, reply->elements);
     std::vector<RedisWords> questions;
     std::vector<RunId> ids;
     for (std::size_t i = first; i < end; ++i) {
@@ -297,11 +408,15 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       TRIAGE_TRY(stored, std::move(answers[i]));
       auto facts = facts_in(ids[i], *stored);
-      if (!facts && facts.error().code == Errc::not_found) continue;  // Erased or expired.
+      if (!facts && facts.error().code == Errc::not_found) {  // Erased or expired.
+        gone.push_back(ids[i]);
+        continue;
+      }
       if (!facts) return facts.error();
       if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
     }
   }
+  forget_expired(gone);
   std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
     return a.started != b.started ? a.started > b.started : a.id > b.id;
   });
