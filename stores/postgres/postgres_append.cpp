@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -91,7 +92,7 @@ Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record
   {
     // Before the server knows it, so that it never looks given up.
     const std::scoped_lock here(mutex_);
-    held_[birth] = 1;
+    held_[birth] = {.epoch = 1, .last = records.empty() ? 0 : records.back().seq()};
   }
   auto there =
       write(postgres_sql::start,
@@ -145,7 +146,7 @@ Result<Lease> PostgresJournals::acquire(const RunId& run) {
     return busy;
   }
   const std::scoped_lock here(mutex_);
-  held_[facts.birth] = *epoch;
+  held_[facts.birth] = {.epoch = *epoch, .last = facts.info.last};
   return outcome::success(lease_of(run, facts.birth, *epoch));
 }
 
@@ -173,11 +174,13 @@ Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agen
              listed({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
   std::vector<std::string> runs, owners;
   std::vector<std::int64_t> births, epochs;
+  std::map<std::int64_t, Sequence> lasts;
   for (int row = 0; row < running.size(); ++row) {
     RunFacts facts = facts_in(running, row);
     if (facts.info.owned) continue;
     runs.push_back(std::move(facts.info.id));
     births.push_back(facts.birth);
+    lasts[facts.birth] = facts.info.last;
     epochs.push_back(facts.epoch);
     owners.push_back(std::move(facts.owner));
   }
@@ -196,23 +199,30 @@ Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agen
   for (int row = 0; row < taken.size(); ++row) {
     const auto epoch = static_cast<std::uint64_t>(taken.number(row, 2));
     claimed.push_back(lease_of(RunId(taken.text(row, 0)), taken.number(row, 1), epoch));
-    held_[taken.number(row, 1)] = epoch;
+    held_[taken.number(row, 1)] = {.epoch = epoch, .last = lasts[taken.number(row, 1)]};
   }
   return outcome::success(std::move(claimed));
 }
 
-Result<void> PostgresJournals::check_held(const Lease& lease) {
+Result<Sequence> PostgresJournals::check_held(const Lease& lease) {
   TRIAGE_TRYV(check_run_id(lease.run));
   const std::scoped_lock here(mutex_);
   const auto held = held_.find(lease.handle);
-  if (held != held_.end() && held->second == lease.epoch) return outcome::success();
+  if (held != held_.end() && held->second.epoch == lease.epoch) return held->second.last;
   return fenced(lease, "it was released, or belongs to another store");
+}
+
+void PostgresJournals::acknowledge(const Lease& lease, std::int64_t last) {
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(lease.handle);
+  if (held == held_.end() || held->second.epoch != lease.epoch) return;
+  held->second.last = std::max(held->second.last, static_cast<Sequence>(last));
 }
 
 void PostgresJournals::forget(const Lease& lease) {
   const std::scoped_lock here(mutex_);
   const auto held = held_.find(lease.handle);
-  if (held != held_.end() && held->second == lease.epoch) held_.erase(held);
+  if (held != held_.end() && held->second.epoch == lease.epoch) held_.erase(held);
 }
 
 Result<void> PostgresJournals::append(const Lease& lease, std::span<const Record> records,
@@ -251,17 +261,21 @@ void PostgresJournals::append_group(std::span<AppendBatch> batches) {
 Result<std::vector<std::size_t>> PostgresJournals::append_some(
     std::span<AppendBatch> batches, const std::vector<std::size_t>& which, bool last_try) {
   std::vector<std::string> runs, statuses;
-  std::vector<std::int64_t> births, epochs, times, lasts;
+  std::vector<std::int64_t> births, epochs, times, lasts, known;
   std::vector<std::size_t> sent;
   RecordRows rows;
   for (const std::size_t i : which) {
     AppendBatch& batch = batches[i];
-    batch.outcome = check_held(batch.lease);
-    if (!batch.outcome) continue;
+    const auto held = check_held(batch.lease);
+    if (!held) {
+      batch.outcome = held.error();
+      continue;
+    }
     batch.outcome =
         rows.add(batch.lease, batch.records, static_cast<std::int64_t>(sent.size() + 1));
     if (!batch.outcome) continue;
     sent.push_back(i);
+    known.push_back(static_cast<std::int64_t>(held.value()));
     runs.push_back(batch.lease.run);
     births.push_back(batch.lease.handle);
     epochs.push_back(static_cast<std::int64_t>(batch.lease.epoch));
@@ -286,19 +300,30 @@ Result<std::vector<std::size_t>> PostgresJournals::append_some(
                                                       .numbers(rows.kind)
                                                       .numbers(rows.time)
                                                       .numbers(rows.crc)
-                                                      .byte_strings(rows.body)));
+                                                      .byte_strings(rows.body)
+                                                      .numbers(known)));
   for (std::size_t row = 0; row < sent.size(); ++row) {
     AppendBatch& batch = batches[sent[row]];
     const int at = static_cast<int>(row);
     if (at >= answers.size() || answers.number(at, 0) == 0) {
       forget(batch.lease);
       batch.outcome = fenced(batch.lease, "another owner has taken the run, or it was erased");
+    } else if (!answers.is_null(at, 3)) {
+      batch.outcome =
+          Error{Errc::corrupt,
+                "the PostgreSQL server has lost what it acknowledged of run \"" + batch.lease.run +
+                    "\": the records behind " + std::to_string(answers.number(at, 3)) + " up to " +
+                    std::to_string(known[row]) +
+                    "; it was restarted without them, as fsync or synchronous_commit off allow, or "
+                    "another server took its place"};
     } else if (!answers.is_null(at, 1) && !last_try) {
       doubtful.push_back(sent[row]);
     } else if (!answers.is_null(at, 1)) {
       batch.outcome =
           Error{Errc::conflict, "record " + std::to_string(answers.number(at, 1)) + " of run \"" +
                                     batch.lease.run + "\" is stored already, with other content"};
+    } else {
+      acknowledge(batch.lease, lasts[row]);
     }
   }
   return outcome::success(std::move(doubtful));
@@ -347,7 +372,7 @@ Result<void> PostgresJournals::renew(const Lease& lease) {
 }
 
 Result<void> PostgresJournals::release(const Lease& lease) {
-  const Result<void> ours = check_held(lease);
+  const auto ours = check_held(lease);
   if (!ours && ours.error().code == Errc::fenced) return outcome::success();
   TRIAGE_TRYV(ours);
   const auto rows = write(postgres_sql::release, PgParameters()
@@ -370,7 +395,7 @@ Result<void> PostgresJournals::erase(const RunId& run) {
   if (facts.info.owned) return busy;
   // Its suspensions name its keys.
   JournalReading reading{.info = facts.info};
-  TRIAGE_TRYV(read_page(run, facts.birth, {}, RecordKind::suspended, reading));
+  TRIAGE_TRYV(read_records(run, facts.birth, {}, RecordKind::suspended, reading));
   // Taken over first: of concurrent erasures only one succeeds, whichever replies get lost.
   TRIAGE_TRY(taken, take(facts));
   if (!taken) {
