@@ -18,12 +18,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
 
 // Milliseconds since 1970, the tables' time format.
 inline std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
+
+[[nodiscard]] std::int64_t random_pg_number();
+[[nodiscard]] Lease pg_lease(const RunId& run, std::int64_t birth, std::uint64_t epoch);
+[[nodiscard]] Error pg_fenced(const Lease& lease, std::string_view why);
 
 class PostgresJournals final : public PostgresStore,
                                public ClaimsOrphans,

@@ -18,6 +18,8 @@
 
 namespace triage::inline v0_1::detail {
 
+[[nodiscard]] Error odd_redis_answer();
+
 // The scripts count in doubles.
 inline constexpr Sequence largest_sequence = Sequence{1} << 53U;
 
